@@ -14,7 +14,6 @@ from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.usage import UsageError, nearest
 
-ENDINGS = (".html", ".csv", ".jsonl", ".md")
 NOTHING = 2
 """The exit status where no task can be compared."""
 
@@ -25,13 +24,13 @@ def add(commands: Any) -> None:
         "compare",
         "two models, or one before and after, on the same questions",
         "Compare two finished runs, task by task: each primary number of both, and the second "
-        "less the first with a 95 % interval\n"
+        "less the first with a 95 % interval "
         "and a p after Holm, largest first in standard errors. Runs with samples (--log_samples) "
-        "are compared on the documents that\n"
+        "are compared on the documents that "
         "both were asked; others as if each had been asked other questions, and so marked. What "
-        "was asked otherwise (documents,\n"
+        "was asked otherwise (documents, "
         "items, prompts, options, version, chat template) is refused and named, and the rest "
-        "goes on; exit status 2 if nothing\n"
+        "goes on; exit status 2 if nothing "
         "is left.",
     )
     parser.add_argument(
@@ -48,12 +47,7 @@ def add(commands: Any) -> None:
         help="which model of A and which of B; with one folder, which two of its models",
     )
     finished.add_tasks(parser)
-    parser.add_argument(
-        "--metrics",
-        metavar="METRIC",
-        nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
-    )
+    finished.add_metrics(parser)
     parser.add_argument(
         "--groups",
         action="store_true",
@@ -64,9 +58,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="compare the documents that both were asked, where one was asked more",
     )
-    parser.add_argument(
-        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}"
-    )
+    finished.add_output(parser)
     parser.set_defaults(run=run)
 
 
@@ -74,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import compare, compare_files
 
     output = arguments.output
-    if output:
-        finished.check_output(output, ENDINGS)
+    finished.check_output(output)
     if len(arguments.runs) > 2:
         raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
     if len(arguments.runs) == 1 and not arguments.models:

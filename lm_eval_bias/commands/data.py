@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.commands import declare
-from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.data import downloads, sources
+from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
 ACTIONS = ("fetch", "list", "verify")
@@ -123,7 +123,7 @@ def listing(releases: list[sources.Source]) -> int:
             (f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state(folder / file, about))
             for file, about in files.items()
         ]
-        print(aligned(rows, right={1}))
+        print(columns(rows, right={1}))
     return 0
 
 
@@ -150,7 +150,7 @@ def verify(releases: list[sources.Source]) -> int:
             wrong += not right
             own = f", sha256 {downloads.sha256(path)}" if result == UNVERIFIED else ""
             rows.append((f"{release.name}/{file}", result, f"{path}{own}"))
-    print(aligned(rows))
+    print(columns(rows))
     if wrong:
         local = os.environ.get(sources.LOCAL)
         todo = f"put them into {local}" if local else "run: lm-eval-bias data fetch"

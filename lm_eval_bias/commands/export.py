@@ -40,13 +40,7 @@ def add(commands: Any) -> None:
         "null value. A line says what is left out. Without --output or --card the result is "
         "printed.",
     )
-    parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        nargs="+",
-        type=Path,
-        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
-    )
+    finished.add_runs(parser)
     parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
     parser.add_argument(
         "--output",
@@ -70,12 +64,7 @@ def add(commands: Any) -> None:
         help="what the model is called on the hub, where it ran under another name",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
-    parser.add_argument(
-        "--metrics",
-        metavar="METRIC",
-        nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
-    )
+    finished.add_metrics(parser)
     _option(
         parser,
         "--dataset_id",

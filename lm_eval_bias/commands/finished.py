@@ -16,8 +16,35 @@ from lm_eval_bias.results.runs import FinishedRuns, Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
+ENDINGS = (".html", ".csv", ".jsonl", ".md")
+"""Of the files that a comparison and a leaderboard are written to."""
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs",
+        metavar="RUNS",
+        nargs="+",
+        type=Path,
+        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
+    )
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--metrics",
+        metavar="METRIC",
+        nargs="+",
+        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}"
+    )
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
@@ -49,31 +76,25 @@ def printed(
     width: int,
 ) -> str:
     """For a terminal: tables, titled remarks, and how to read it all, with a line between them."""
-    # names and paths are copied from here
-    parts = ["\n".join(lines) for lines in blocks]
-    for title, lines in remarks.items():
-        filled = (
-            textwrap.fill(
-                line,
-                width,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for line in lines
-        )
-        parts.append("\n".join([title, *filled]))
-    parts.append("\n".join(textwrap.fill(line, width) for line in legend))
-    return "\n\n".join(parts)
+    parts = [*blocks]
+    wrapper = textwrap.TextWrapper(
+        width,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,  # names and paths are copied from here
+        break_on_hyphens=False,
+    )
+    parts += [[title, *map(wrapper.fill, lines)] for title, lines in remarks.items()]
+    parts.append([textwrap.fill(line, width) for line in legend])
+    return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def check_output(path: Path, endings: Sequence[str]) -> None:
+def check_output(path: Path | None) -> None:
     """UsageError for a file of another ending, or in a folder that is not there: before the work,
     not after it."""
-    if path.suffix not in endings or not path.parent.is_dir():
+    if path and (path.suffix not in ENDINGS or not path.parent.is_dir()):
         raise UsageError(
-            f"--output {path}: expected a file {', '.join(endings)} in a folder that is there"
+            f"--output {path}: expected a file {', '.join(ENDINGS)} in a folder that is there"
         )
 
 
@@ -97,15 +118,16 @@ def find(
     tasks: Sequence[str] | None,
     to: str = "compare",
 ) -> FinishedRuns:
-    """The same. Raises UsageError where none has a number, with what was found in place of one. to:
-    what was to be done with them."""
-    found = runs.find(paths, known, tasks)
+    """As `runs.find`, but a UsageError where no run has a number. to: what was to be done with
+    them."""
+    return with_numbers(runs.find(paths, known, tasks), to)
+
+
+def with_numbers(found: FinishedRuns, to: str) -> FinishedRuns:
+    """UsageError where no run has a number, with what there is in place of one."""
     if not found.runs:
-        raise UsageError(
-            "\n".join(
-                [f"no run has numbers to {to}", *map(visible, [*found.notes, *not_ours(found)])]
-            )
-        )
+        lines = [f"no run has numbers to {to}", *found.notes, *not_ours(found)]
+        raise UsageError("\n".join(map(visible, lines)))
     return found
 
 

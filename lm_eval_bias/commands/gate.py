@@ -10,19 +10,22 @@ from datetime import UTC, datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished, tell
-from lm_eval_bias.gate.rules import WORSE
+from lm_eval_bias.commands.plan import Pilot, whole_task
+from lm_eval_bias.gate import rules, verdicts, writers
+from lm_eval_bias.gate.junit import junit
+from lm_eval_bias.gate.rules import WORSE, Rule, Rules
+from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable, Narrowing, Needed
+from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.results import paired, sample_size
+from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
+from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
-
-if TYPE_CHECKING:
-    from lm_eval_bias.gate.rules import Rule, Rules
-    from lm_eval_bias.gate.verdicts import Change, Changes, Narrowing, Needed
-    from lm_eval_bias.measure import Metric
-    from lm_eval_bias.results.paired import Difference
-    from lm_eval_bias.results.runs import FinishedRuns, Key, Run
 
 FEW = 20_000
 """Documents of a run, at most, whose answers are read to say how many more would decide."""
@@ -44,13 +47,7 @@ def add(commands: Any) -> None:
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive.",
     )
-    parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        nargs="+",
-        type=Path,
-        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
-    )
+    finished.add_runs(parser)
     parser.add_argument(
         "--rules", metavar="FILE", type=Path, required=True, help="the rules, in YAML (docs/ci.md)"
     )
@@ -90,10 +87,6 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.gate import rules, verdicts, writers
-    from lm_eval_bias.gate.junit import junit
-    from lm_eval_bias.results.escape import visible
-
     wanted = rules.read(arguments.rules)
     if arguments.junit and not arguments.junit.parent.is_dir():
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
@@ -105,11 +98,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    before = _found(arguments.baseline, known) if arguments.baseline else None
-    baseline = before.runs if before else []
-    rules.check(
-        wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline)
-    )
+    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [], [])
+    baseline = before.runs
+    rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(baseline))
     _check_baseline(wanted, found.runs, baseline)
     judged = verdicts.judge(
         wanted, found.runs, baseline, changes(known, wanted, found.runs, baseline), narrowing(known)
@@ -117,14 +108,14 @@ def _run(arguments: argparse.Namespace) -> int:
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in found.runs if run.task in tasks]
-    settings = {(run.model, run.task): _settings(run) for run in runs}
-    settings |= {
-        (f"baseline {run.model}", run.task): _settings(run) for run in baseline if run.task in tasks
-    }
+    old = [run for run in baseline if run.task in tasks]
     context = writers.Context(
-        settings,
+        {
+            **{(run.model, run.task): _settings(run) for run in runs},
+            **{(f"baseline {run.model}", run.task): _settings(run) for run in old},
+        },
         [f"{run.model}, {run.task}: {line}" for run in runs for line in run.warnings],
-        [*found.notes, *(f"baseline: {note}" for note in (before.notes if before else ()))],
+        [*found.notes, *(f"baseline: {note}" for note in before.notes)],
         code,
     )
     if arguments.junit:
@@ -151,9 +142,6 @@ def _settings(run: Run) -> str:
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
     """The runs below some folders. UsageError where one of our tasks cannot be read: it may be the
     newest, and an older one is not judged in its place."""
-    from lm_eval_bias.results.escape import visible
-    from lm_eval_bias.results.runs import find
-
     found = find(folders, known)
     if found.unread:
         lines = "\n".join(map(visible, found.unread))
@@ -161,17 +149,14 @@ def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Fini
             "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
             f"these:\n{lines}"
         )
-    if not found.runs:
-        notes = [*found.notes, *finished.not_ours(found)]
-        raise UsageError("\n".join(["no run has numbers to judge", *map(visible, notes)]))
-    return found
+    return finished.with_numbers(found, "judge")
 
 
 def _metrics(
-    rules: Rules, known: Mapping[str, catalogue.Task], runs: Sequence[Run]
+    wanted: Rules, known: Mapping[str, catalogue.Task], runs: Sequence[Run]
 ) -> dict[str, Sequence[Metric]]:
     """Task -> what it declares; a task that no rule names is not loaded."""
-    named = {rule.task for rule in rules.rules}
+    named = {rule.task for rule in wanted.rules}
     metrics: dict[str, Sequence[Metric]] = {}
     for name, task in known.items():
         measure = task.measure if name in named else None
@@ -190,9 +175,9 @@ def _groups(runs: Sequence[Run]) -> dict[str, dict[str, set[str]]]:
     return groups
 
 
-def _check_baseline(rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]) -> None:
+def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]) -> None:
     """UsageError where the baseline is not one model's, or the runs themselves."""
-    if not baseline or not any(rule.condition == WORSE for rule in rules.rules):
+    if not any(rule.condition == WORSE for rule in wanted.rules):
         return
     if {run.results.resolve() for run in runs} & {run.results.resolve() for run in baseline}:
         raise UsageError(
@@ -213,43 +198,25 @@ def _check_baseline(rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]) 
 def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     """Documents that would decide, by how the clusters of the task's own documents grow. The
     answers of a run of few documents also show how much of the variance clusters add."""
-    from lm_eval_bias.commands import plan as planned
-    from lm_eval_bias.gate.verdicts import Needed
-    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-    from lm_eval_bias.results import sample_size as plan
-
-    @cache
-    def documents(task: str, results: Path) -> Any:
-        run = runs[task, results]
-        asked = planned.task_documents(run, known[task])[0]
-        records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
-        return asked, records, planned.counted_clusters(run, known[task], asked, records)
-
-    @cache
-    def windows(task: str, results: Path, metric: str) -> Any:
-        run, (_, records, _) = runs[task, results], documents(task, results)
-        metrics = [each for each in run.metrics if each.name == metric]
-        return planned.in_windows(run, known[task], records, metrics)[metric] if records else []
-
-    runs: dict[tuple[str, Path], Run] = {}
+    pilots: dict[tuple[str, Path], Pilot] = {}
 
     def needed(rule: Rule, run: Run, share: float) -> Needed | None:
         task = known.get(run.task)
         if task is None or task.measure is None or not task.measure.clusters or rule.group:
             return None
-        runs[run.task, run.results] = run
-        asked, _, clusters = documents(run.task, run.results)
-        if asked is None or not clusters or min(clusters) < FEWEST_CLUSTERS:
+        key = (run.task, run.results)
+        if key not in pilots:
+            pilots[key] = Pilot(run, task, task.measure, FEW)
+        pilot = pilots[key]
+        if not pilot.labels or min(pilot.clusters, default=0) < FEWEST_CLUSTERS:
             return None
-        parts, width = [], 1.0
+        parts: Sequence[sample_size.Window] = ()
         if rule.condition != WORSE:  # parts of a change would be those of two runs
-            parts = windows(run.task, run.results, rule.metric)
-            width = plan.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
-        pilot = plan.Window(run.n, clusters, width)
-        fewest, most = plan.between(
-            pilot, width * share, asked.grown, parts, planned.ends(asked.labels)
-        )
-        return Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
+            parts = pilot.windows.get(str(rule.metric), ())
+        width = sample_size.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
+        window = sample_size.Window(run.n, pilot.clusters, width)
+        ends = sample_size.between(window, width * share, pilot.grown, parts, pilot.ends)
+        return Needed(*ends, whole_task(task, known), len(pilot.labels))
 
     return needed
 
@@ -258,37 +225,30 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
 
 
 def changes(
-    known: Mapping[str, catalogue.Task], rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]
+    known: Mapping[str, catalogue.Task], wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]
 ) -> Changes:
     """Paired changes, computed once for all rules on a run."""
-    from lm_eval_bias.gate.verdicts import Change, Incomparable
-    from lm_eval_bias.measure import Number
 
     @cache
-    def differences(now: int, before: int) -> Mapping[Key, Difference] | Incomparable:
+    def differences(now: int, before: int) -> Mapping[Key, paired.Difference]:
         run = runs[now]
         keys = [
             (str(rule.metric), rule.group)
-            for rule in rules.rules
+            for rule in wanted.rules
             if rule.task == run.task and rule.condition == WORSE
         ]
-        try:
-            return _differences(known, run, baseline[before], keys)
-        except Incomparable as error:
-            return error
+        return _differences(known, run, baseline[before], keys)
 
     def change(now: Run, before: Run, key: Key) -> Change:
-        result = differences(runs.index(now), baseline.index(before))
-        if isinstance(result, Incomparable):
-            raise result
-        if key not in result:
+        result = differences(runs.index(now), baseline.index(before)).get(key)
+        if result is None:
             raise Incomparable(
                 f"{key[0]} has no change that could be computed", "see the numbers of both runs"
             )
-        first, second, difference, stderr, low, high, _, clusters = result[key]
-        no_error = "" if isnan(difference) or not isnan(stderr) else _no_error(now, key)
-        number = Number(difference, stderr, low, high, clusters)
-        return Change(first, second, number, no_error)
+        number = Number(*result[2:6], result.clusters)
+        lacks_error = isnan(number.stderr) and not isnan(number.value)
+        no_error = _no_error(now, key) if lacks_error else ""
+        return Change(result.first, result.second, number, no_error)
 
     return change
 
@@ -296,24 +256,20 @@ def changes(
 def _no_error(run: Run, key: Key) -> str:
     """Why a change of enough clusters has no error."""
     metric = next(metric for metric in run.metrics if metric.name == key[0])
-    undefined = "it is not defined without some clusters"
+    why = f"a change of {key[0]} has no error, since it is not defined without some clusters"
     if metric.null_value is None:
-        return f"a change of {key[0]} has no error, since {undefined}"
+        return why
     return (
-        f"a change of {key[0]} has no error, since {undefined}, or a run cannot be distinguished "
-        f"from {metric.null_value:g}, beyond which it cannot lie"
+        f"{why}, or a run cannot be distinguished from {metric.null_value:g}, beyond which it "
+        "cannot lie"
     )
 
 
 def _differences(
     known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
-) -> Mapping[Key, Difference]:
+) -> Mapping[Key, paired.Difference]:
     """The paired changes of some numbers. Raises Incomparable where the two runs were not asked the
     same, or their answers are missing."""
-    from lm_eval_bias.gate.verdicts import Incomparable
-    from lm_eval_bias.results.paired import differences
-    from lm_eval_bias.results.samples import other_prompts
-
     again = "run it again as this model was run"
     a, b = dict(before.asked), dict(now.asked)
     names = [
@@ -349,8 +305,8 @@ def _differences(
         raise Incomparable(
             f"the baseline was asked {changed:,} documents with other prompts", again
         )
-    records_before, records_now = (
+    of_before, of_now = (
         [record for name in first.documents for record in answers.documents[name].records]
         for answers in (first, second)
     )
-    return differences(second.measure, records_before, records_now, second.options, keys)
+    return paired.differences(second.measure, of_before, of_now, second.options, keys)

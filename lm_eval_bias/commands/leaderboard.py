@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.results.escape import visible
-
-ENDINGS = (".html", ".csv", ".jsonl", ".md")
 
 
 def add(commands: Any) -> None:
@@ -20,42 +17,29 @@ def add(commands: Any) -> None:
         "leaderboard",
         "models beside each other, from finished runs",
         "Read the results that `lm_eval --output_path` wrote for several models, and print a row "
-        "for each model and a column for\n"
+        "for each model and a column for "
         "each primary number: its 95 % interval, and the ranks that the data leave open, from "
-        "tests of all pairs (Holm), on the\n"
+        "tests of all pairs (Holm), on the "
         "same documents where all have samples (--log_samples). There is no score over all. Of "
-        "two runs of the same model and task\n"
+        "two runs of the same model and task "
         "the newest counts, unless an older one asked more documents; runs in parts (shard=1/4) "
-        "are put together from their\n"
+        "are put together from their "
         "samples. Models that were asked otherwise stand in tables of their own.",
     )
-    parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        nargs="+",
-        type=Path,
-        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
-    )
+    finished.add_runs(parser)
     parser.add_argument(
         "--sort",
         metavar="METRIC",
         help="a column, METRIC or TASK/METRIC; by default the models' names",
     )
-    parser.add_argument(
-        "--metrics",
-        metavar="METRIC",
-        nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
-    )
+    finished.add_metrics(parser)
     finished.add_tasks(parser)
     parser.add_argument(
         "--unpaired",
         action="store_true",
         help="ranks from the intervals alone, without reading samples: seconds",
     )
-    parser.add_argument(
-        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}"
-    )
+    finished.add_output(parser)
     parser.set_defaults(run=run)
 
 
@@ -63,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import leaderboard, leaderboard_files
 
     output = arguments.output
-    if output:
-        finished.check_output(output, ENDINGS)
+    finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
 

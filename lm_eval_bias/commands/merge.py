@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.table import Cell, Table, number_cell, text
@@ -25,9 +25,9 @@ def add(commands: Any) -> None:
         "merge",
         "put the samples of several runs of a task together",
         "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote "
-        "for different documents\n"
+        "for different documents "
         "(shards, or --samples), and print the task's numbers over all of them. The task's "
-        "options are taken from the\n"
+        "options are taken from the "
         "results files beside the samples; runs that differ in them, in the model or in its "
         "prompts are refused.",
     )
@@ -42,14 +42,7 @@ def add(commands: Any) -> None:
         default=[],
         help="the task's options, where no results file tells them",
     )
-    parser.add_argument(
-        "--include_path",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="tasks of your own too, as for lm_eval",
-    )
+    finished.add_include_path(parser)
     parser.add_argument(
         "--output",
         metavar="FILE",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias.commands import declare
-from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.results.escape import csv_cell, visible
+from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _print(rows: Sequence[Mapping[str, Any]], common: bool) -> None:
         lines.append(
             (f"  {visible(row['phrase'])}", *key_in, stands_in, f"{row['similarity']:.2f}")
         )
-    print(aligned(lines, right={1, 2}))
+    print(columns(lines, right={1, 2}))
 
 
 def _left_out(stored: Stored, used: int) -> str:
@@ -318,7 +318,7 @@ def _diversity(stored: Stored) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         numbers = (row[key] for key in ("self_bleu", "entropy_2", "entropy_3"))
         decimals = ("NaN" if isnan(number) else f"{number:.3f}" for number in numbers)
         lines.append((visible(row["style"]) or "-", f"{row['answers']} of {row['of']}", *decimals))
-    print(aligned(lines, right={1, 2, 3}))
+    print(columns(lines, right={1, 2, 3}))
     if all(isnan(row["self_bleu"]) for row in rows):
         print(
             "\nSelf-BLEU compares the answers to the same question about the same group; each has "

@@ -24,8 +24,7 @@ from functools import partial
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-from scipy.special import stdtrit
+from scipy.special import stdtridf, stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, Metric, Number
@@ -187,7 +186,7 @@ def implied_df(number: Number, most: float) -> float:
         return most
     if quantile >= student(0.05, 1):
         return 1.0
-    return float(brentq(lambda df: student(0.05, df) - quantile, 1, most))
+    return float(stdtridf(0.975, quantile))
 
 
 def change_of_distance(

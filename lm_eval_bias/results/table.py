@@ -119,6 +119,12 @@ def text(table: Table, width: float = inf) -> str:
     )
 
 
+def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Rows of texts for a terminal, the titles first. right: the columns that stand right."""
+    head, *rest = [[Cell(part) for part in row] for row in rows]
+    return text(Table(head, rest, frozenset(range(len(head))).difference(right)))
+
+
 def _column(table: Table, i: int) -> list[str]:
     """A column's title and cells, all as wide: text, interval and note below each other."""
     cells = [[visible(part) for part in row[i][:3]] for row in table.rows]
