@@ -1,4 +1,1 @@
-"""Statistics of the bias benchmarks: numpy and scipy only, no harness, no model.
-
-Someone with a table of model answers can call these functions without lm_eval being installed.
-"""
+"""Statistics of the bias benchmarks; numpy and scipy only, usable without lm_eval."""

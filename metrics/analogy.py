@@ -33,8 +33,7 @@ class Preferred(NamedTuple):
 
 
 def preference(log_odds: ArrayLike) -> Floats:
-    """Which of two words is likelier: 1 for the biased one, 0 for the unbiased one, 0.5 for a tie;
-    NaN stays.
+    """1 where the biased word is likelier, 0 where the unbiased one is, 0.5 for a tie; NaN stays.
 
     log_odds: any shape, log p(biased D) - log p(unbiased D), or a difference of such; may be
     infinite.
@@ -46,15 +45,14 @@ def preference(log_odds: ArrayLike) -> Floats:
 def calibrated(log_odds: float, content_free: Sequence[float]) -> float:
     """log_odds less their mean with content-free phrases in the place of C.
 
-    What raises or lowers a word by the same factor behind every C cancels: its frequency, its
-    length, having stood there as B. NaN if one of them is, if there is none, or if infinity is
-    taken from infinity. Source: after Zhao et al., Calibrate Before Use (2021), section 4.
+    A factor that a word has behind every C cancels: its frequency, its length, having been B.
+    NaN if one of them is, if there is none, or if infinity is taken from infinity.
+    Source: after Zhao et al., Calibrate Before Use (2021), section 4.
     """
     if not content_free:
         return nan
     # Added up as differences, so that equal log-odds leave exactly nothing.
-    total = sum(nan if log_odds == x and x in (inf, -inf) else log_odds - x for x in content_free)
-    return total / len(content_free)
+    return sum(log_odds - x for x in content_free) / len(content_free)
 
 
 def per_token(log_likelihood: float, tokens: int | None) -> float:
@@ -65,18 +63,17 @@ def per_token(log_likelihood: float, tokens: int | None) -> float:
 def preferred_mean(analogies: Sequence[Preferred], *, errors: bool = True) -> CrossedMean:
     """The mean value of the analogies that have one, with standard error and 95 % interval.
 
-    Contrasts (within their axis) and counterparts are samples, so errors are clustered by both; the
-    proportions of the cells are fixed (`crossed.crossed_mean`). NaN without analogies; all but the
-    mean with an infinite value, and without errors.
+    Contrasts (within their axis) and counterparts are samples; the proportions of the cells are
+    fixed (`crossed.crossed_mean`). NaN without analogies; all but the mean with an infinite value,
+    and without errors.
     """
     valued = [a for a in analogies if not isnan(a.value)]
     values = [a.value for a in valued]
-    if any(abs(v) == inf for v in values):
-        return CrossedMean(sum(values) / len(values), nan, nan, nan, nan)
-    return crossed_mean(
-        values,
-        [a.cell for a in valued],
-        Clustering([(a.axis, a.contrast) for a in valued], [a.axis for a in valued]),
-        Clustering([a.counterpart for a in valued], [None for _ in valued]),
-        errors=errors,
-    )
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        return crossed_mean(
+            values,
+            [a.cell for a in valued],
+            Clustering([(a.axis, a.contrast) for a in valued], [a.axis for a in valued]),
+            Clustering([a.counterpart for a in valued], [None] * len(valued)),
+            errors=errors and inf not in map(abs, values),
+        )

@@ -1,10 +1,9 @@
 """The intergroup empathy gap: is more emotion predicted for a person of one's own group than for
 one of another?
 
-Throughout, intensities have the shape (events, g, g), the second axis the perceiver, the third the
-experiencer, NaN for an answer that is missing or refused. `groups` names the group of each of the g
-identities; identities of the same group are an in-group pair. "Section" and "appendix" are those of
-Hou, Daumé and Rudinger.
+Intensities have the shape (events, g, g), the second axis the perceiver, the third the experiencer,
+NaN for an answer that is missing or refused. `groups` names the group of each of the g identities;
+identities of the same group are an in-group pair. Sections are those of Hou, Daumé and Rudinger.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .jackknife import jackknife_variance
 from .resampling import RESAMPLES, SEED, Bools, Estimate, Floats
 from .student import ROUNDING, student
 from .student import interval as student_interval
@@ -62,8 +60,7 @@ def normalise(matrix: ArrayLike) -> Floats:
 def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
     """The mean of the in-group cells less that of the others; of a normalised matrix this is delta.
 
-    matrix: shape (g, g). groups: length g. NaN if a cell is, or without cells of either kind.
-    Source: section 3.4.
+    matrix: shape (g, g). NaN if a cell is, or without cells of either kind. Source: section 3.4.
     """
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
     if same.all() or not same.any():
@@ -90,7 +87,6 @@ def permutation_test(
     mean_matrix: ArrayLike,
     groups: Sequence[str],
     permutations: int = PERMUTATIONS,
-    seed: int = SEED,
     *,
     errors: bool = True,
 ) -> Permutation:
@@ -98,14 +94,14 @@ def permutation_test(
 
     mean_matrix: M0, shape (g, g), without the unspecified person. p is the share of permutations,
     the observed one included, whose delta is as far from zero. The percentiles are those of no gap,
-    not an interval for delta. NaN where delta is; all but delta without errors. Source: section
-    3.4; the paper draws 10,000.
+    not an interval for delta. NaN where delta is; all but delta without errors.
+    Source: section 3.4.
     """
     matrix = normalise(mean_matrix)
     observed = gap(matrix, groups)
     if np.isnan(observed) or not errors:
         return Permutation(observed, np.nan, np.nan, np.nan)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     _, labels = np.unique(list(groups), return_inverse=True)
     g = len(labels)
     # To permute rows and columns is to permute their labels.
@@ -124,14 +120,13 @@ class Interval(NamedTuple):
     """A number, its standard error and its 95 % interval, over events."""
 
     value: float
-    stderr: float
-    low: float
-    high: float
+    stderr: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
 
 
 class Gaps(NamedTuple):
-    """delta and its standard error; delta corrected for attenuation, and the gap in points of the
-    scale, with intervals; over events."""
+    """delta; delta corrected for attenuation; the gap in points of the scale."""
 
     delta: Estimate
     corrected: Interval
@@ -143,7 +138,6 @@ def bootstrap_gaps(
     groups: Sequence[str],
     pairwise: bool = False,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
     *,
     errors: bool = True,
 ) -> Gaps:
@@ -151,85 +145,63 @@ def bootstrap_gaps(
 
     intensities: without the unspecified person. An event counts with its whole matrix.
 
-    delta: its standard error is a jackknife's over events; NaN with fewer than `FEWEST`, and where
-    a cell has one event alone.
-
-    corrected: delta divides by how much the means of M0 differ, in part by chance, so it is too
-    near to zero (attenuated), in resamples even more. Here the variance of the cells is estimated
-    from products of different events alone (a U-statistic), and the interval is the bootstrap's of
-    the gap over its root. An end is infinite where that variance could be nothing. The value is NaN
-    where it is not above zero; the ends with fewer than `FEWEST` events.
-
-    points: a mean over events with Student's interval, n - 1 degrees of freedom; no standard error
-    with fewer than `FEWEST` events.
-
-    With fewer than two events there are no errors. Source: ours; the correction is Spearman's, for
-    one variable, the jackknife Shao and Tu's (1995), section 2.1. The paper has no interval for
-    delta.
+    delta: a jackknife's standard error; NaN with fewer than `FEWEST` events, and where a cell has
+    one event alone. corrected: delta divides by how much the means of M0 differ, in part by chance,
+    so it is too near to zero (attenuated). Here the variance of the cells is estimated from
+    products of different events alone (a U-statistic), and the interval is the bootstrap's. An end
+    is infinite where that variance could be nothing. NaN where it is not above zero; the ends also
+    with fewer than `FEWEST` events. points: Student's interval; no standard error with fewer than
+    `FEWEST` events. With fewer than two events there are no errors.
+    Source: the correction is Spearman's, the jackknife Shao and Tu's (1995), section 2.1; the paper
+    has no interval for delta.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
         intensities = intensities[complete(intensities)]
-    n, g = intensities.shape[0], intensities.shape[1]
     mean_matrix = mean_intensity(intensities, pairwise)
     plain, points = delta(mean_matrix, groups), gap(mean_matrix, groups)
-    nothing = np.nan, np.nan, np.nan
+    n = len(intensities)
     if n < 2:
-        return Gaps(Estimate(plain, np.nan), Interval(np.nan, *nothing), Interval(points, *nothing))
-    flat = intensities.reshape(n, g * g)
+        return Gaps(Estimate(plain, np.nan), Interval(np.nan), Interval(points))
+    flat = intensities.reshape(n, -1)
     there = ~np.isnan(flat)
-    filled = np.where(there, flat, 0.0)
+    answered, filled = there.astype(float), np.where(there, flat, 0.0)
     # The level of an event is no difference between cells.
     deviations = np.where(there, flat - _event_levels(filled, there)[:, None], 0.0)
-    squares = deviations**2
     same = _same(groups).ravel()
     floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
 
-    def common_variance(weights: Floats, times: Floats) -> Floats:
-        """The variance of the cells that different events share, shape (r,): over all pairs of
-        draws less those of an event with itself."""
-        total, with_itself = weights @ deviations, weights**2
-        if pairwise:
-            pairs = times**2 - with_itself @ there
-            known = pairs > 0
-            of_cell = np.where(known, total**2 - with_itself @ squares, 0)
-            products = of_cell / np.where(known, pairs, 1)
-            count = np.maximum(known.sum(axis=1), 1)
-            mean = np.where(known, total / times, 0).sum(axis=1) / count
-            variance = products.sum(axis=1) / count - mean**2
-        else:  # the same, faster
-            of_draw = n**2 - with_itself.sum(axis=1)
-            products = (total**2).sum(axis=1) - with_itself @ squares.sum(axis=1)
-            variance = np.where(of_draw > 0, products, 0) / np.maximum(of_draw, 1) / (g * g)
-        # Nothing, give or take rounding, where a resample has one event alone.
-        least = floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1)
-        return np.where(variance > least, variance, 0)
-
     def corrected(weights: Floats) -> Floats:
         """How often each event is drawn, shape (r, n) -> the corrected delta, shape (r,)."""
+        total, times, with_itself = weights @ deviations, weights @ answered, weights**2
         with np.errstate(invalid="ignore", divide="ignore"):
-            times = weights @ there if pairwise else np.full((1, 1), float(n))
             gaps = _gaps(weights @ filled / times, same)
-            common = common_variance(weights, times)
+            # The variance of the cells that different events share: over all pairs of draws less
+            # those of an event with itself.
+            pairs = times**2 - with_itself @ answered
+            known = pairs > 0
+            count = np.maximum(known.sum(axis=1), 1)
+            products = np.where(known, (total**2 - with_itself @ deviations**2) / pairs, 0)
+            mean = np.where(known, total / times, 0).sum(axis=1) / count
+            variance = products.sum(axis=1) / count - mean**2
+            # Nothing, give or take rounding, where a resample has one event alone.
+            least = floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1)
             endless = np.where(abs(gaps) > floor, np.sign(gaps) * np.inf, np.nan)
-            return np.where(common > 0, gaps / np.sqrt(common), endless)
+            return np.where(variance > least, gaps / np.sqrt(variance), endless)
 
     value = float(corrected(np.ones((1, n)))[0])
     value = value if np.isfinite(value) else np.nan
     if not errors:
-        return Gaps(Estimate(plain, np.nan), Interval(value, *nothing), Interval(points, *nothing))
-    rng = np.random.default_rng(seed)
+        return Gaps(Estimate(plain, np.nan), Interval(value), Interval(points))
+    rng = np.random.default_rng(SEED)
     drawn = []
     for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
         size = min(200, resamples - start)
         weights = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
         drawn.append(corrected(weights))
-    interval = _interval(value, np.concatenate(drawn), n)
-    if n < FEWEST:
-        interval = interval._replace(low=np.nan, high=np.nan)
     return Gaps(
         Estimate(plain, _delta_stderr(filled, there, same, floor)),
-        interval,
+        _interval(value, np.concatenate(drawn), n),
         _mean_gap(points, filled, there, same),
     )
 
@@ -248,28 +220,24 @@ def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> fl
     answered = there.any(axis=1)
     filled, there, n = filled[answered], there[answered], int(answered.sum())
     times = there.sum(axis=0) - there
-    if n < FEWEST or not times.all() or same.all() or not same.any():
+    if n < FEWEST or not times.all() or same.all():
         return np.nan
     means = (filled.sum(axis=0) - filled) / times
     spread = means.std(axis=1)
     without = _gaps(means, same) / np.where(spread > floor, spread, np.nan)
-    changes = without - without.mean()
-    return float(np.sqrt(jackknife_variance(changes, np.full(n, 1 / n), [0] * n).value))
+    return float(np.sqrt((n - 1) * without.var()))
 
 
 def _mean_gap(points: float, filled: Floats, there: Bools, same: Bools) -> Interval:
-    """The gap in points with Student's interval, from what each event adds to it.
-
-    points: the gap. The rest: as of `_delta_stderr`. An event adds its deviation from each cell's
-    mean, over the number of events that have the cell.
-    """
+    """The gap in points with Student's interval. An event adds its deviation from each cell's mean,
+    over the number of events that have the cell. Arguments as of `_delta_stderr`."""
     n, times = int(there.any(axis=1).sum()), np.maximum(there.sum(axis=0), 1)
-    if n < 2:
-        return Interval(points, np.nan, np.nan, np.nan)
+    if n < 2 or np.isnan(points):
+        return Interval(points)
     means = filled.sum(axis=0) / times
-    shares = np.where(same, 1 / max(same.sum(), 1), -1 / max((~same).sum(), 1)) / times
+    shares = np.where(same, 1 / same.sum(), -1 / (~same).sum()) / times
     added = np.where(there, filled - means, 0) @ shares
-    stderr = float(np.sqrt(n / (n - 1) * (added**2).sum())) if np.isfinite(points) else np.nan
+    stderr = float(np.sqrt(n / (n - 1) * (added**2).sum()))
     low, high = student_interval(points, stderr, n - 1)
     return Interval(points, stderr if n >= FEWEST else np.nan, float(low), float(high))
 
@@ -279,13 +247,12 @@ def _interval(value: float, drawn: Floats, n: int) -> Interval:
     percentiles alone.
 
     The percentiles make the interval of a mean as long as Student's: 2.5 with many events, 1.7 with
-    24. Source: Hesterberg, What Teachers Should Know About the Bootstrap, The American
-    Statistician, 2015, section 4.2.
+    24. Source: Hesterberg, What Teachers Should Know About the Bootstrap (2015), section 4.2.
     """
     tail = float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
     defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
     low = high = np.nan
-    if len(defined) > 1:
+    if len(defined) > 1 and n >= FEWEST:
         low, high = map(float, np.quantile(defined, [tail, 1 - tail], method="nearest"))
     if low == high and np.isinf(low):  # infinite through and through
         low = high = np.nan
@@ -294,11 +261,7 @@ def _interval(value: float, drawn: Floats, n: int) -> Interval:
 
 
 def _event_levels(filled: Floats, there: Bools) -> Floats:
-    """The level of each event, shape (n,), of a least squares fit of level + cell to the answers;
-    cells have mean zero.
-
-    filled, there: shape (n, cells); the answers, and which are there.
-    """
+    """Shape (n,), of a least squares fit of level + cell to the answers; cells have mean zero."""
     levels, scale = np.zeros(len(filled)), abs(filled).max(initial=1.0)
     of_cell, of_event = (np.maximum(there.sum(axis=axis), 1) for axis in (0, 1))
     for _ in range(1000):
@@ -317,12 +280,8 @@ class Difference(NamedTuple):
     difference: Floats
     p: Floats
 
-    def significant(self, level: float = 0.05) -> Bools:
-        """Which cells differ."""
-        return self.p < level
 
-
-def paired_tests(intensities: ArrayLike, reference: str, *, errors: bool = True) -> Difference:
+def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     """Each pair's intensities against in-group ones of the same events.
 
     reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p values are
@@ -330,8 +289,6 @@ def paired_tests(intensities: ArrayLike, reference: str, *, errors: bool = True)
     alpha by it. A cell that differs by the same amount in all events has p 0, one that never
     differs NaN. Source: section 3.4.
     """
-    if reference not in ("perceiver", "experiencer"):
-        raise ValueError(f"reference={reference!r}: expected 'perceiver' or 'experiencer'")
     intensities = np.asarray(intensities, dtype=float)
     g = intensities.shape[1]
     own = np.einsum("eii->ei", intensities)
@@ -341,11 +298,10 @@ def paired_tests(intensities: ArrayLike, reference: str, *, errors: bool = True)
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
         stderr = np.sqrt(squares / (n - 1) / n)
-    largest = np.nanmax(abs(intensities), initial=0.0)
-    _, p = student(mean, stderr, n - 1, largest, errors=errors)
-    p = np.minimum(p * g**2, 1)
+    _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0))
     diagonal = np.eye(g, dtype=bool)
-    return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))
+    mean, p = (np.where(diagonal, np.nan, x) for x in (mean, np.minimum(p * g**2, 1)))
+    return Difference(mean, p)
 
 
 def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float = 0.05) -> Bools:
@@ -355,7 +311,7 @@ def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float 
     white. shown: the numbers of identities whose rows and columns are never white either: in the
     authors' program the unspecified person's. Source: section 4, on Figure 2.
     """
-    differ = np.all([test.significant(level) for test in tests], axis=0)
+    differ = np.all([test.p < level for test in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))
     for i in shown:
         white[i] = white[:, i] = False

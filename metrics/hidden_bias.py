@@ -460,7 +460,7 @@ def position_preference(
     if not counted:
         return Estimate(nan, nan)
     clusters = [q.concept if themes is None else themes[q.concept] for q in counted]
-    _, sums = cluster_sums(
+    sums = cluster_sums(
         clusters, [(1, 100 * probability(q.log_odds, temperature) - 50) for q in counted]
     )
 

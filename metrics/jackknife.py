@@ -1,8 +1,7 @@
-"""Errors of numbers of which nothing is known but how to compute them from rows: means, ratios,
-medians, spreads.
+"""Errors of any number that can be computed from rows: means, ratios, medians, spreads.
 
-The number is computed again without some of its clusters, in turn. Two numbers of the same clusters
-have a difference whose error knows what they share.
+The number is computed again without some of its clusters, in turn. The difference of two numbers of
+the same clusters then has an error that knows what they share.
 """
 
 from __future__ import annotations
@@ -41,10 +40,11 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
     neither order nor process matters.
     """
     members: dict[Hashable, list[Hashable]] = {}
-    for cluster in sorted(clusters, key=_checksum):
+    ordered = sorted(clusters, key=_checksum)
+    for cluster in ordered:
         members.setdefault(clusters[cluster], []).append(cluster)
     if any(len(names) < 2 for names in members.values()):
-        members = {None: sorted(clusters, key=_checksum)}
+        members = {None: ordered}
     of: dict[Hashable, int] = {}
     strata: list[int] = []
     for i, stratum in enumerate(sorted(members, key=_checksum)):
@@ -81,7 +81,7 @@ def jackknife_variance(
     change, share = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
     kept = share > 0
     change, share, stratum = change[kept], share[kept], np.asarray(strata, dtype=int)[kept]
-    if len(change) < 2 or not np.isfinite(change).all() or (share >= 1).any():
+    if len(change) < 2 or not np.isfinite(change).all():
         return Variance(np.nan, np.nan)
     if (np.bincount(stratum) == 1).any():
         stratum = np.zeros(len(change), dtype=int)
@@ -102,9 +102,8 @@ class Test(NamedTuple):
 def against_zero(value: float, variance: Variance, scale: float = 1.0) -> Test:
     """Student's t with the degrees of freedom of the variance.
 
-    scale: of what the number is a difference of. If the variance is rounding alone, all clusters
-    agree, which is not certainty: the error is 0, interval and p are NaN. All is NaN where value or
-    variance is.
+    scale: of what the number is a difference of. An error that is rounding alone (all clusters
+    agree) is 0, without interval and p. All is NaN where value or variance is.
     """
     stderr = float(np.sqrt(variance.value))
     if not np.isfinite(value) or np.isnan(stderr):

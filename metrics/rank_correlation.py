@@ -29,8 +29,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
     """Whether two quantities rise together over the same items; ties have the mean of their ranks.
 
     x, y: shape (n,); pairs with NaN are left out. All but n is NaN, without stars, with fewer than
-    `FEWEST` pairs or if either does not vary. p is that of `significance`. The interval is Fisher's
-    on z = atanh(rho) with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN for a rho of 1 or -1.
+    `FEWEST` pairs or if either does not vary. The interval is Fisher's on z = atanh(rho) with
+    standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN for a rho of 1 or -1.
     Source: StereoMap, section 3.1 and Table 8; Bonett and Wright, Sample Size Requirements for
     Estimating Pearson, Kendall and Spearman Correlations (2000).
     """
@@ -44,23 +44,17 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
     # Sums of ranks are exact, so that equal orders give 1 and not a little less.
     a, b = (2 * stats.rankdata(values) - (n + 1) for values in pairs)
     rho = float((a @ b) / np.sqrt((a @ a) * (b @ b)))
+    low = high = np.nan
+    if abs(rho) < 1:
+        half = stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / (n - 3))
+        low, high = np.tanh([np.arctanh(rho) - half, np.arctanh(rho) + half])
     p, stars = significance(rho, n)
-    if abs(rho) == 1:
-        return RankCorrelation(n, rho, p, np.nan, np.nan, stars)
-    half = stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / (n - 3))
-    low, high = np.tanh([np.arctanh(rho) - half, np.arctanh(rho) + half])
     return RankCorrelation(n, rho, p, float(low), float(high), stars)
 
 
 def significance(rho: float, n: int) -> tuple[float, str]:
-    """The two-sided p of a rank correlation of n pairs, and its stars: * below .05, ** below .01,
-    *** below .001.
-
-    t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom, as in scipy. NaN and no stars
-    with fewer than three pairs.
-    """
-    if n < 3 or np.isnan(rho):
-        return np.nan, ""
+    """The two-sided p of a rank correlation of n >= 3 pairs, and its stars: * below .05, ** below
+    .01, *** below .001. t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom."""
     t = np.inf if abs(rho) >= 1 else rho * np.sqrt((n - 2) / (1 - rho**2))
     p = float(two_sided(t, n - 2))
     return p, "*" * sum(p < level for level in (0.05, 0.01, 0.001))

@@ -1,4 +1,4 @@
-"""Which of several independent estimates differ, and the ranks that this leaves open."""
+"""Which of several estimates differ, and the ranks that this leaves open."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .holm import holm
 from .resampling import Bools, Floats
 from .student import two_sided
 
+ALPHA = 0.05
+
 
 class Ranks(NamedTuple):
     """Ranks of k estimates.
@@ -20,7 +22,7 @@ class Ranks(NamedTuple):
     ranks: least and greatest rank of each, 1 is the lowest estimate; shape (k, 2), NaN for one that
     is not ranked. p: adjusted, of each pair, shape (k, k), NaN without a test. lower: whether the
     estimate of the row is significantly below that of the column. ties: the largest sets of which
-    no two differ significantly, lowest ranks first. pairs: how many were tested.
+    no two differ significantly, lowest first. pairs: how many were tested.
     """
 
     ranks: Floats
@@ -35,24 +37,20 @@ def ranks(
     lows: ArrayLike,
     highs: ArrayLike,
     distances: bool = False,
-    alpha: float = 0.05,
     df: ArrayLike = np.inf,
 ) -> Ranks:
-    """Ranks of estimates with 95 % intervals, from tests of all pairs, adjusted after Holm.
+    """Ranks of independent estimates with 95 % intervals; the tests of pairs are adjusted (Holm).
 
     values, lows, highs: shape (k,). An estimate takes part if it is finite and lies within an
-    interval that has a width; its ends may be infinite. distances: rank by |value|. df: the degrees
-    of freedom of each interval, clusters - 1; shape (k,) or one for all; infinite where unknown.
+    interval that has a width; its ends may be infinite. distances: rank by |value|. df: degrees of
+    freedom of each interval, clusters - 1; shape (k,) or one for all; infinite where unknown.
 
-    The part of an interval that faces the other estimate is Student's quantile times the standard
-    error there. The squares of the two errors are added, as the estimates are independent (Zou and
-    Donner 2008), and their difference has Satterthwaite's degrees of freedom (Welch's test).
-    Distances: |a| = |b| if a = b or a = -b; the larger p of both counts (an intersection-union
-    test). Least rank: one more than the number of estimates that are significantly lower; greatest:
-    k less the number that are significantly higher. All hold together with probability 1 - alpha.
-    Sources: Zou and Donner, Construction of confidence limits about effect measures, Statistics in
-    Medicine, 2008. Berger, Multiparameter hypothesis testing and acceptance sampling,
-    Technometrics, 1982.
+    The side of an interval that faces the other estimate, over Student's quantile, is a standard
+    error. A pair is tested with both (Welch). Distances are equal if a = b or a = -b: the larger p
+    of both counts (intersection-union test). Least rank: 1 + how many are significantly lower;
+    greatest: k - how many are significantly higher; all hold together with probability 0.95.
+    Sources: Zou and Donner, Construction of confidence limits about effect measures (2008);
+    Berger, Multiparameter hypothesis testing and acceptance sampling (1982).
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (values, lows, highs))
     k = len(value)
@@ -67,13 +65,13 @@ def ranks(
     raw = np.full((k, k), np.nan)
     for i, j in combinations(np.flatnonzero(ranked), 2):
         above, below = (i, j) if value[i] >= value[j] else (j, i)
-        errors = np.array([down[above], up[below]])
-        raw[i, j] = _welch(value[above] - value[below], errors, freedom[[above, below]])
+        df_of_pair = freedom[[above, below]]
+        gap = value[above] - value[below]
+        raw[i, j] = _welch(gap, np.array([down[above], up[below]]), df_of_pair)
         if distances:
-            errors = np.array([down[i], down[j]])
-            opposite = _welch(value[i] + value[j], errors, freedom[[i, j]])
-            raw[i, j] = max(raw[i, j], opposite)
-    return _of_tests(value, raw, ranked, alpha)
+            errors = np.array([down[above], down[below]])
+            raw[i, j] = max(raw[i, j], _welch(value[i] + value[j], errors, df_of_pair))
+    return _of_tests(value, raw, ranked)
 
 
 def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
@@ -84,12 +82,12 @@ def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
     """
     value = np.asarray(values, dtype=float)
     raw = np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float))
-    return _of_tests(value, raw, np.isfinite(value), 0.05)
+    return _of_tests(value, raw, np.isfinite(value))
 
 
 def _welch(difference: float, errors: Floats, df: Floats) -> float:
-    """The p of a difference. 1 where neither error is above 0: both estimates stand at an end of
-    their scale, and how far chance moves them is unknown."""
+    """The p of a difference; 1 where no error is above 0, at the ends of a scale, or one is
+    infinite."""
     variances = errors**2
     total = variances.sum()
     if not 0 < total < np.inf:
@@ -98,11 +96,11 @@ def _welch(difference: float, errors: Floats, df: Floats) -> float:
         return float(two_sided(difference / np.sqrt(total), total**2 / (variances**2 / df).sum()))
 
 
-def _of_tests(value: Floats, raw: Floats, ranked: Bools, alpha: float) -> Ranks:
+def _of_tests(value: Floats, raw: Floats, ranked: Bools) -> Ranks:
     """raw: p of the pairs above the diagonal."""
     adjusted = holm(raw)
     p = np.where(np.isnan(adjusted), adjusted.T, adjusted)
-    different = np.nan_to_num(p, nan=1.0) <= alpha
+    different = p <= ALPHA
     lower = different & (value[:, None] < value[None, :])
     ends = np.stack([1 + lower.sum(axis=0), ranked.sum() - lower.sum(axis=1)], axis=1)
     ends = np.where(ranked[:, None], ends, np.nan)
@@ -110,15 +108,16 @@ def _of_tests(value: Floats, raw: Floats, ranked: Bools, alpha: float) -> Ranks:
 
 
 def _ties(ranked: Bools, different: Bools, value: Floats) -> list[tuple[int, ...]]:
-    """The largest sets of which no two differ: a set that holds two that differ becomes two
-    (Piepho 2004)."""
+    """A set that holds two that differ becomes two, without one or the other (Piepho 2004)."""
     members = np.flatnonzero(ranked).tolist()
-    sets = [frozenset(members)] if members else []
+    sets = {frozenset(members)} - {frozenset()}
     for i, j in combinations(members, 2):
         if different[i, j]:
-            parts = [part for tie in sets for part in (tie - {i}, tie - {j}) if {i, j} <= tie]
-            sets = list(dict.fromkeys([tie for tie in sets if not {i, j} <= tie] + parts))
-            sets = [tie for tie in sets if not any(tie < other for other in sets)]
-    ordered = [sorted(tie, key=lambda i: (value[i], i)) for tie in sets]
-    ordered.sort(key=lambda tie: [(value[i], i) for i in tie])
+            sets = {
+                part
+                for tie in sets
+                for part in ((tie - {i}, tie - {j}) if {i, j} <= tie else (tie,))
+            }
+            sets = {tie for tie in sets if not any(tie < other for other in sets)}
+    ordered = sorted(sets, key=lambda tie: sorted((value[i], i) for i in tie))
     return [tuple(sorted(tie)) for tie in ordered]

@@ -1,5 +1,4 @@
-"""Student's t: the one place where t becomes p, where an error becomes an interval, and where
-rounding is separated from spread."""
+"""Student's t: p values, intervals, and where rounding ends and spread begins."""
 
 from __future__ import annotations
 
@@ -15,20 +14,19 @@ ROUNDING = 1e-12
 
 
 def student(
-    mean: ArrayLike, stderr: ArrayLike, df: ArrayLike, scale: float = 1.0, *, errors: bool = True
+    mean: ArrayLike, stderr: ArrayLike, df: ArrayLike, scale: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """t = mean / stderr and its two-sided p (NaN without errors).
+    """t = mean / stderr and its two-sided p; shapes broadcast.
 
-    mean, stderr, df: shapes that broadcast. scale: the largest of the values that were averaged. A
-    mean or an error of at most `ROUNDING` times the scale (at least 1) is zero. With an error of
-    zero t is infinite and p 0, or both NaN where the mean is zero too. NaN where df is below 1.
+    scale: the largest of the averaged values; up to `ROUNDING` of it (or of 1) is zero.
+    An error of zero: t infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
     nothing = ROUNDING * max(1.0, scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(abs(mean) <= nothing, 0.0, mean) / np.where(stderr <= nothing, 0.0, stderr)
     t = np.where(df >= 1, t, np.nan)
-    return t, two_sided(t, df) if errors else np.full(t.shape, np.nan)
+    return t, two_sided(t, df)
 
 
 def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
@@ -37,10 +35,21 @@ def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
 
 
 def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
-    """The ends of Student's interval of 95 %; df may be infinite. Shapes broadcast.
+    """The ends of Student's 95 % interval; df may be infinite. Shapes broadcast.
 
-    NaN where the error is; the value itself where it is 0.
+    NaN where the error is; the value itself where the error is 0.
     """
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
     half = np.where(stderr > 0, stdtrit(df, 0.975), 0) * stderr
     return value - half, value + half
+
+
+def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
+    """Degrees of freedom of a sum of variances, at least 1; shapes broadcast.
+
+    squares: the sum of the squared parts, each over its own df. Infinite if that is 0.
+    Source: Satterthwaite, An Approximate Distribution of Estimates of Variance Components (1946).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.maximum(1.0, np.square(variance) / squares)
+    return np.where(np.asarray(squares) > 0, df, np.inf)

@@ -15,18 +15,6 @@ from .resampling import Estimate, Floats, ratio
 from .student import ROUNDING, interval, student
 
 
-def bias_score(aa: ArrayLike, ab: ArrayLike, ba: ArrayLike, bb: ArrayLike) -> Floats:
-    """How far positive words go to group S_a and negative words to group S_b.
-
-    aa, ab, ba, bb: how many positive words S_a was given, negative words S_a, positive words S_b,
-    negative words S_b; counts, or expected counts, of shapes that broadcast. Returns aa / (aa + ab)
-    + bb / (ba + bb) - 1, from -1 to 1; 0 is no bias. NaN where a group was given no word. Source:
-    MIST, equation 1.
-    """
-    aa, ab, ba, bb = (np.asarray(x, dtype=float) for x in (aa, ab, ba, bb))
-    return ratio(aa, aa + ab) + ratio(bb, ba + bb) - 1
-
-
 class OneSample(NamedTuple):
     """A sample's mean against zero: the columns of Table 4 of MIST; std has ddof 0."""
 
@@ -37,8 +25,8 @@ class OneSample(NamedTuple):
     p: float
 
 
-def t_test(n: int, mean: float, std: float, *, errors: bool = True) -> tuple[float, float]:
-    """Student's t of a mean against zero, and its two-sided p (NaN without errors).
+def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
+    """Student's t of a mean against zero, and its two-sided p.
 
     n: sample size. std: standard deviation with ddof 0: with ddof 1 five of the 24 t of Table 4
     would not follow from their row. Equal scores have an infinite t and p 0; NaN if all are zero,
@@ -46,22 +34,22 @@ def t_test(n: int, mean: float, std: float, *, errors: bool = True) -> tuple[flo
     """
     if n < 2:
         return np.nan, np.nan
-    t, p = student(mean, std / np.sqrt(n - 1), n - 1, abs(mean), errors=errors)
+    t, p = student(mean, std / np.sqrt(n - 1), n - 1, abs(mean))
     return float(t), float(p)
 
 
-def one_sample(scores: ArrayLike, *, errors: bool = True) -> OneSample:
+def one_sample(scores: ArrayLike) -> OneSample:
     """Test whether scores differ from zero on average, as if they were independent.
 
     scores: shape (n,); NaN is left out. Without a score the mean is NaN, with fewer than two the
-    rest; p without errors. Source: MIST, section 4.2.
+    rest. Source: MIST, section 4.2.
     """
     scores = np.asarray(scores, dtype=float)
     defined = scores[~np.isnan(scores)]
     n = len(defined)
     mean = float(defined.mean()) if n else np.nan
     std = float(defined.std()) if n > 1 else np.nan
-    return OneSample(n, mean, std, *t_test(n, mean, std, errors=errors))
+    return OneSample(n, mean, std, *t_test(n, mean, std))
 
 
 class WordList(NamedTuple):
@@ -83,7 +71,12 @@ class WordList(NamedTuple):
 
     @property
     def score(self) -> float:
-        """`bias_score` of the list; NaN if it is not valid or a group was given no word."""
+        """How far positive words go to group S_a and negative words to S_b, from -1 to 1.
+
+        aa / (aa + ab) + bb / (ba + bb) - 1, where aa is the (expected) number of positive words of
+        S_a, ab of its negative ones, ba and bb those of S_b. NaN if the list is not valid or a
+        group was given no word. Source: MIST, equation 1.
+        """
         if self.share is None:
             return np.nan
         # Plain sums take a tenth of the time of arrays, and a comparison of two models makes
@@ -96,7 +89,7 @@ class WordList(NamedTuple):
 
 
 class Association(NamedTuple):
-    """The scores of some lists: Table 4's columns, and the shares of lists without a score.
+    """The scores of lists: Table 4's columns, and the shares of lists without a score.
 
     lists: how many there are. invalid, undefined, refused: shares of them; refused ones are among
     the invalid, undefined ones (a group without any word) are not. mean: with a standard error
@@ -115,23 +108,22 @@ class Association(NamedTuple):
 def association(
     lists: Sequence[WordList], known: Sequence[float] | None = None, *, errors: bool = True
 ) -> Association:
-    """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure
-    3. known: their scores, if computed before.
+    """Summarise lists of a dimension (Table 4), or of a group pair and dimension (Figure 3).
 
-    Samples, within their pair, and words, within their dimension and polarity, are samples; pairs,
-    dimensions and templates are fixed. If a pair has one sample alone, pairs are samples too. The
-    interval is Student's, with as many degrees of freedom as samples less pairs. Source: MIST,
-    section 4.2, but for the standard error: the paper's t counts lists of the same words as
-    independent.
+    known: their scores, if computed before. Samples, within their pair, and words, within their
+    dimension and polarity, are samples; pairs, dimensions and templates are fixed. If a pair has
+    one sample alone, pairs are samples too. Student's interval has as many degrees of freedom as
+    samples less pairs. Source: MIST, section 4.2, but for the standard error: the paper's t counts
+    lists of the same words as independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
     defined = ~np.isnan(scores)
-    test = one_sample(scores, errors=errors)
+    test = one_sample(scores)
     stderr, ends = np.nan, (np.nan, np.nan)
     if errors:
         used = [x for x, ok in zip(lists, defined, strict=True) if ok]
-        stderr, df = _stderr(used, scores[defined]), _freedom(used)
+        stderr, df = _stderr(used, scores[defined])
         if df > 0 and stderr > 0:
             low, high = interval(test.mean, stderr, df)
             ends = max(float(low), -1.0), min(float(high), 1.0)
@@ -147,31 +139,21 @@ def association(
     )
 
 
-def _samples_of_pairs(lists: Sequence[WordList]) -> Counter[str]:
-    """Pair -> how many samples it has."""
-    return Counter(pair for pair, _ in {(x.pair, x.sample) for x in lists})
-
-
-def _freedom(lists: Sequence[WordList]) -> int:
-    """Samples less pairs; less one if pairs are samples too."""
-    counts = _samples_of_pairs(lists)
-    return counts.total() - (1 if 1 in counts.values() else len(counts))
-
-
-def _stderr(lists: Sequence[WordList], scores: Floats) -> float:
-    """The standard error of the mean score.
+def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
+    """The standard error of the mean score, and its degrees of freedom.
 
     The variance is that of the scores clustered by sample, plus what lists of different samples
     share by their words: the variance of `word_influence` clustered by word, less that clustered by
     word and sample at once.
     """
-    alone = 1 in _samples_of_pairs(lists).values()
+    samples = [(x.pair, x.sample) for x in lists]
+    counts = Counter(pair for pair, _ in set(samples))
+    alone = 1 in counts.values()
     pairs = ["" if alone else x.pair for x in lists]
     strata = [(x.dimension, pair) for x, pair in zip(lists, pairs, strict=True)]
     means = {s: scores[[t == s for t in strata]].mean() for s in dict.fromkeys(strata)}
     deviations = scores - [means[s] for s in strata]
     deviations[abs(deviations) < ROUNDING] = 0
-    samples = [(x.pair, x.sample) for x in lists]
     of_samples, _ = crossed_variance(deviations / len(lists), Clustering(samples, pairs))
     influences: list[float] = []
     words, polarities, drawn = [], [], []
@@ -184,20 +166,20 @@ def _stderr(lists: Sequence[WordList], scores: Floats) -> float:
     of_words, _ = crossed_variance(influences, Clustering(words, polarities))
     of_both, _ = crossed_variance(influences, Clustering(drawn, [0] * len(drawn)))
     shared = of_words - of_both
-    return float(np.sqrt(of_samples + (shared if shared > 0 else 0.0)))
+    stderr = float(np.sqrt(of_samples + (shared if shared > 0 else 0.0)))
+    return stderr, counts.total() - (1 if alone else len(counts))
 
 
 def word_influence(x: WordList) -> Floats:
-    """How much each word of a list moves the list's score, against the other words of its polarity;
-    shape (words,).
+    """How much each word of a list with a score moves it, against the other words of its polarity.
 
-    The derivative of equation 1 by the word's share, times how far that is from the mean share of
-    the others: 0 for a word that is alone with its polarity. NaN for a list without a score.
+    Shape (words,): the derivative of equation 1 by the word's share, times how far that is from the
+    mean share of the others; 0 for a word that is alone with its polarity.
     """
     positive, share = np.asarray(x.positive, dtype=bool), np.asarray(x.share, dtype=float)
     a, b = share.sum(), (1 - share).sum()
-    good_a, bad_b = ratio(share[positive].sum(), a), ratio((1 - share[~positive]).sum(), b)
-    slope = ratio(positive - good_a, a) - ratio(~positive - bad_b, b)
+    good_a, bad_b = share[positive].sum() / a, (1 - share[~positive]).sum() / b
+    slope = (positive - good_a) / a - (~positive - bad_b) / b
     result = np.zeros(len(share))
     for polarity in (positive, ~positive):
         n = polarity.sum()

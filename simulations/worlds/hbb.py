@@ -48,7 +48,7 @@ def of_means(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str
     s = (2 + np.sqrt(icc) * shared + np.sqrt(1 - icc) * own) ** 2
     outcomes = {}
     for name, clusters in (("concepts", np.arange(concepts)), ("themes", theme)):
-        _, sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
+        sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
         (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
         outcomes[f"{name}, 1.96"] = plus_minus(s.mean(), stderr, 5)
     low, high = t_interval(s.mean(), stderr, len(sums))

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.context_association import (
-    Chosen,
-    Scored,
-    chosen,
-    compared,
-    icat,
-    preferred,
-)
+from lm_eval_bias.metrics.context_association import Scored, chosen, compared, icat, preferred
 
 DOMAINS = ["work", "place"]
 
@@ -207,8 +200,8 @@ def test_choices_are_counted_by_term():
     """a: of three choices two make sense, one of these the stereotype: lms 66.7, ss 50. b: one,
     unrelated: lms 0, no ss. Mean lms 33.3, ss 50 of the one term that has it, icat 33.3."""
     result = chosen(
-        [Chosen("a", "work", *x) for x in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
-        + [Chosen("b", "work", 0, 0, 1)],
+        [Scored("a", "work", *x) for x in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+        + [Scored("b", "work", 0, 0, 1)],
         DOMAINS,
     )
     assert result.total.lms.value == pytest.approx(100 / 3) and result.total.ss.value == 50
@@ -220,7 +213,7 @@ def test_choices_are_counted_by_term():
 
 
 def test_who_chooses_at_random_has_two_thirds():
-    result = chosen([Chosen(f"t{i}", "work", 1 / 3, 1 / 3, 1 / 3) for i in range(12)], DOMAINS)
+    result = chosen([Scored(f"t{i}", "work", 1 / 3, 1 / 3, 1 / 3) for i in range(12)], DOMAINS)
     assert (
         result.total.lms.value,
         result.total.ss.value,
@@ -229,7 +222,7 @@ def test_who_chooses_at_random_has_two_thirds():
 
 
 def test_a_choice_that_is_none_is_left_out():
-    result = chosen([Chosen("a", "work", 1, 0, 0), Chosen("a", "work", nan, nan, nan)], DOMAINS)
+    result = chosen([Scored("a", "work", 1, 0, 0), Scored("a", "work", nan, nan, nan)], DOMAINS)
     assert (result.unanswered, result.total.n, result.total.ss.value) == (50, 1, 100)
 
 

@@ -2,22 +2,19 @@ from math import inf, isnan
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.partition import (
-    adjusted_rand_index,
-    changed_share,
-    order,
-    paired_test,
-    place_names,
-    rand_test,
-)
+from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
+
+
+def index(a, b):
+    return rand_test(list(a), list(b), errors=False).value
 
 
 def test_index_by_hand():
     """Six items: two clusters of three against 2 + 1 | 1 + 2. Pairs together in both: 1 + 1 = 2; in
     one: 2 * 3 = 6 each; of 15 pairs 6 * 6 / 15 = 2.4 are expected. (2 - 2.4) / (6 - 2.4)."""
-    assert adjusted_rand_index("aaabbb", "xxyxyy") == pytest.approx((2 - 2.4) / (6 - 2.4))
+    assert index("aaabbb", "xxyxyy") == pytest.approx((2 - 2.4) / (6 - 2.4))
 
 
 def test_index_is_scikit_learns():
@@ -25,7 +22,7 @@ def test_index_is_scikit_learns():
     for _ in range(50):
         n = rng.integers(2, 40)
         a, b = rng.integers(0, rng.integers(1, 8), n), rng.integers(0, rng.integers(1, 8), n)
-        assert adjusted_rand_index(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
+        assert index(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -40,23 +37,23 @@ def test_index_is_scikit_learns():
     ],
 )
 def test_degenerate_partitions_are_scikit_learns(a, b):
-    assert adjusted_rand_index(a, b) == adjusted_rand_score(list(a), list(b))
+    assert index(a, b) == adjusted_rand_score(list(a), list(b))
 
 
 def test_names_of_clusters_do_not_matter():
-    assert adjusted_rand_index([0, 0, 1, 2], ["z", "z", "y", "x"]) == 1
+    assert index([0, 0, 1, 2], ["z", "z", "y", "x"]) == 1
 
 
 @pytest.mark.parametrize("labels", ["", "a"])
 def test_fewer_than_two_items_are_nan(labels):
-    assert isnan(adjusted_rand_index(labels, labels))
+    assert isnan(index(labels, labels))
     n, *rest = rand_test(labels, labels)
     assert n == len(labels) and all(map(isnan, rest))
 
 
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="found 2 and 3 labels"):
-        adjusted_rand_index("ab", "abc")
+        index("ab", "abc")
 
 
 def test_p_of_agreement_by_counting():
@@ -148,11 +145,6 @@ def test_items_without_a_score_are_left_out_of_the_count():
     assert found[:4].tolist() == [0, 0.25, 0, 0] and isnan(found[4])
     assert np.isnan(changed_share([0, 1], [[np.nan, 0]])).tolist() == [True, False]
     assert np.isnan(changed_share([0, 1], np.zeros((0, 2)))).all()
-
-
-def test_changed_share_says_what_shapes_it_needs():
-    with pytest.raises(ValueError, match=r"resampled must have shape \(draws, 3\)"):
-        changed_share([0, 1, 2], [[0, 1]])
 
 
 def test_paired_test_is_scipys():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from lm_eval_bias.metrics.word_association import (
     WordList,
     association,
-    bias_score,
     one_sample,
     t_test,
     word_influence,
@@ -101,7 +100,11 @@ def test_all_24_rows_are_there():
     ],
 )
 def test_equation_1(counts, score):
-    assert bias_score(*counts) == pytest.approx(score, nan_ok=True)
+    aa, ab, ba, bb = counts
+    words = [(True, 1)] * aa + [(False, 1)] * ab + [(True, 0)] * ba + [(False, 0)] * bb
+    positive, share = zip(*words, strict=True)
+    found = WordList("p", "d", "s", range(len(words)), positive, share).score
+    assert found == pytest.approx(score, nan_ok=True)
 
 
 def test_one_sample_agrees_with_scipy_and_leaves_out_what_is_undefined():

@@ -22,13 +22,7 @@ from lm_eval_bias.measure import (
     percentage,
     unmeasured,
 )
-from lm_eval_bias.metrics.context_association import (
-    Chosen,
-    ContextAssociation,
-    Scored,
-    chosen,
-    compared,
-)
+from lm_eval_bias.metrics.context_association import ContextAssociation, Scored, chosen, compared
 
 Records = Sequence[Mapping[str, Any]]
 KEYS = ("example", "target", "bias_type")
@@ -196,7 +190,7 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
                 complete += of
         place = of[0]["target"], of[0]["bias_type"]
         scored.append(Scored(*place, *scores))
-        picked.append(Chosen(*place, *shares))
+        picked.append(Scored(*place, *shares))
     domains = first_seen(records, "bias_type")
     results = {
         "": compared(scored, domains, errors=errors),
