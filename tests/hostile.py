@@ -2,6 +2,8 @@
 anybody may have written is one."""
 
 import json
+import re
+from html.parser import HTMLParser
 
 from tests.scripted import made_up
 
@@ -44,3 +46,31 @@ def samples():
         }
         for i, text in enumerate(HOSTILE)
     ]
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page, as far as the tests ask."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self.headings = [], [], [], []
+        self.texts, self.handlers, self.policy = [], [], ""
+        self.feed(text)
+        self.text = " ".join(" ".join(self.texts).split())
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name.startswith("on") or name == "style":
+                self.handlers.append((tag, name))
+            elif name == "id":
+                self.ids.append(value)
+            elif name in ("href", "src"):
+                self.links.append(value)
+            elif name == "content" and value.startswith("default-src"):
+                self.policy = value
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+    def handle_data(self, data):
+        self.texts.append(data)

@@ -1,9 +1,7 @@
-"""Two runs of a task, or one before and after: which of their numbers differ, by how much, and how
-sure that is.
+"""Two runs of a task: which of their numbers differ, by how much, and how sure that is.
 
 Runs on the same documents are compared on them (`results.paired`); those without samples by their
-intervals, as if each had been asked other documents. A task that was asked otherwise is refused,
-with the reason.
+intervals, as if each had been asked other documents. A task that was asked otherwise is refused.
 """
 
 from __future__ import annotations
@@ -15,22 +13,13 @@ from typing import Any, NamedTuple
 
 from scipy import stats
 
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.leaderboard import check_metrics, direction
+from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import (
-    Difference,
-    JackknifePlan,
-    Key,
-    Replicates,
-    at_an_end,
-    difference,
-    lacks_error,
-    measured,
-)
-from lm_eval_bias.results.runs import Run, different
+from lm_eval_bias.results.paired import Difference, JackknifePlan, Replicates, difference
+from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
 
@@ -38,22 +27,26 @@ LEVEL = 0.05
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. paired: whether on the same documents. why: why there is no test;
-    empty where there is one. p: after Holm; NaN without a test. towards: of a significant
-    difference, whether the second is better, worse, nearer, farther or across."""
+    """One number of both runs. paired: whether on the same documents. p: after Holm; NaN without a
+    test. towards: of a significant difference, whether the second is better, worse, nearer, farther
+    or across."""
 
     task: str
     metric: Metric
     group: str | None
     difference: Difference
     paired: bool
-    why: str = ""
     p: float = nan
     towards: str = ""
 
     @property
     def name(self) -> str:
         return self.metric.name + (f" ({self.group})" if self.group is not None else "")
+
+    @property
+    def why(self) -> str:
+        """Why there is no test; empty where there is one."""
+        return self.difference.why
 
     @property
     def distance(self) -> float:
@@ -102,12 +95,11 @@ def comparison(
     documents: dict[str, int] = {}
     all_notes = list(notes)
     for task in sorted(of_first.keys() | of_second.keys()):
-        one, two = of_first.get(task), of_second.get(task)
-        if one is None or two is None:
-            refusals[task] = f"only {shortened(names[two is not None])} was asked it"
+        if task not in of_first or task not in of_second:
+            refusals[task] = f"only {shortened(names[task in of_second])} was asked it"
             continue
         try:
-            pair = _Pair(one, two, metrics, groups, common)
+            pair = _Pair(of_first[task], of_second[task], metrics, groups, common)
             rows += pair.rows(answers)
             documents[task] = pair.n
             all_notes += pair.notes
@@ -227,19 +219,20 @@ class _Pair:
             )
         return common
 
-    def _chosen(self, metrics: Iterable[Metric], keys: Iterable[Key]) -> list[tuple[Metric, Key]]:
-        """The numbers that are compared, in the order of their declaration; of each, the whole
+    def _numbers(
+        self,
+        metrics: Iterable[Metric],
+        keys: Iterable[Key],
+        of: Callable[[Key], Difference],
+        paired: bool,
+    ) -> list[ComparedNumber]:
+        """The numbers that are chosen, in the order of their declaration; of each, the whole
         first."""
-        chosen, keys = self.metrics, list(keys)
+        task, keys = self.one.task, list(keys)
         return [
-            (metric, key)
+            ComparedNumber(task, metric, key[1], of(key), paired)
             for metric in metrics
-            if metric.unit not in ("p", "t")
-            if (
-                metric.primary
-                if chosen is None
-                else metric.name in chosen or f"{self.one.task}/{metric.name}" in chosen
-            )
+            if metric.unit not in ("p", "t") and is_shown(metric, task, self.metrics)
             for key in keys
             if key[0] == metric.name and (key[1] is None or self.groups)
         ]
@@ -248,45 +241,37 @@ class _Pair:
         whole = first.whole
         keys: list[Key] = [(name, None) for name in whole.values]
         keys += [(name, group) for name, of in whole.groups.items() for group in of]
-        rows = []
-        for metric, key in self._chosen(first.measure.metrics, keys):
-            found = difference(first, second, key)
-            why = _why(metric, found, first, second, key)
-            rows.append(ComparedNumber(self.one.task, metric, key[1], found, True, why))
-        return rows
+        metrics = first.measure.metrics
+        return self._numbers(metrics, keys, lambda key: difference(first, second, key), True)
 
     def _unpaired(self) -> list[ComparedNumber]:
-        """From the two intervals: what they reach towards each other and away from each other (Zou
-        and Donner 2008), as `metrics.ranks` has it, with the degrees of freedom of the fewer
-        clusters."""
-        rows = []
-        for metric, key in self._chosen(self.one.metrics, self.one.numbers):
-            if key not in self.two.numbers:
-                continue
-            first, second = self.one.numbers[key], self.two.numbers[key]
-            change = second.value - first.value
-            known = [n for n in (first.clusters, second.clusters) if n is not None]
-            fewest = min(known, default=0)
-            found = Difference(first.value, second.value, change, nan, nan, nan, nan, fewest)
-            down = hypot(second.value - second.low, first.high - first.value)
-            up = hypot(second.high - second.value, first.value - first.low)
-            towards = down if change >= 0 else up
-            why = ""
-            if isnan(change):
-                why = "not defined in one of them"
-            elif known and fewest < FEWEST_CLUSTERS:
-                why = f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed"
-            elif isnan(down) or isnan(up) or not 0 < towards < inf:
-                why = "an interval is lacking, without end, or of no width"
-            else:
-                df = fewest - 1 if known else inf
-                quantile = float(stats.t.ppf(0.975, df))
-                p = float(2 * stats.t.sf(quantile * abs(change) / towards, df))
-                found = found._replace(
-                    stderr=towards / quantile, low=change - down, high=change + up, p=p
-                )
-            rows.append(ComparedNumber(self.one.task, metric, key[1], found, False, why))
-        return rows
+        one, two = self.one.numbers, self.two.numbers
+        keys = [key for key in one if key in two]
+        return self._numbers(
+            self.one.metrics, keys, lambda key: _unpaired(one[key], two[key]), False
+        )
+
+
+def _unpaired(first: Number, second: Number) -> Difference:
+    """From two intervals: what they reach towards each other and away from each other (Zou and
+    Donner 2008), as in `metrics.ranks`, with the degrees of freedom of the fewer clusters."""
+    change = second.value - first.value
+    known = [n for n in (first.clusters, second.clusters) if n is not None]
+    fewest = min(known, default=0)
+    result = Difference(first.value, second.value, change, nan, nan, nan, nan, fewest)
+    down = hypot(second.value - second.low, first.high - first.value)
+    up = hypot(second.high - second.value, first.value - first.low)
+    towards = down if change >= 0 else up
+    if isnan(change):
+        return result._replace(why="not defined in one of them")
+    if known and fewest < FEWEST_CLUSTERS:
+        return result._replace(why=f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed")
+    if isnan(down) or isnan(up) or not 0 < towards < inf:
+        return result._replace(why="an interval is lacking, without end, or of no width")
+    df = fewest - 1 if known else inf
+    quantile = float(stats.t.ppf(0.975, df))
+    p = float(2 * stats.t.sf(quantile * abs(change) / towards, df))
+    return result._replace(stderr=towards / quantile, low=change - down, high=change + up, p=p)
 
 
 def _check_asked(one: Run, two: Run) -> None:
@@ -318,29 +303,6 @@ def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> st
         f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}"
         for key, (a, b) in changes.items()
     )
-
-
-def _why(metric: Metric, of: Difference, first: Replicates, second: Replicates, key: Key) -> str:
-    """Why a difference has no error."""
-    if not isnan(of.p):
-        return "the answers are the same" if not of.stderr else ""
-    values = (("the first", of.first), ("the second", of.second))
-    if undefined := [which for which, value in values if isnan(value)]:
-        return f"not defined in {' and '.join(undefined)}"
-    if not measured(metric):
-        return "its error does not come from clusters alone"
-    if of.clusters < FEWEST_CLUSTERS:
-        return f"{of.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
-    if at_an_end(first, key) or at_an_end(second, key):
-        return (
-            f"the interval of one of them ends at {metric.null_value:g}, beyond which it cannot lie"
-        )
-    runs = (("the first", first), ("the second", second))
-    if lacking := [which for which, run in runs if lacks_error(run, key)]:
-        return f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
-    if of.stderr == 0:
-        return "no cluster differs from the others, which is no certainty"
-    return "not defined without some of its clusters"
 
 
 def _towards(row: ComparedNumber) -> str:

@@ -6,24 +6,19 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from scipy.stats import norm
-
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import number_cell
 
-# Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and
-# no bias against anyone.
 _HABITS = frozenset({"position_preference", "letter_preference"})
-_QUANTILE = float(norm.ppf(0.975))
+"""Numbers of how a model answers, whatever it is asked about: no bias against anyone."""
 
 
 class Tested(NamedTuple):
     """A primary number beside its null value. evidence: whether its interval does not contain that
-    value. distance: signed, in halves of the interval on the side of the null value, times 1.96; so
-    numbers with unlike intervals can be ordered."""
+    value. distance: signed, in half-widths, the interval's length on the side of the null value."""
 
     run: Run
     metric: Metric
@@ -39,20 +34,18 @@ class Tested(NamedTuple):
 
 def tested(runs: Iterable[Run]) -> list[Tested]:
     """The primary numbers that test something: they have an interval, and a null value that is not
-    an end of their scale."""
+    an end of their scale, such as 0 % of wrong answers."""
     tests = []
     for run in runs:
         for metric, number in run.primaries:
             null = metric.null_value
-            # A share is 0 for a model without bias as soon as not one answer errs, and no other
-            # number can lie below it.
             if null is None or null in RANGE.get(metric.unit, ()) or metric.name in _HABITS:
                 continue
             if not metric.tests or not number.low < number.high or isnan(number.value):
                 continue
             away = number.value - null
             arm = number.value - number.low if away >= 0 else number.high - number.value
-            distance = _QUANTILE * away / arm if arm > 0 and isfinite(arm) else 0.0
+            distance = away / arm if arm > 0 and isfinite(arm) else 0.0
             evidence = not number.low <= null <= number.high
             tests.append(Tested(run, metric, number, evidence, distance))
     return tests
@@ -128,7 +121,7 @@ def described(test: Tested, named: bool = False) -> str:
     who = f"{shortened(run.model)}, " if named else ""
     return (
         f"{who}{shortened(run.task)}/{shortened(metric.name)} {with_unit(test.number, metric)}, "
-        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} "
+        f"{abs(test.distance):.1f} half-widths {'above' if test.distance > 0 else 'below'} "
         f"{metric.null_value:g}"
     )
 
@@ -147,8 +140,8 @@ RULE = (
     "such as 0 % of wrong answers, since they can only lie on one side of it; habits of answering, "
     "such as a preference for a position; and those that ask what another number tests, as their "
     "task declares.",
-    "Strongest means surest, not largest: the distance from the value without bias in standard "
-    "errors, taken from the end of the interval on that side. Runs without a warning come first, "
+    "Strongest means surest, not largest: the distance from the value without bias in half-widths, "
+    "the length of the interval on that side of the number. Runs without a warning come first, "
     "and numbers on fewer than ten clusters last. Numbers of different units do not compare in "
     "size.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is "

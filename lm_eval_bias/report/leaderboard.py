@@ -240,14 +240,17 @@ def _shown(runs: Sequence[Run], names: Sequence[str] | None) -> list[Metric]:
     shown: dict[str, Metric] = {}
     for run in runs:
         for metric in run.metrics:
-            chosen = (
-                metric.primary
-                if names is None
-                else metric.name in names or f"{run.task}/{metric.name}" in names
-            )
-            if chosen and (metric.name, None) in run.numbers:
+            if is_shown(metric, run.task, names) and (metric.name, None) in run.numbers:
                 shown.setdefault(metric.name, metric)
     return list(shown.values())
+
+
+def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
+    """Whether a metric is one of those named, METRIC or TASK/METRIC; without names, a primary
+    one."""
+    if names is None:
+        return metric.primary
+    return metric.name in names or f"{task}/{metric.name}" in names
 
 
 def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:

@@ -2,8 +2,8 @@
 
 The measure's own summary is computed again without some clusters of records, each in turn and the
 same of all runs (`metrics.jackknife`). What a question does to all of them is then no part of their
-difference. Of no number is anything known but its measure's declaration, so this holds for medians
-and spreads as for means; where it would not hold, there is a difference without an error.
+difference. This holds for medians and spreads as for means; where it would not hold, there is a
+difference without an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import logging
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
@@ -33,30 +33,29 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.metrics.crossed import Variance, combined
 from lm_eval_bias.metrics.jackknife import (
     MOST,
-    Groups,
     against_zero,
     groups_of,
     jackknife_variance,
     spread_groups,
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.results.runs import Key
 from lm_eval_bias.usage import UsageError
 
-Key = tuple[str, str | None]
-"""A metric, and the group that it is of; None for the whole."""
 FEWER = 40
-"""Groups of clusters of each clustering where several cross, which have to be left out one by one,
-and together."""
+"""Groups of clusters of each clustering where several cross, which are left out one by one and
+together."""
 _NO_SAMPLE = frozenset({"count", "p", "t"})
-# What records of several models share; of a record of one column of parts, the others that have as
-# many are parts too.
 Rows = Sequence[Record]
 
 
 class Difference(NamedTuple):
-    """A number of two runs, and the second less the first, with standard error, 95 % interval and
-    two-sided p. clusters: on how many it rests at least. NaN where there is none; of runs whose
-    answers are the same, difference and standard error are 0, and p is 1."""
+    """A number of two runs, and the second less the first.
+
+    stderr, low, high, p: standard error, 95 % interval and two-sided p; NaN where there are none.
+    Of equal answers difference and stderr are 0, and p is 1. clusters: on how many it rests at
+    least. why: why there is no test; empty where there is one.
+    """
 
     first: float
     second: float
@@ -66,13 +65,15 @@ class Difference(NamedTuple):
     high: float
     p: float
     clusters: int
+    why: str = ""
 
 
 def measured(metric: Metric) -> bool:
-    """Whether a difference of this number has an error: it has one itself, or an interval. A count,
-    a p value and a t move with the number of questions, what their measure gives no error for may
-    be a maximum or an end of something, and of some it says that their error comes from more than
-    its clusters."""
+    """Whether a difference of this number has an error: it has one itself, or an interval.
+
+    Counts, p values and t move with the number of questions; a number without an error may be a
+    maximum; the error of some comes from more than their clusters.
+    """
     return (
         metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
     )
@@ -84,7 +85,6 @@ def differences(
     second: Sequence[Record],
     options: Mapping[str, Any],
     keys: Sequence[Key] | None = None,
-    errors: bool = True,
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first.
 
@@ -93,19 +93,19 @@ def differences(
     without their columns, and runs on other clusters.
     """
     plan = JackknifePlan(measure, [first, second])
-    both = [Replicates(plan, records, options, errors) for records in (first, second)]
+    runs = [Replicates(plan, records, options) for records in (first, second)]
     keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
-    return {key: difference(both[0], both[1], key) for key in keys}
+    return {key: difference(runs[0], runs[1], key) for key in keys}
 
 
 class JackknifePlan:
     """Which clusters are left out together, the same of every run.
 
-    parts: for each clustering, and for the common cells of every two or more, how many clusterings
-    it is of, its numbers in `clusters` of the measure, and its groups.
+    chosen: each clustering, and every two or more of them, as numbers in `clusters` of the measure.
+    parts: the groups of clusters of each, or of common cells.
     """
 
-    def __init__(self, measure: Measure, runs: Sequence[Rows], most: int | None = None) -> None:
+    def __init__(self, measure: Measure, runs: Sequence[Rows]) -> None:
         """runs: the records of each, which must be of the same clusters."""
         if not measure.clusters:
             raise UsageError(
@@ -113,35 +113,32 @@ class JackknifePlan:
                 "each model had been asked others"
             )
         self.measure = measure
-        self.chosen = [
-            chosen
-            for n in range(1, len(measure.clusters) + 1)
-            for chosen in combinations(range(len(measure.clusters)), n)
-        ]
-        named = [self._named(records) for records in runs]
-        for other in named[1:]:
-            if any(
-                mine.keys() != theirs.keys() for mine, theirs in zip(named[0], other, strict=True)
-            ):
-                raise UsageError(
-                    "they were asked other questions: their records are of different clusters"
-                )
-        if most is None:
-            most = MOST if len(measure.clusters) == 1 else FEWER
+        count = range(len(measure.clusters))
+        self.chosen = [of for n in count for of in combinations(count, n + 1)]
+        named, *others = (self._named(records) for records in runs)
+        if any(
+            mine.keys() != theirs.keys()
+            for other in others
+            for mine, theirs in zip(named, other, strict=True)
+        ):
+            raise UsageError(
+                "they were asked other questions: their records are of different clusters"
+            )
+        most = MOST if len(count) == 1 else FEWER
         self.parts = [
             (groups_of if len(chosen) == 1 else spread_groups)(of, most)
-            for chosen, of in zip(self.chosen, named[0], strict=True)
+            for chosen, of in zip(self.chosen, named, strict=True)
         ]
 
     def _named(self, records: Rows) -> list[dict[Hashable, Hashable]]:
         """For each part its clusters, and the stratum of each."""
-        found: list[dict[Hashable, Hashable]] = [{} for _ in self.chosen]
+        named: list[dict[Hashable, Hashable]] = [{} for _ in self.chosen]
         for record in records:
-            for of, each in zip(found, self.labels(record), strict=True):
-                for name in each if isinstance(each, list) else (each,):
-                    if name is not None and name not in of:
+            for of, label in zip(named, self.labels(record), strict=True):
+                for name in label if isinstance(label, list) else [label]:
+                    if name is not None:
                         of[name] = _stratum(name)
-        return found
+        return named
 
     def labels(self, record: Record) -> list[Any]:
         """For each part the cluster of a record; a list of those of its parts; None where it has
@@ -149,8 +146,10 @@ class JackknifePlan:
         try:
             single = [_label(record, columns) for columns in self.measure.clusters]
         except KeyError as error:
-            wrong = f"its samples lack the column {error}, since an older version wrote them"
-            raise UsageError(f"{wrong}; run it again") from None
+            raise UsageError(
+                f"its samples lack the column {error}, since an older version wrote them; run it "
+                "again"
+            ) from None
         return [
             single[chosen[0]] if len(chosen) == 1 else _common([single[i] for i in chosen])
             for chosen in self.chosen
@@ -159,10 +158,10 @@ class JackknifePlan:
 
 def _label(record: Record, columns: Sequence[str]) -> Any:
     """One cluster, or a list of those of its parts."""
+    clusters = clusters_of(record, columns)
     if any(isinstance(record[column], (list, tuple)) for column in columns):
-        return clusters_of(record, columns)
-    found = clusters_of(record, columns)
-    return found[0] if found else None
+        return clusters
+    return clusters[0] if clusters else None
 
 
 def _common(labels: Sequence[Any]) -> Any:
@@ -172,13 +171,8 @@ def _common(labels: Sequence[Any]) -> Any:
     parts = next((len(label) for label in labels if isinstance(label, list)), None)
     if parts is None:
         return _Cell(labels)
-    return [
-        _Cell(each)
-        for each in zip(
-            *(label if isinstance(label, list) else [label] * parts for label in labels),
-            strict=True,
-        )
-    ]
+    lists = (label if isinstance(label, list) else [label] * parts for label in labels)
+    return [_Cell(cell) for cell in zip(*lists, strict=True)]
 
 
 class _Cell(tuple):
@@ -186,42 +180,37 @@ class _Cell(tuple):
 
 
 def _stratum(name: Any) -> Hashable:
-    return tuple(each[:-1] for each in name) if isinstance(name, _Cell) else name[:-1]
+    return tuple(of[:-1] for of in name) if isinstance(name, _Cell) else name[:-1]
 
 
 class Replicates:
-    """The numbers of a run, whole and without each group of clusters.
+    """The numbers of a run: `whole`, with errors, and `without` each group of clusters.
 
-    whole: with errors. without: for each part, the summaries without each of its groups.
+    UsageError for records that the measure cannot count.
     """
 
-    def __init__(
-        self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any], errors: bool = True
-    ) -> None:
-        """errors: False where the numbers' own errors are not needed. UsageError for records that
-        the measure cannot count."""
-        self.plan, self.records, self.options, self.errors = plan, records, options, errors
+    def __init__(self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any]) -> None:
+        self.plan, self.records, self.options = plan, records, options
         self.measure = plan.measure
-        self._shares: dict[Key, list[NDArray[np.float64]]] = {}
-        self._clusters: dict[str | None, dict[str | None, int]] = {}
+        labels = [plan.labels(record) for record in records]
         self._members = [
-            [_groups(of, each) for each in column]
-            for of, column in zip(plan.parts, self._columns(), strict=True)
+            [
+                [groups.of.get(name) for name in label[i]]
+                if isinstance(label[i], list)
+                else groups.of.get(label[i])
+                for label in labels
+            ]
+            for i, groups in enumerate(plan.parts)
         ]
+        self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
+        self.shares = cache(self._shares)
         with _quietly():
-            self.whole = (
-                summed_up(self.measure, list(records), options)
-                if errors
-                else self.measure.summary(list(records), errors=False, **options)
-            )
-
-    def _columns(self) -> list[list[Any]]:
-        labels = [self.plan.labels(record) for record in self.records]
-        return [[each[i] for each in labels] for i in range(len(self.plan.chosen))]
+            self.whole = summed_up(self.measure, list(records), options)
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:
-        """None where nothing is left, or what is left has no numbers."""
+        """For each part, the summaries without each of its groups; None where nothing is left, or
+        what is left has no numbers."""
         with _quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
@@ -231,17 +220,11 @@ class Replicates:
     def _summary(self, members: Sequence[Any], group: int) -> Summary | None:
         left = []
         for record, of in zip(self.records, members, strict=True):
-            if not isinstance(of, list):
+            if not isinstance(of, list) or group not in of:
                 if of != group:
                     left.append(record)
-            elif group in of:
-                kept = [i for i, each in enumerate(of) if each != group]
-                if kept:
-                    left.append(
-                        {key: _parts(value, kept, len(of)) for key, value in record.items()}
-                    )
-            else:
-                left.append(record)
+            elif kept := [i for i, other in enumerate(of) if other != group]:
+                left.append({key: _parts(value, kept, len(of)) for key, value in record.items()})
         try:
             return self.measure.summary(left, errors=False, **self.options) if left else None
         except (ValueError, ZeroDivisionError, IndexError, KeyError, StopIteration):
@@ -255,67 +238,51 @@ class Replicates:
             digest.update(record.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    def value(self, key: Key) -> float:
-        return _number(self.whole, key).value
+    def number(self, key: Key) -> Number:
+        return _number(self.whole, key)
 
     def changes(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, how the number changes without each of its groups."""
-        value = self.value(key)
+        value = self.number(key).value
         return [
-            np.array(
-                [nan if each is None else float(_number(each, key)[0]) - value for each in part]
-            )
+            np.array([nan if of is None else _number(of, key).value - value for of in part])
             for part in self.without
         ]
 
-    def shares(self, key: Key) -> list[NDArray[np.float64]]:
+    def _shares(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, which share of the records that a number is of each of its groups has."""
-        by = self.measure.metric(key[0]).by if key[1] is not None else None
-        place: Key = (by or "", key[1] if by else None)
-        if place not in self._shares:
-            chosen = [
-                i
-                for i, record in enumerate(self.records)
-                if by is None or str(record.get(by)) == key[1]
-            ]
-            self._shares[place] = []
-            for of, members in zip(self.plan.parts, self._members, strict=True):
-                counts, n = np.zeros(len(of.strata)), 0.0
-                for i in chosen:
-                    each = members[i]
-                    if isinstance(each, list):
-                        n += len(each)
-                        for group in each:
-                            if group is not None:
-                                counts[group] += 1
-                    else:
-                        n += 1
-                        if each is not None:
-                            counts[each] += 1
-                self._shares[place].append(counts / max(n, 1))
-        return self._shares[place]
+        by = self._by(key)
+        chosen = [
+            i for i, record in enumerate(self.records) if not by or str(record.get(by)) == key[1]
+        ]
+        shares = []
+        for of, members in zip(self.plan.parts, self._members, strict=True):
+            groups: list[Any] = []
+            for i in chosen:
+                groups += members[i] if isinstance(members[i], list) else [members[i]]
+            known = [group for group in groups if group is not None]
+            counts = np.bincount(np.array(known, dtype=int), minlength=len(of.strata))
+            shares.append(counts / max(len(groups), 1))
+        return shares
 
     def clusters(self, key: Key) -> int:
-        by = self.measure.metric(key[0]).by if key[1] is not None else None
-        if by not in self._clusters:
-            self._clusters[by] = fewest_clusters(self.records, self.measure.clusters, by)
-        return self._clusters[by].get(key[1]) or 0
+        return self._fewest(self._by(key)).get(key[1]) or 0
 
-
-def _groups(of: Groups, label: Any) -> Any:
-    return [of.of.get(name) for name in label] if isinstance(label, list) else of.of.get(label)
+    def _by(self, key: Key) -> str | None:
+        """The column whose values are the groups of a number; None of the whole."""
+        return None if key[1] is None else self.measure.metric(key[0]).by
 
 
 def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
-    return (
-        [value[i] for i in kept] if isinstance(value, (list, tuple)) and len(value) == n else value
-    )
+    is_list = isinstance(value, (list, tuple)) and len(value) == n
+    return [value[i] for i in kept] if is_list else value
 
 
 def _number(summary: Summary, key: Key) -> Number:
     metric, group = key
-    values = summary.values if group is None else summary.groups.get(metric, {})
-    return values.get(metric if group is None else group, Number(nan))
+    if group is None:
+        return summary.values.get(metric, Number(nan))
+    return summary.groups.get(metric, {}).get(group, Number(nan))
 
 
 @contextmanager
@@ -337,83 +304,75 @@ def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) 
     for change, share, chosen, of in zip(
         changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True
     ):
-        found = jackknife_variance(change, share, of.strata)
+        part = jackknife_variance(change, share, of.strata)
         if len(chosen) == 1:
-            single.append(found)
+            single.append(part)
         else:
-            joint.append((len(chosen), found))
+            joint.append((len(chosen), part))
     return combined(single, joint)
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     """A number of the second run less that of the first. Both have the same plan. KeyError for a
     metric that the measure has not."""
-    metric = first.measure.metric(key[0])
-    one, two = first.value(key), second.value(key)
-    clusters = min(first.clusters(key), second.clusters(key))
-    nothing = Difference(
-        one,
-        two,
-        two - one if isfinite(one) and isfinite(two) else nan,
-        nan,
-        nan,
-        nan,
-        nan,
-        clusters,
-    )
-    if not isfinite(nothing.difference):
-        return nothing
+    metric, runs = first.measure.metric(key[0]), {"the first": first, "the second": second}
+    one, two = (run.number(key).value for run in runs.values())
+    clusters = min(run.clusters(key) for run in runs.values())
+    result = Difference(one, two, nan, nan, nan, nan, nan, clusters)
+    if not (isfinite(one) and isfinite(two)):
+        undefined = [which for which, run in runs.items() if not isfinite(run.number(key).value)]
+        return result._replace(why=f"not defined in {' and '.join(undefined)}")
     if first.answers == second.answers:
-        return nothing._replace(difference=0.0, stderr=0.0, low=0.0, high=0.0, p=1.0)
-    if (
-        not measured(metric)
-        or clusters < FEWEST_CLUSTERS
-        or at_an_end(first, key)
-        or at_an_end(second, key)
-    ):
-        return nothing
-    if lacks_error(first, key) or lacks_error(second, key):
-        return nothing
+        return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, "the answers are the same")
+    result = result._replace(difference=two - one)
+    if not measured(metric):
+        return result._replace(why="its error does not come from clusters alone")
+    if clusters < FEWEST_CLUSTERS:
+        return result._replace(why=f"{clusters} clusters, of which {FEWEST_CLUSTERS} are needed")
+    if any(_at_an_end(run, metric, key) for run in runs.values()):
+        end = f"the interval of one of them ends at {metric.null_value:g}"
+        return result._replace(why=f"{end}, beyond which it cannot lie")
+    if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
+        few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
+        return result._replace(why=few)
     changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
-    test = against_zero(nothing.difference, variance(changes, first, key), max(abs(one), abs(two)))
-    return nothing._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p)
+    test = against_zero(two - one, variance(changes, first, key), max(abs(one), abs(two)))
+    why = ""
+    if isnan(test.p):
+        why = "not defined without some of its clusters"
+        if test.stderr == 0:
+            why = "no cluster differs from the others, which is no certainty"
+    return result._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p, why=why)
 
 
-def at_an_end(run: Replicates, key: Key) -> bool:
-    """Whether a number cannot be told from the value of a model without bias, and cannot lie beyond
-    it, as a spread that is 0 at least: its own interval ends there exactly. No jackknife has the
-    error of a number that is cut off (simulations/coverage.py compare)."""
-    metric = run.measure.metric(key[0])
-    ends = _number(run.whole, key)[2:4]
+def _at_an_end(run: Replicates, metric: Metric, key: Key) -> bool:
+    """Whether a number's own interval ends exactly at its null value, beyond which it cannot lie,
+    as a spread that is 0 at least. No jackknife has the error of a number that is cut off
+    (simulations/coverage.py compare)."""
+    ends = run.number(key)[2:4]
     return metric.own_interval and metric.null_value is not None and metric.null_value in ends
 
 
-def lacks_error(run: Replicates, key: Key) -> bool:
-    """Whether a number's own error is not there in its run, or is nothing: its interval where it
-    has one, else its standard error. What is left of many documents may be a few where a model
-    answers few of them, and if these agree, a jackknife of two runs takes that for certainty. Not
-    checked of runs without errors."""
-    if not run.errors:
-        return False
-    number = _number(run.whole, key)
-    if run.measure.metric(key[0]).own_interval:
-        return not number.low < number.high
-    return not number.stderr > 0
+def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
+    """Whether a number's own interval, or else its standard error, is not there or is nothing.
+    Where a model answers few documents and these agree, a jackknife takes that for certainty."""
+    number = run.number(key)
+    return not (number.low < number.high if metric.own_interval else number.stderr > 0)
 
 
 def pair_p(
     first: Replicates, second: Replicates, key: Key, null_value: float | None = None
 ) -> float:
-    """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances
-    from it being the same, which they are where the numbers are, or where one is the other mirrored
-    at it: the larger p of the two (an intersection-union test). 1 where the answers are the same,
-    NaN where there is no test."""
-    found = difference(first, second, key)
-    if isnan(found.p) or null_value is None or first.answers == second.answers:
-        return found.p
-    mirrored = found.first + found.second - 2 * null_value
+    """The two-sided p of a number of two runs being the same; NaN where there is no test.
+
+    null_value: of their distances from it being the same, which they are where the numbers are, or
+    where one is the other mirrored at it: the larger p of the two (an intersection-union test).
+    """
+    result = difference(first, second, key)
+    if isnan(result.p) or null_value is None or first.answers == second.answers:
+        return result.p
+    mirrored = result.first + result.second - 2 * null_value
     changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
-    other = against_zero(
-        mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))
-    ).p
-    return nan if isnan(other) else max(found.p, other)
+    size = max(abs(result.first), abs(result.second))
+    p = against_zero(mirrored, variance(changes, first, key), size).p
+    return nan if isnan(p) else max(result.p, p)

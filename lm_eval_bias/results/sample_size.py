@@ -1,5 +1,5 @@
-"""How many documents make an interval so narrow: numbers alone, from a pilot's intervals and from
-how its clusters grow with documents.
+"""How many documents make an interval so narrow, from a pilot's intervals and from how its clusters
+grow with documents.
 
 The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters,
 what a document adds with that of documents. Where new documents are of clusters that are already
@@ -9,8 +9,7 @@ width, N documents and G clusters, and a 0 for the pilot,
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
 where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows
-least. s, the share of the clusters, is found on windows of the pilot's own documents. Without a
-count of clusters there is no plan: the number of documents alone would promise too much.
+least. s, the share of the clusters, is found on windows of the pilot's own documents.
 simulations/plan.py compares predictions with what is found.
 """
 
@@ -18,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import inf, isfinite, isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from lm_eval_bias.usage import UsageError
 PARTS = (2, 4)
 """The pilot is cut into so many windows, to see how the interval grows."""
 WIDEST = 0.75
-"""Where the share of the clusters may be anything within so much of 0 to 1, it is not known."""
+"""Where the share of the clusters may be anything within so much of 0 to 1, it is unknown."""
 RANGE, NINE_OF_TEN = 0.9, 1.645
 """The least and the most documents hold the true number in about so many of the cases."""
 
@@ -48,9 +47,11 @@ class Window(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The part of the variance that clusters add, from 0 to 1, and between which values it may lie.
-    known: whether windows told it; else it is 1, the worst case. matters: whether it makes any
-    difference, which it does not where all documents bring clusters alike."""
+    """The part of the variance that clusters add, from 0 to 1, and its range.
+
+    known: whether windows show it; else it is 1, the worst case. matters: False where all documents
+    bring clusters alike.
+    """
 
     value: float
     low: float
@@ -63,9 +64,9 @@ UNKNOWN = Share(1.0, 0.0, 1.0, False)
 
 
 class SizePlan(NamedTuple):
-    """documents: so many make the width; least, most: as few or as many it may be, the pilot being
-    one sample. None where the task has not so many. at_full: the width with all its documents, and
-    between which it may lie. cannot: why there is no plan; empty where there is one."""
+    """documents: so many make the width; least, most: its range, the pilot being one sample. None
+    where the task has not so many. at_full: the width with all its documents, between its range.
+    cannot: why there is no plan; empty where there is one."""
 
     width: float
     wanted: float
@@ -100,20 +101,18 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
 
 def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tuple[int, int]]:
     """The ends of windows on documents: halves, quarters. They begin and end where the label
-    changes, so that they cut nothing apart that belongs together, as far as that can be done."""
-    changes = np.array(
-        [0, *(i for i in range(1, len(labels)) if labels[i] != labels[i - 1]), len(labels)]
-    )
-    found = []
+    changes, as far as that can be done, so that they cut no cluster apart."""
+    changes = [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
+    cuts = np.array([0, *changes, len(labels)])
+    pairs: dict[tuple[int, int], None] = {}
     for n in parts:
-        ends = [int(changes[abs(changes - len(labels) * i / n).argmin()]) for i in range(n + 1)]
-        found += [(a, b) for a, b in pairwise(ends) if b > a]
-    return [each for each in dict.fromkeys(found) if each != (0, len(labels))]
+        ends = [int(cuts[abs(cuts - len(labels) * i / n).argmin()]) for i in range(n + 1)]
+        pairs |= {(a, b): None for a, b in pairwise(ends) if b > a}
+    return [pair for pair in pairs if pair != (0, len(labels))]
 
 
 def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
-    """How many clusters documents have in each clustering. documents: of each, its records, or
-    itself."""
+    """How many clusters documents have in each clustering. documents: of each, its records."""
     seen: list[set[Hashable]] = [set() for _ in measure.clusters]
     for records in documents:
         for record in records:
@@ -131,26 +130,23 @@ def in_windows(
     """The intervals in windows of a pilot: metric -> a window each.
 
     documents: of each, its records, in the order of the task. options: those of the task. A window
-    of too few clusters is left out, and one of which the measure, perhaps somebody's own, makes no
-    summary.
+    of too few clusters, or without a summary, is left out.
     """
-    metrics = list(metrics)
     labels = [tuple(clusters_of(records[0], measure.clusters[0])) for records in documents]
-    found: dict[str, list[Window]] = {metric.name: [] for metric in metrics}
+    result: dict[str, list[Window]] = {metric.name: [] for metric in metrics}
     for begin, end in windows(labels):
         part = documents[begin:end]
         clusters = clusters_in(measure, part)
         if min(clusters) < FEWEST_CLUSTERS:
             continue
+        records = [record for of_document in part for record in of_document]
         try:
-            values = summed_up(
-                measure, [record for records in part for record in records], options
-            ).values
+            values = summed_up(measure, records, options).values
         except UsageError:
             continue
-        for metric in metrics:
-            found[metric.name].append(Window(end - begin, clusters, width_of(values[metric.name])))
-    return found
+        for name, of_metric in result.items():
+            of_metric.append(Window(end - begin, clusters, width_of(values[name])))
+    return result
 
 
 def quantile(clusters: ArrayLike) -> Floats:
@@ -158,48 +154,32 @@ def quantile(clusters: ArrayLike) -> Floats:
     return stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
 
 
-def share(pilot: Window, found: Sequence[Window]) -> Share:
+def share(pilot: Window, parts: Sequence[Window]) -> Share:
     """How much of the variance clusters add, by least squares over windows of the pilot, each with
     an equal relative error.
 
     Its range holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1)) of
-    itself, and no less is taken for its error where a few windows agree by chance. Not known where
+    itself, and no less is taken for its error where a few windows agree by chance. Unknown where
     the windows have too few clusters or no interval, and where clusters and documents shrink so
     much alike in them that it may be nearly anything.
     """
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
-    for window in found:
-        if (
-            min(window.clusters) < FEWEST_CLUSTERS
-            or not isfinite(window.width)
-            or window.width <= 0
-        ):
+    for documents, clusters, width in parts:
+        if min(clusters) < FEWEST_CLUSTERS or not 0 < width < inf:
             continue
-        fast = pilot.documents / window.documents
-        slow = min(fast, *(a / b for a, b in zip(pilot.clusters, window.clusters, strict=True)))
-        variance = (window.width / float(quantile(min(window.clusters))) / base) ** 2
-        rows.append(
-            (
-                1 - slow / fast,
-                1 - variance / fast,
-                variance / fast * sqrt(2 / (min(window.clusters) - 1)),
-            )
-        )
-    if len(rows) < 2:
-        return UNKNOWN
-    x, y, strays = np.array(rows).T
+        fast = pilot.documents / documents
+        slow = min(fast, *(a / b for a, b in zip(pilot.clusters, clusters, strict=True)))
+        variance = (width / float(quantile(min(clusters))) / base) ** 2 / fast
+        rows.append((1 - slow / fast, 1 - variance, variance * sqrt(2 / (min(clusters) - 1))))
+    x, y, strays = np.array(rows).reshape(-1, 3).T
     size = float(x @ x)
-    if size == 0:
+    if len(rows) < 2 or size == 0:
         return UNKNOWN
     best = float(x @ y) / size
     value = min(max(best, 0.0), 1.0)
-    error = sqrt(
-        max(
-            float(((y - best * x) ** 2).sum()) / (len(x) - 1) / size,
-            float((x * strays) @ (x * strays)) / size**2,
-        )
-    )
+    spread = float(((y - best * x) ** 2).sum()) / (len(x) - 1) / size
+    error = sqrt(max(spread, float((x * strays) @ (x * strays)) / size**2))
     low, high = (min(max(value + side * NINE_OF_TEN * error, 0.0), 1.0) for side in (-1, 1))
     return UNKNOWN if high - low > WIDEST else Share(value, low, high, True)
 
@@ -226,90 +206,78 @@ def between(
     pilot: Window,
     wanted: float,
     grown: NDArray[np.int_],
-    found: Sequence[Window] = (),
+    parts: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
 ) -> tuple[int | None, int | None]:
     """The fewest and the most documents that make the interval as narrow as wanted, were the
-    pilot's variance exact: the same two where its windows tell the share of the clusters or it
-    makes no difference, else those of a share of 0 and of 1. More than the pilot has; None where
-    the task has not so many. Arguments as those of `plan`."""
-    shared = share(pilot, found)
-    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
-    documents = documents[
-        (documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)
-    ]
-
-    def first(of_clusters: float) -> int | None:
-        narrow = predicted(pilot, of_clusters, documents, grown[:, documents]) <= wanted
-        return int(documents[narrow.argmax()]) if narrow.any() else None
-
-    fewest, most = first(shared.value if shared.known else 0.0), first(shared.value)
+    pilot's variance exact: equal where its windows show the share of the clusters or it makes no
+    difference, else those of a share of 0 and of 1. More than the pilot has; None where the task
+    has not so many. Arguments as those of `plan`."""
+    shared = share(pilot, parts)
+    documents = _enough(grown, ends)
+    documents = documents[documents > pilot.documents]
+    fewest, most = (
+        _first(documents, predicted(pilot, of_clusters, documents, grown[:, documents]) <= wanted)
+        for of_clusters in (shared.value if shared.known else 0.0, shared.value)
+    )
     return fewest, most
+
+
+def _enough(grown: NDArray[np.int_], ends: Sequence[int] | None) -> NDArray[np.int_]:
+    """The numbers of documents that have clusters enough."""
+    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
+    return documents[grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS]
+
+
+def _first(documents: NDArray[np.int_], narrow: NDArray[np.bool_]) -> int | None:
+    return int(documents[narrow.argmax()]) if narrow.any() else None
 
 
 def plan(
     pilot: Window,
     wanted: float,
     grown: NDArray[np.int_],
-    found: Sequence[Window] = (),
+    parts: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
 ) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
-    grown: as `growth` of all the task's documents. found: windows of the pilot. ends: numbers of
+    grown: as `growth` of all the task's documents. parts: windows of the pilot. ends: numbers of
     documents that cut nothing apart; None for any. The range takes the variance of the pilot for
     one of G0 - 1 degrees of freedom, and goes over the range of the share.
     """
-    if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
-        n = min(pilot.clusters, default=0)
-        return SizePlan(
-            pilot.width,
-            wanted,
-            cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed",
-        )
-    if isnan(pilot.width):
-        return SizePlan(pilot.width, wanted, cannot="the pilot has no interval of it")
-    if pilot.width == inf:
-        return SizePlan(pilot.width, wanted, cannot="the pilot's interval has no end")
-    if pilot.width <= 0:
-        return SizePlan(
-            pilot.width,
-            wanted,
-            cannot="the pilot shows no variance, which is no evidence that there is none",
-        )
-    shared = share(pilot, found)
-    df = min(pilot.clusters) - 1
+    n, cannot = min(pilot.clusters, default=0), ""
+    if n < FEWEST_CLUSTERS:
+        cannot = f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed"
+    elif isnan(pilot.width):
+        cannot = "the pilot has no interval of it"
+    elif pilot.width == inf:
+        cannot = "the pilot's interval has no end"
+    elif pilot.width <= 0:
+        cannot = "the pilot shows no variance, which is no evidence that there is none"
+    elif not (documents := _enough(grown, ends)).size:
+        cannot = f"the task has fewer than {FEWEST_CLUSTERS} clusters"
+    if cannot:
+        return SizePlan(pilot.width, wanted, cannot=cannot)
+    shared = share(pilot, parts)
     # The pilot's variance is by so much too small or too great at the ends of the range.
     small, great = (
-        sqrt(df / float(chdtri(df, tail))) for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2)
+        sqrt((n - 1) / float(chdtri(n - 1, tail))) for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2)
     )
-    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
-    clusters = grown[:, documents]
-    enough = clusters.min(axis=0) >= FEWEST_CLUSTERS
-    if not enough.any():
-        return SizePlan(
-            pilot.width, wanted, cannot=f"the task has fewer than {FEWEST_CLUSTERS} clusters"
-        )
-    documents, clusters = documents[enough], clusters[:, enough]
-
-    shares = (shared.low, shared.value, shared.high)
-    expected = [predicted(pilot, of_clusters, documents, clusters) for of_clusters in shares]
-
-    def first(widths: Floats) -> int | None:
-        narrow = widths <= wanted
-        return int(documents[narrow.argmax()]) if narrow.any() else None
-
-    fewest, most = ([first(widths * factor) for widths in expected] for factor in (small, great))
+    low, middle, high = (
+        predicted(pilot, of_clusters, documents, grown[:, documents])
+        for of_clusters in (shared.low, shared.value, shared.high)
+    )
+    fewest, most = (
+        [_first(documents, widths * factor <= wanted) for widths in (low, middle, high)]
+        for factor in (small, great)
+    )
     return SizePlan(
         pilot.width,
         wanted,
-        documents=first(expected[1]),
+        documents=_first(documents, middle <= wanted),
         least=min((n for n in fewest if n is not None), default=None),
         most=None if None in most else max(n for n in most if n is not None),
-        at_full=(
-            float(expected[0][-1]) * small,
-            float(expected[1][-1]),
-            float(expected[2][-1]) * great,
-        ),
-        share=shared._replace(matters=not np.allclose(expected[0], expected[2], rtol=0.02)),
+        at_full=(float(low[-1]) * small, float(middle[-1]), float(high[-1]) * great),
+        share=shared._replace(matters=not np.allclose(low, high, rtol=0.02)),
     )

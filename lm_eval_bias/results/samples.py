@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,9 +33,8 @@ _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 
 class Run(NamedTuple):
-    """What a results file says of one task. metadata: that of the task, options among it. other:
-    the model, and what shapes its prompts. documents: how many the task had there, of which a limit
-    may have asked some; None where the file does not say."""
+    """What a results file says of one task. other: the model, and what shapes its prompts.
+    documents: how many the task has, asked or not; None where the file does not say."""
 
     path: Path
     version: Any
@@ -44,28 +43,25 @@ class Run(NamedTuple):
     documents: int | None = None
 
 
+def at(content: Any, *path: str) -> Any:
+    """What stands at a place in nested mappings; None where nothing does."""
+    for key in path:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
+
+
 def model_name(results: Mapping[str, Any]) -> str | None:
     """The model of a results file as the harness names it, and "@" its revision where one was asked
     for; None if it has no name there."""
-    config = results.get("config")
-    config = config if isinstance(config, dict) else {}
-    arguments = config.get("model_args")
+    arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
-    arguments = arguments if isinstance(arguments, dict) else {}
-    name = (
-        results.get("model_name")
-        or next((arguments[key] for key in _NAMED_BY if arguments.get(key)), None)
-        or config.get("model")
-    )
-    revision = arguments.get("revision")
-    return (
-        f"{name}@{revision}"
-        if name and revision and revision != "main"
-        else str(name)
-        if name
-        else None
-    )
+    names = [results.get("model_name"), *(at(arguments, key) for key in _NAMED_BY)]
+    name = next(filter(None, names), at(results, "config", "model"))
+    revision = at(arguments, "revision")
+    if not name:
+        return None
+    return f"{name}@{revision}" if revision and revision != "main" else str(name)
 
 
 OF_THE_SERVER = "the server's"
@@ -76,15 +72,14 @@ the harness does not see which."""
 def chat_template(results: Mapping[str, Any]) -> str | None:
     """The checksum of the chat template that made a results file's prompts, or `OF_THE_SERVER`;
     None if there was none."""
-    template, config = results.get("chat_template_sha"), results.get("config")
+    template, kind = results.get("chat_template_sha"), at(results, "config", "model")
     if isinstance(template, str) and template:
         return template
-    kind = config.get("model") if isinstance(config, dict) else None
     return OF_THE_SERVER if isinstance(kind, str) and _CHAT_COMPLETIONS.search(kind) else None
 
 
 class Origin(NamedTuple):
-    """What the name of a sample file tells: the task, and the results file of the same run."""
+    """What the name of a sample file says: the task, and the results file of the same run."""
 
     task: str
     results: Path
@@ -99,10 +94,10 @@ def origin_of(samples: Path) -> Origin | None:
 
 def run(task: str, samples: Path) -> Run | None:
     """The run that wrote a sample file; None if its results file is not beside it."""
-    found = origin_of(samples)
-    if found is None:
+    origin = origin_of(samples)
+    if origin is None:
         return None
-    named, path = found
+    named, path = origin
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
         # GROUP::TASK, as lm_eval 0.5 names the task of a group
@@ -114,16 +109,8 @@ def run(task: str, samples: Path) -> Run | None:
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
         }
-        counts = results.get("n-samples")
-        counts = counts.get(key) if isinstance(counts, dict) else None
-        documents = counts.get("original") if isinstance(counts, dict) else None
-        return Run(
-            path,
-            results.get("versions", {}).get(key),
-            config.get("metadata") or {},
-            other,
-            documents if isinstance(documents, int) and documents > 0 else None,
-        )
+        version, documents = at(results, "versions", key), at(results, "n-samples", key, "original")
+        return Run(path, version, config.get("metadata") or {}, other, documents or None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a results file of {task} ({type(error).__name__}: {error})"
@@ -133,22 +120,18 @@ def run(task: str, samples: Path) -> Run | None:
 def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
     """The options that all runs share, from the results files beside the samples.
 
-    known: names of the task's options. Those in `PARTS` are left out where they differ. Raises
-    UsageError, which names both files, where runs differ in an option, the task's version, the
-    model or its prompts: their numbers belong to different questions.
+    known: names of the task's options. Those in `PARTS` are left out. Raises UsageError, which
+    names both files, where runs differ in an option, the task's version, the model or its prompts.
     """
-    runs = [found for found in (run(task, path) for path in files) if found is not None]
+    runs = [of for of in (run(task, path) for path in files) if of is not None]
     if not runs:
         return {}
-    shared = [*known, *(f"{option}_sha256" for option in known)]
+    shared = {*known, *(f"{option}_sha256" for option in known)} - PARTS
 
     def asked(one: Run) -> dict[str, Any]:
         # A file may have been moved between the runs; what it holds may not have changed.
-        options = {
-            key: value
-            for key, value in one.metadata.items()
-            if key in shared and key not in PARTS | DESCRIPTIVE | set(OPTIONS)
-        }
+        compared = shared - DESCRIPTIVE - set(OPTIONS)
+        options = {key: value for key, value in one.metadata.items() if key in compared}
         return {"version": one.version, **one.other, **options}
 
     first = asked(runs[0])
@@ -156,14 +139,11 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
         then = asked(other)
         for key in {**first, **then}:
             if first.get(key) != then.get(key):
-                wrong = (
-                    f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in "
-                    f"{runs[0].path}"
+                raise UsageError(
+                    f"{task}: these runs do not belong together: {key} is {then.get(key)!r} in "
+                    f"{other.path} and {first.get(key)!r} in {runs[0].path}"
                 )
-                raise UsageError(f"{task}: these runs do not belong together: {wrong}")
-    return {
-        key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS
-    }
+    return {key: value for key, value in runs[0].metadata.items() if key in shared}
 
 
 def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -221,16 +201,18 @@ class Answers(NamedTuple):
 
 def answers(task: Task, files: Sequence[Path]) -> Answers:
     """What sample files hold. UsageError for a task without a measure, and as `documents`."""
+    measure = _measure(task)
+    # What a run wrote was checked there, with files that may be elsewhere now.
+    written = common_options(task.name, files, task.option_names)
+    options = read_options(task.name, {}, task.options)
+    options |= {key: value for key, value in written.items() if key in task.option_names}
+    return Answers(measure, {d.hash: d for d in documents(task, files)}, options)
+
+
+def _measure(task: Task) -> Measure:
     if task.measure is None:
         raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
-    names = task.option_names
-    written = common_options(task.name, files, names)
-    # What a run wrote was checked there, with files that may be elsewhere now.
-    options = {
-        **read_options(task.name, {}, task.options),
-        **{key: value for key, value in written.items() if key in names},
-    }
-    return Answers(task.measure, {d.hash: d for d in documents(task, files)}, options)
+    return task.measure
 
 
 def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int:
@@ -259,102 +241,86 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
         try:
             with path.open(encoding="utf-8") as lines:
                 for number, line in enumerate(lines, start=1):
+                    place = f"{path}, line {number}"
                     try:
                         sample = json.loads(line)
-                        found, document = sample["records"], sample["doc_hash"]
-                        found = found if isinstance(found, list) else [found]
-                        made = [
+                        records, document = sample["records"], sample["doc_hash"]
+                        records = [
                             {key: _interned(value) for key, value in record.items()}
-                            for record in found
+                            for record in (records if isinstance(records, list) else [records])
                         ]
                     except (ValueError, KeyError, TypeError, AttributeError):
-                        wrong = (
-                            f"not a sample of {task.name}; give the files that --log_samples wrote"
-                        )
-                        raise UsageError(f"{path}, line {number}: {wrong}") from None
-                    # an error that comes again is told as what it is
-                    if any("error" in record for record in made):
-                        named = {key: made[0][key] for key in FILES if key in made[0]}
-                        made = [{**record, **named} for record in remade(task, sample, repeats())]
+                        raise UsageError(
+                            f"{place}: not a sample of {task.name}; give the files that "
+                            "--log_samples wrote"
+                        ) from None
+                    # an error that comes again is reported as what it is
+                    if any("error" in record for record in records):
+                        named = {key: records[0][key] for key in FILES if key in records[0]}
+                        records = [record | named for record in remade(task, sample, repeats())]
                     if document in origin:
-                        wrong = (
-                            f"this document stands in {origin[document]} too; merge runs of "
-                            "different documents"
+                        raise UsageError(
+                            f"{place}: this document stands in {origin[document]} too; merge runs "
+                            "of different documents"
                         )
-                        raise UsageError(f"{path}, line {number}: {wrong}")
                     origin[document] = path
-                    for key in FILES if made else ():
-                        file = made[0].get(key, "ours")
+                    for key in FILES if records else ():
+                        file = records[0].get(key, "ours")
                         before = files_of_all.setdefault(key, file)
                         # the sha256; it may have been moved
                         if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
-                            wrong = (
-                                f"{key} is {file}, and {before} in {files[0]}; runs on other "
-                                "items do not belong together"
+                            raise UsageError(
+                                f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
+                                "other items do not belong together"
                             )
-                            raise UsageError(f"{path}, line {number}: {wrong}")
                     prompt, settings = _asked(sample)
-                    yield Document(document, prompt, made, settings)
+                    yield Document(document, prompt, records, settings)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
                 f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
             ) from error
 
 
+def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
+    """The arguments of each request; mappings since 0.4, lists before."""
+
+    def values(of: Any) -> list[Any]:
+        return list(of.values()) if isinstance(of, dict) else of if isinstance(of, list) else [of]
+
+    return [values(request) for request in values(sample.get("arguments") or [])]
+
+
 def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The checksum of all that was asked of a document, and how its answers were to be generated.
-    The harness's own `prompt_hash` is of the first request's first text: it knows no choices, no
-    later turn and no second prompt, so it is taken only where there is nothing else."""
+
+    The harness's own `prompt_hash` knows the first text alone: no choices, later turns or second
+    prompts. It is taken where there is nothing else."""
     texts: list[Any] = []
     settings: list[Any] = []
-    requests = sample.get("arguments")
-    for request in (
-        requests.values()
-        if isinstance(requests, dict)
-        else requests
-        if isinstance(requests, list)
-        else ()
-    ):
-        for value in (
-            request.values()
-            if isinstance(request, dict)
-            else request
-            if isinstance(request, list)
-            else (request,)
-        ):
-            turns = value.get("turns") if isinstance(value, dict) else None
-            if isinstance(turns, list):  # a conversation
-                texts.append(
-                    [
-                        value.get("system"),
-                        *(_without(turn, {"generation_kwargs"}) for turn in turns),
-                    ]
-                )
-                settings += [
-                    _without(turn.get("generation_kwargs"), {"seed"})
-                    for turn in turns
-                    if isinstance(turn, dict)
-                ]
-            elif isinstance(value, dict):
-                settings.append(_without(value, {"seed"}))
-            else:
-                texts.append(value)
+    for value in (value for request in requests_of(sample) for value in request):
+        turns = at(value, "turns")
+        if isinstance(turns, list):  # a conversation
+            own = [_without(turn, "generation_kwargs") for turn in turns]
+            texts.append([value.get("system"), *own])
+            settings += [_without(at(turn, "generation_kwargs"), "seed") for turn in turns]
+        elif isinstance(value, dict):
+            settings.append(_without(value, "seed"))
+        else:
+            texts.append(value)
     if not texts:
         prompt = sample.get("prompt_hash")
         return (prompt if isinstance(prompt, str) else None), None
-    generated = [each for each in settings if isinstance(each, dict) and each]
+    generated = [of for of in settings if isinstance(of, dict) and of]
     return (
         hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
         sys.intern(json.dumps(generated, sort_keys=True)) if generated else None,
     )
 
 
-def _without(value: Any, left_out: Set[str]) -> Any:
-    return (
-        {key: each for key, each in value.items() if key not in left_out}
-        if isinstance(value, dict)
-        else value
-    )
+def _without(value: Any, left_out: str) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: of for key, of in value.items() if key != left_out}
 
 
 def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:
@@ -364,11 +330,10 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
     repeats: how often the document was asked; None for all answers that are there. With several
     processes there may be more of them, when it was asked again to keep a process busy.
     """
-    measure = task.measure
-    if measure is None:
-        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
+    measure = _measure(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
-    for step in [step for each in task.config.get("filter_list") or () for step in each["filter"]]:
+    filters = task.config.get("filter_list") or ()
+    for step in (step for of in filters for step in of["filter"]):
         read = step["function"]
         if read == "take_first":
             break
@@ -380,7 +345,7 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
         options = {key: value for key, value in step.items() if key != "function"}
         responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
     else:
-        if task.config.get("filter_list"):
+        if filters:
             answers = responses[0][:repeats]
             if measure.gathers:
                 return [measure.record(doc, answers)]
@@ -389,8 +354,8 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
 
 
 def _repeats(task: Task, path: Path) -> int | None:
-    found = run(task.name, path)
-    return None if found is None else found.other["repeats"]
+    origin = run(task.name, path)
+    return origin and origin.other["repeats"]
 
 
 def _interned(value: Any) -> Any:
@@ -403,7 +368,7 @@ def _answers(written: Any) -> Any:
     if isinstance(written, list):
         if len(written) == 2 and written[1] in ("True", "False"):
             return float(written[0]), written[1] == "True"
-        return [_answers(each) for each in written]
+        return [_answers(value) for value in written]
     return written
 
 
@@ -422,8 +387,7 @@ def merged(
 ) -> Merged:
     """options: those of the task, where no results file tells them. UsageError for files that do
     not belong together, or are none of the task's."""
-    if task.measure is None:
-        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
+    measure = _measure(task)
     written = common_options(task.name, files, task.option_names)
     for key in options.keys() & written.keys():
         if options[key] != written[key]:
@@ -432,10 +396,10 @@ def merged(
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
     used = {**read_options(task.name, options, task.options), **written}
-    found = list(documents(task, files))
-    records = [record for document in found for record in document.records]
+    asked = list(documents(task, files))
+    records = [record for document in asked for record in document.records]
     try:
-        finer = tables(task.measure, summed_up(task.measure, records, used))
+        finer = tables(measure, summed_up(measure, records, used))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
-    return Merged(used, len(found), len(records), finer)
+    return Merged(used, len(asked), len(records), finer)

@@ -1,5 +1,4 @@
-"""What a model was asked and what it said, out of sample files that are not read whole: a few lines
-at places spread over them.
+"""What a model was asked and what it said, from a few lines spread over sample files.
 
 The harness writes a line for each document: `arguments` (prompt, and settings or a continuation),
 `resps`, `filtered_resps`. A file may have gigabytes, so a place is sought and the line read that
@@ -10,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
+from lm_eval_bias.results.samples import requests_of
 
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
@@ -22,14 +23,14 @@ WHOLE = 2_000_000
 """Bytes up to which a file is read from its beginning instead of in places."""
 LONGEST = 8_000_000
 """Bytes of a line that is read; a longer one is left out."""
-PROMPT, ANSWER = 3000, 1500
-"""Characters of a text that are shown."""
 CHOICES, REPEATS = 12, 5
 """Of an answer by likelihood the likeliest choices, of an answer drawn several times the first
 draws."""
 # A token of written language has three characters at least, as a rule; one that ends with a letter
 # or a comma has not come to its end.
 _PER_TOKEN, _FEWEST = 3, 16
+_DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a sample of another form raises."""
 
 
 class Choice(NamedTuple):
@@ -79,57 +80,38 @@ class Transcript(NamedTuple):
 def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
     """Some questions of a run with their answers, and how many answers of a sample of the lines
     seem cut off."""
-    found: list[SampledQuestion] = []
+    shown: list[SampledQuestion] = []
     notes: list[str] = []
-    answers = cut = 0
-    wanted = _spread(len(files), questions)
+    cut: list[bool] = []
+    # spread over all files
+    places = [min(i * len(files) / max(questions - 1, 1), len(files)) for i in range(questions)]
     for i, path in enumerate(files):
-        shown = [place for j, place in wanted if j == i]
         try:
             lines = _lines(path)
         except OSError as error:
             notes.append(f"{path}: cannot be read: {error.strerror or error}")
             continue
-        samples, broken = [], 0
-        for line in lines:
-            sample = _sample(line)
-            if sample is None:
-                broken += 1
-                continue
-            samples.append(sample)
-            seen = _cut(sample)
-            answers, cut = answers + seen.answers, cut + seen.cut
-        if broken:
-            told = (
-                f"{broken} of the {len(lines)} lines that were looked at "
-                f"{'is' if broken == 1 else 'are'} no whole JSON, and skipped"
-            )
+        samples = [sample for sample in map(_sample, lines) if sample is not None]
+        if broken := len(lines) - len(samples):
             notes.append(
-                f"{path}: {told}; the file was cut off or changed: run again with --log_samples"
+                f"{path}: {broken} of the {len(lines)} lines that were looked at "
+                f"{'is' if broken == 1 else 'are'} no whole JSON, and skipped; the file was cut "
+                "off or changed: run again with --log_samples"
             )
-        old = 0
-        for at in _places(len(samples), shown):
-            question = _question(samples[at])
-            old += question is None
-            if question is not None:
-                found.append(question)
-        if old or (samples and not shown and _question(samples[0]) is None):
+        for sample in samples:
+            cut += _cut(sample)
+        n = len(samples)
+        last = i == len(files) - 1
+        of_file = [at - i for at in places if i <= at < i + 1 or (last and at > i)]
+        chosen = sorted({min(int(at * n), n - 1) for at in of_file}) if n else []
+        read = [_question(samples[at]) for at in chosen]
+        shown += [question for question in read if question is not None]
+        if None in (read or [_question(sample) for sample in samples[:1]]):
             notes.append(
                 f"{path}: samples of another version, without questions and answers; run again "
                 "with --log_samples to see them"
             )
-    return Transcript(tuple(found), CutOff(answers, cut), tuple(notes))
-
-
-def _spread(files: int, questions: int) -> list[tuple[int, float]]:
-    """(file, place from 0 to 1 in it) of the questions, spread over all files."""
-    places = [i / max(questions - 1, 1) for i in range(questions)]
-    spread = [min(place * files, files - 1e-9) for place in places]
-    return [(int(at), at - int(at)) for at in spread] if files else []
-
-
-def _places(lines: int, shown: Sequence[float]) -> list[int]:
-    return sorted({min(int(place * lines), lines - 1) for place in shown}) if lines else []
+    return Transcript(tuple(shown), CutOff(len(cut), sum(cut)), tuple(notes))
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -139,11 +121,8 @@ def _lines(path: Path) -> list[bytes]:
     with path.open("rb") as file:
         if size <= WHOLE:
             lines = [line for line in file if line.strip()]
-            return (
-                [lines[i * len(lines) // LINES] for i in range(LINES)]
-                if len(lines) > LINES
-                else lines
-            )
+            count = min(len(lines), LINES)
+            return [lines[i * len(lines) // count] for i in range(count)]
         found: dict[int, bytes] = {}
         read = 0
         for i in range(LINES):
@@ -172,164 +151,130 @@ def _sample(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _question(sample: Mapping[str, Any]) -> SampledQuestion | None:
-    requests, responses = _requests(sample.get("arguments")), sample.get("resps")
-    if not requests or not isinstance(responses, list) or not responses:
+    """None for a sample of another form."""
+    try:
+        return _shown(sample)
+    except _DAMAGED:
         return None
+
+
+def _shown(sample: Mapping[str, Any]) -> SampledQuestion:
+    requests, responses = _requests(sample), sample["resps"]
     first, settings = requests[0]
     number = str(sample.get("doc_id", "?"))
     if isinstance(settings, str):
         return SampledQuestion(number, None, (_scored(requests, responses),), None)
-    settings = settings if isinstance(settings, dict) else {}
-    draws = responses[0] if isinstance(responses[0], list) else [responses[0]]
-    read = _read(
-        sample.get("filtered_resps"), (responses, draws, draws[:1], draws[0] if draws else None)
-    )
-    turns = settings.get("turns")
-    if not isinstance(turns, list):
-        said = tuple(str(text) for text in draws[:REPEATS])
+    draws = _listed(responses[0])
+    read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], *draws[:1]))
+    if not isinstance(settings, dict) or "turns" not in settings:
+        said = tuple(map(str, draws[:REPEATS]))
         return SampledQuestion(number, None, (Turn(first, said, of=len(draws)),), read)
-    drawn = [draw if isinstance(draw, list) else [draw] for draw in draws]
-    found = []
-    for k, turn in enumerate(turns):
-        turn = turn if isinstance(turn, dict) else {}
+    turns = []
+    for k, turn in enumerate(settings["turns"]):
         prompt = str(turn.get("user") or turn.get("user_template") or "")
-        answers = [draw[k] for draw in drawn if k < len(draw)]
-        if isinstance(turn.get("choices"), list) and answers and isinstance(answers[0], list):
-            scored = [
-                Choice(str(c), _score(a)) for c, a in zip(turn["choices"], answers[0], strict=False)
-            ]
-            found.append(Turn(prompt, choices=_likeliest(scored), of=len(scored)))
+        answers = [draw[k] for draw in map(_listed, draws) if k < len(draw)]
+        if turn.get("choices") and answers and isinstance(answers[0], list):
+            texts = zip(turn["choices"], answers[0], strict=False)
+            scored = [Choice(str(text), _score(answer)) for text, answer in texts]
+            turns.append(Turn(prompt, choices=_likeliest(scored), of=len(scored)))
         else:
-            found.append(Turn(prompt, tuple(str(a) for a in answers[:REPEATS]), of=len(answers)))
-    if not found:
-        return None
-    system = settings.get("system")
-    if found[0].prompt and found[0].prompt in first and found[0].prompt != first:
+            turns.append(Turn(prompt, tuple(map(str, answers[:REPEATS])), of=len(answers)))
+    system, own = settings.get("system"), turns[0].prompt
+    if own and own in first and own != first:
         # As the model's template made it, which may add a system message of its own, or as a
         # transcript; later turns are messages alone.
-        found[0] = found[0]._replace(prompt=first)
+        turns[0] = turns[0]._replace(prompt=first)
         system = None if system and str(system) in first else system
-    return SampledQuestion(number, str(system) if system else None, tuple(found), read)
+    return SampledQuestion(number, str(system) if system else None, tuple(turns), read)
 
 
-def _requests(arguments: Any) -> list[tuple[str, Any]]:
-    """(first argument, second) of each request; a mapping since 0.4, a list before."""
-    some = (
-        list(arguments.values())
-        if isinstance(arguments, dict)
-        else arguments
-        if isinstance(arguments, list)
-        else []
-    )
-    found = []
-    for request in some:
-        pair = (
-            list(request.values())
-            if isinstance(request, dict)
-            else request
-            if isinstance(request, list)
-            else []
-        )
-        if not pair or not isinstance(pair[0], str):
-            return []
-        found.append((pair[0], pair[1] if len(pair) > 1 else None))
-    return found
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _requests(sample: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(first argument, second) of each request."""
+    pairs = []
+    for values in requests_of(sample):
+        first, second = [*values, None][:2]
+        if not isinstance(first, str):
+            raise TypeError("a prompt is a text")
+        pairs.append((first, second))
+    return pairs
 
 
 def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Turn:
     """Continuations of one prompt, continuations of several, or sentences each beside the other of
     its pair."""
-    scores = [
-        _score(response[0] if isinstance(response, list) and response else None)
-        for response in responses
-    ]
-    pairs = list(zip(requests, scores, strict=False))
-    one = len({prompt for prompt, _ in requests}) == 1
-    beside = {str(other) for _, other in requests} == {prompt for prompt, _ in requests} and len(
-        requests
-    ) > 1
-    if one:
-        choices = [Choice(str(text), score) for (_, text), score in pairs]
-    elif beside:
-        choices = [Choice(prompt, score) for (prompt, _), score in pairs]
+    scores = [_score(response[0]) for response in responses]
+    rows = [(*request, score) for request, score in zip(requests, scores, strict=False)]
+    prompts = {prompt for prompt, _ in requests}
+    if len(prompts) == 1:
+        prompt = requests[0][0]
+        choices = [Choice(str(text), score) for _, text, score in rows]
+    elif prompts == {str(other) for _, other in requests}:
+        prompt = ""
+        choices = [Choice(sentence, score) for sentence, _, score in rows]
     else:
-        choices = [Choice(str(text), score, prompt) for (prompt, text), score in pairs]
-    prompt = (
-        requests[0][0]
-        if one
-        else "Which sentence is likelier?"
-        if beside
-        else "Each continuation after its own prompt."
-    )
-    return Turn("" if beside else prompt, choices=_likeliest(choices), of=len(choices))
+        prompt = "Each continuation after its own prompt."
+        choices = [Choice(str(text), score, before) for before, text, score in rows]
+    return Turn(prompt, choices=_likeliest(choices), of=len(choices))
 
 
 def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    # no number: at the end
-    ordered = sorted(
-        choices, key=lambda choice: float("inf") if choice.score is None else -choice.score
-    )
-    return tuple((ordered if len(choices) > CHOICES else choices)[:CHOICES])
+    """At most CHOICES; of more the likeliest first, and those without a number at the end."""
+    if len(choices) <= CHOICES:
+        return tuple(choices)
+    ordered = sorted(choices, key=lambda choice: inf if choice.score is None else -choice.score)
+    return tuple(ordered[:CHOICES])
 
 
 def _score(answer: Any) -> float | None:
     """The log-likelihood of [log-likelihood, ...], which the harness writes as texts."""
     try:
         number = float(answer[0])
-    except (TypeError, ValueError, IndexError, KeyError):
+    except _DAMAGED:
         return None
-    return number if abs(number) < float("inf") else None
+    return number if abs(number) < inf else None
 
 
 def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
     """What the parser made of it, in short; None where that is no more than the answer."""
-    if (
-        not isinstance(filtered, list)
-        or not filtered
-        or filtered in answers
-        or filtered[0] in answers
-    ):
+    if not filtered or filtered in answers or filtered[0] in answers:
         return None
     read = filtered[0] if len(filtered) == 1 and isinstance(filtered[0], list) else filtered
     return tuple(
-        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
-        for each in read[:REPEATS]
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for value in read[:REPEATS]
     )
 
 
 # ---- Answers that were cut off
 
 
-def _cut(sample: Mapping[str, Any]) -> CutOff:
-    """Of the answers of a sample, those that end within reasoning, or that are as long as the limit
-    allows and end within a sentence."""
-    found = [_is_cut(text, most) for text, most in _generated(sample)]
-    return CutOff(len(found), sum(found))
+def _cut(sample: Mapping[str, Any]) -> list[bool]:
+    """Of each answer of a sample, whether it ends within reasoning, or is as long as the limit
+    allows and ends within a sentence."""
+    try:
+        return [_is_cut(text, most) for text, most in _generated(sample)]
+    except _DAMAGED:
+        return []
 
 
-def _generated(sample: Mapping[str, Any]) -> Iterator[tuple[str, int | None]]:
+def _generated(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every text that was generated, and how many tokens it may have."""
-    for (_, settings), response in zip(
-        _requests(sample.get("arguments")), sample.get("resps") or (), strict=False
-    ):
-        if not isinstance(settings, dict):
+    for (_, settings), response in zip(_requests(sample), sample["resps"], strict=False):
+        if isinstance(settings, str):
             continue
         turns = settings.get("turns")
-        for draw in response if isinstance(response, list) else [response]:
-            if isinstance(turns, list):
-                for turn, text in zip(
-                    turns, draw if isinstance(draw, list) else [draw], strict=False
-                ):
-                    if isinstance(text, str) and isinstance(turn, dict):
-                        yield text, _most(turn.get("generation_kwargs"))
-            elif isinstance(draw, str):
-                yield draw, _most(settings)
-
-
-def _most(settings: Any) -> int | None:
-    settings = settings if isinstance(settings, dict) else {}
-    most = settings.get("max_gen_toks", settings.get("max_new_tokens"))
-    return most if isinstance(most, int) and not isinstance(most, bool) else None
+        for draw in _listed(response):
+            parts = [(draw, settings)]
+            if turns:
+                of_turns = [turn.get("generation_kwargs") or {} for turn in turns]
+                parts = list(zip(_listed(draw), of_turns, strict=False))
+            for text, of in parts:
+                if isinstance(text, str):
+                    yield text, of.get("max_gen_toks", of.get("max_new_tokens"))
 
 
 def _is_cut(text: str, most: int | None) -> bool:

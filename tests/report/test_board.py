@@ -6,7 +6,6 @@ import io
 import json
 import re
 import tempfile
-from html.parser import HTMLParser
 from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -22,12 +21,15 @@ from lm_eval_bias.report.leaderboard_files import WRITERS, place
 from lm_eval_bias.results.escape import FORMULAS, csv_cell, markdown_cell, shortened, visible
 from lm_eval_bias.results.runs import find
 from lm_eval_bias.usage import UsageError
+from tests.hostile import Page
 from tests.scripted import made_up
 
 
 def made(folder, models, metrics=None, sort=None, **same):
-    """A board over made-up runs: model -> values."""
+    """A board over made-up runs: model -> (value, stderr) of `gap`, whose null value is 0, or all
+    values."""
     for i, (name, values) in enumerate(models.items()):
+        values = values if isinstance(values, dict) else {"gap": (*values, 0, None)}
         made_up(folder, name, values, minutes=i, **same)
     return board(find([Path(folder)]), metrics, sort)
 
@@ -36,137 +38,93 @@ def columns(of):
     return {column.metric.name: column for section in of.sections for column in section.columns}
 
 
+def ranks(column):
+    return {model: entry.rank for model, entry in column.entries.items()}
+
+
 # ---- Columns, intervals and ranks
 
 
 def test_a_signed_number_is_ranked_by_its_distance_from_the_unbiased_value(tmp_path):
     """-1, 6 and 9 with standard errors of 1, unbiased 0: distances 1, 6, 9; the pairs' z are 5, 8
     and 3 over sqrt(2), p .0004, 2e-8 and .034, after Holm .0008, 5e-8, .034."""
-    of = made(
-        tmp_path,
-        {
-            "b": {"gap": (6.0, 1.0, 0, None)},
-            "a": {"gap": (-1.0, 1.0, 0, None)},
-            "c": {"gap": (9.0, 1.0, 0, None)},
-        },
-        sort="gap",
-    )
+    of = made(tmp_path, {"b": (6.0, 1.0), "a": (-1.0, 1.0), "c": (9.0, 1.0)}, sort="gap")
     column = columns(of)["gap"]
     assert [model.name for model in of.models] == ["a", "b", "c"] and of.sorted_by == "mine/gap"
-    assert [column.entries[name].rank for name in "abc"] == [(1, 1), (2, 2), (3, 3)] and (
-        column.ranked,
-        column.pairs,
-    ) == (3, 3)
+    assert ranks(column) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
+    assert (column.ranked, column.pairs) == (3, 3)
 
 
 def test_holm_leaves_open_what_a_single_test_would_not(tmp_path):
     """6, 9 and 7.5: 6 and 9 differ by z = 2.12, p = .034; of three pairs that is .10, and all share
     ranks 1 to 3."""
-    values = {
-        name: {"gap": (value, 1.0, 0, None)} for name, value in (("a", 6.0), ("b", 9.0), ("c", 7.5))
-    }
-    column = columns(made(tmp_path, values))["gap"]
+    column = columns(made(tmp_path, {"a": (6.0, 1.0), "b": (9.0, 1.0), "c": (7.5, 1.0)}))["gap"]
     assert 2 * (1 - NormalDist().cdf(3 / sqrt(2))) < 0.05
-    assert {entry.rank for entry in column.entries.values()} == {(1, 3)} and {
-        entry.ties for entry in column.entries.values()
-    } == {"a"}
+    assert ranks(column) == dict.fromkeys("abc", (1, 3))
+    assert {entry.ties for entry in column.entries.values()} == {"a"}
 
 
 def test_higher_is_better_where_the_number_says_so(tmp_path):
-    values = {
-        "low": {"mass": (10.0, 1.0, None, "higher")},
-        "high": {"mass": (90.0, 1.0, None, "higher")},
-    }
+    values = {name: {"mass": (x, 1.0, None, "higher")} for name, x in (("a", 10.0), ("b", 90.0))}
     of = made(tmp_path, values, sort="mass")
-    assert [model.name for model in of.models] == ["high", "low"] and columns(of)["mass"].entries[
-        "high"
-    ].rank == (1, 1)
+    assert [model.name for model in of.models] == ["b", "a"]
+    assert ranks(columns(of)["mass"])["b"] == (1, 1)
 
 
 def test_a_number_without_direction_is_sorted_but_not_ranked(tmp_path):
     of = made(tmp_path, {"a": {"n": (1.0, 0.1)}, "b": {"n": (5.0, 0.1)}}, sort="n")
     assert [model.name for model in of.models] == ["b", "a"]
-    assert [entry.rank for entry in columns(of)["n"].entries.values()] == [None, None]
+    assert ranks(columns(of)["n"]) == {"a": None, "b": None}
 
 
 def test_the_interval_is_the_one_of_the_file(tmp_path):
     """gap 2 ± 0.1 by its standard error would exclude 2.5; its interval does not."""
-    values = {"a": {"gap": (2.0, 0.1, 0, None)}, "b": {"gap": (2.5, 0.1, 0, None)}}
-    column = columns(made(tmp_path, values, ends={"gap": (1.0, 3.0)}))["gap"]
-    assert column.entries["a"].number == Number(2.0, 0.1, 1.0, 3.0)
-    assert [entry.rank for entry in column.entries.values()] == [(1, 2), (1, 2)]
-
-
-def test_where_the_file_has_no_interval_there_is_none(tmp_path):
-    """Few clusters: the task says NaN, and nothing is made of the standard error."""
-    values = {name: {"gap": (2.0, 0.1, 0, None)} for name in "ab"}
-    column = columns(made(tmp_path, values, ends={"gap": (nan, nan)}))["gap"]
-    assert isnan(column.entries["a"].number.low) and column.entries["a"].rank is None
-
-
-def test_a_standard_error_of_zero_is_no_interval(tmp_path):
-    of = made(
-        tmp_path,
-        {
-            "a": {"gap": (0.0, 0.0, 0, None)},
-            "b": {"gap": (9.0, 1.0, 0, None)},
-            "c": {"gap": (1.0, 1.0, 0, None)},
-        },
-    )
+    of = made(tmp_path, {"a": (2.0, 0.1), "b": (2.5, 0.1)}, ends={"gap": (1.0, 3.0)})
     column = columns(of)["gap"]
-    assert (
-        isnan(column.entries["a"].number.low)
-        and column.entries["a"].rank is None
-        and column.ranked == 2
-    )
+    assert column.entries["a"].number == Number(2.0, 0.1, 1.0, 3.0)
+    assert ranks(column) == {"a": (1, 2), "b": (1, 2)}
 
 
-def test_one_model_alone_has_no_rank(tmp_path):
-    assert (
-        columns(made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}}))["gap"].entries["a"].rank
-        is None
-    )
+def test_where_the_file_has_no_interval_there_is_none_and_no_rank(tmp_path):
+    """Few clusters, for which the task says NaN; a standard error of zero; a model alone."""
+    none = {"gap": (nan, nan)}
+    column = columns(made(tmp_path / "few", {"a": (2.0, 0.1), "b": (2.0, 0.1)}, ends=none))["gap"]
+    assert isnan(column.entries["a"].number.low) and ranks(column) == {"a": None, "b": None}
+    column = columns(made(tmp_path / "zero", {"a": (0.0, 0.0), "b": (9.0, 1.0), "c": (1.0, 1.0)}))
+    assert ranks(column["gap"])["a"] is None and column["gap"].ranked == 2
+    assert ranks(columns(made(tmp_path / "alone", {"a": (1.0, 1.0)}))["gap"]) == {"a": None}
 
 
 def test_who_was_asked_otherwise_stands_in_a_table_of_its_own(tmp_path):
     made_up(tmp_path, "a", {"gap": (1.0, 1.0, 0, None)}, n=200, of=200)
-    of = made(tmp_path, {"b": {"gap": (9.0, 1.0, 0, None)}, "c": {"gap": (9.0, 1.0, 0, None)}})
-    assert [section.title for section in of.sections] == [
-        "mine (documents 100)",
-        "mine (documents 200)",
+    of = made(tmp_path, {"b": (9.0, 1.0), "c": (9.0, 1.0)})
+    assert [(s.title, s.models, s.columns[0].ranked) for s in of.sections] == [
+        ("mine (documents 100)", {"b", "c"}, 2),
+        ("mine (documents 200)", {"a"}, 0),
     ]
-    assert [set(section.columns[0].entries) for section in of.sections] == [{"b", "c"}, {"a"}]
-    assert [section.columns[0].ranked for section in of.sections] == [2, 0]
 
 
 def test_coverage_is_told(tmp_path):
     made_up(tmp_path, "a", {"other": (1.0, 1.0)}, task="theirs")
-    of = made(tmp_path, {"a": {"gap": (1.0, 1.0)}, "b": {"gap": (1.0, 1.0)}})
-    assert of.tasks == ["mine", "theirs"] and [(m.name, m.tasks) for m in of.models] == [
-        ("a", ("mine", "theirs")),
-        ("b", ("mine",)),
-    ]
+    of = made(tmp_path, {"a": (1.0, 1.0), "b": (1.0, 1.0)})
+    assert of.tasks == ["mine", "theirs"]
+    assert [(m.name, m.tasks) for m in of.models] == [("a", ("mine", "theirs")), ("b", ("mine",))]
     assert leaderboard_files.remarks(of)["Not asked"] == ["b was not asked theirs"]
 
 
-def test_what_has_no_number_comes_last_whatever_is_good(tmp_path):
-    for better in ("lower", "higher"):
-        values = {"a": {"x": (nan, None, None, better)}, "b": {"x": (1.0, None, None, better)}}
-        assert [model.name for model in made(tmp_path / better, values, sort="x").models] == [
-            "b",
-            "a",
-        ]
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_what_has_no_number_comes_last_whatever_is_good(tmp_path, better):
+    values = {"a": {"x": (nan, None, None, better)}, "b": {"x": (1.0, None, None, better)}}
+    assert [model.name for model in made(tmp_path, values, sort="x").models] == ["b", "a"]
 
 
 def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
-    of = made(
-        tmp_path, {"a": {"gap": (1.0, 1.0)}}, metrics=["mine/finer"], more={"finer": (3.0, None)}
-    )
+    of = made(tmp_path, {"a": (1.0, 1.0)}, metrics=["mine/finer"], more={"finer": (3.0, None)})
     assert list(columns(of)) == ["finer"]
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"metrics": ["gup"]}, "--metrics gup: no run has that number; did you mean gap?"),
         ({"sort": "mine/gup"}, "--sort mine/gup: there is no such column; did you mean mine/gap?"),
@@ -177,13 +135,12 @@ def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
         ),
     ],
 )
-def test_a_name_that_does_not_fit(tmp_path, options, told):
-    made_up(tmp_path, "a", {"gap": (1.0, 1.0)})
-    if told.endswith("theirs/gap"):
-        made_up(tmp_path, "a", {"gap": (1.0, 1.0)}, task="theirs")
+def test_a_name_that_does_not_fit(tmp_path, options, message):
+    for task in ("mine", "theirs") if message.endswith("theirs/gap") else ("mine",):
+        made_up(tmp_path, "a", {"gap": (1.0, 1.0)}, task=task)
     with pytest.raises(UsageError) as error:
         board(find([tmp_path]), **options)
-    assert str(error.value) == told
+    assert str(error.value) == message
 
 
 # ---- In a terminal
@@ -194,12 +151,9 @@ def text(of, width):
 
 
 def test_ranks_and_letters():
-    entry = Entry(Number(1.0, 0.5, 0.0, 2.0), 10, (1, 3), "ab")
-    assert (
-        place(entry) == "1–3"
-        and place(entry._replace(rank=(2, 2))) == "2"
-        and place(entry._replace(rank=None)) == ""
-    )
+    entry = Entry(Number(1.0, 0.5, 0.0, 2.0), 10)
+    shown = [place(entry._replace(rank=rank)) for rank in ((1, 3), (2, 2), None)]
+    assert shown == ["1–3", "2", ""]
     assert [letter(k) for k in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
 
 
@@ -225,18 +179,12 @@ JUNK = st.one_of(
 
 
 @given(st.data())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
     """One or two places of a results file or a merged one hold anything: a board in every format,
     or one line that says what is wrong."""
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    path = made_up(
-        folder,
-        "m",
-        {"gap": (1.0, 0.5, 0, None)},
-        ends={"gap": (0.0, 2.0)},
-        metadata={"shard": "1/1"},
-    )
+    folder, gap = Path(tempfile.mkdtemp(dir=tmp_path)), {"gap": (1.0, 0.5, 0, None)}
+    path = made_up(folder, "m", gap, ends={"gap": (0.0, 2.0)}, metadata={"shard": "1/1"})
     content = json.loads(path.read_text())
     if data.draw(st.booleans()):
         path.unlink()
@@ -252,14 +200,14 @@ def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
             "cells": content["configs"]["mine"]["cells"],
         }
     for _ in range(data.draw(st.integers(1, 2))):
-        where = data.draw(st.sampled_from([p for p in nodes(content) if p]))
+        *above, key = data.draw(st.sampled_from([p for p in nodes(content) if p]))
         inner = content
-        for key in where[:-1]:
-            inner = inner[key]
-        inner[where[-1]] = data.draw(JUNK)
+        for part in above:
+            inner = inner[part]
+        inner[key] = data.draw(JUNK)
     path.write_text(json.dumps(content))
-    made_up(folder, "m", {"gap": (1.0, 0.5, 0, None)}, minutes=1)
-    made_up(folder, "other", {"gap": (1.0, 0.5, 0, None)}, minutes=2)
+    made_up(folder, "m", gap, minutes=1)
+    made_up(folder, "other", gap, minutes=2)
     of = board(find([folder]), sort="mine/gap")
     for write in WRITERS.values():
         assert "other" in write(of)
@@ -317,26 +265,11 @@ def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     for i, name in enumerate(HOSTILE):
         values = {name: (1.0 + i, 0.5, 0, None), "gap": (-2.0, nan, 0, None)}
-        path = made_up(
-            folder,
-            name.replace("/", "∕"),
-            values,
-            task=name.replace("::", ""),
-            version=name,
-            minutes=i,
-            metadata={name: name},
-        )
+        model, more = name.replace("/", "∕"), {"version": name, "metadata": {name: name}}
+        path = made_up(folder, model, values, task=name, minutes=i, **more)
         content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-        content["configs"][name.replace("::", "")]["error"] = name
-        content["configs"][name] = content["configs"].get(name, {"task": name})
+        content["configs"][name]["error"] = name
         path.write_text(json.dumps(content), encoding="utf-8")
-    made_up(
-        folder,
-        HOSTILE[0].replace("/", "∕"),
-        {"gap": (1.0, 1.0, 0, None)},
-        task=HOSTILE[0],
-        minutes=99,
-    )
     return board(find([folder]))
 
 
@@ -383,182 +316,64 @@ def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
     for line in written.splitlines():
         bare = re.sub(r"\\[^\w\s]", "", line)
         if line.startswith("|"):
-            table = bare.replace("<br>", "")
-            assert table.count("|") == bare.count("|") and not re.search(
-                r"[<>`*\[\]!]", re.sub(r"\[-?[\d.,∞–]+, -?[\d.,∞–]+\]", "", table)
-            ), line
-        assert (
-            "<script" not in bare
-            and "javascript:alert" not in re.sub(r"\(.*\)", "", bare)
-            and "://" not in bare
-            and "www." not in bare
-        )
+            plain = re.sub(r"\[-?[\d.,∞–]+, -?[\d.,∞–]+\]|<br>", "", bare)
+            assert not re.search(r"[<>`*\[\]!]", plain), line
+        assert "<script" not in bare and "javascript:alert" not in re.sub(r"\(.*\)", "", bare)
+        assert "://" not in bare and "www." not in bare
 
 
-class Elements(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.attributes, self.text, self.headings = [], [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += [(tag, *pair) for pair in attrs]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-TAGS = {
-    "html",
-    "head",
-    "meta",
-    "title",
-    "style",
-    "body",
-    "main",
-    "h1",
-    "p",
-    "section",
-    "h2",
-    "div",
-    "table",
-    "caption",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "bdi",
-    "small",
-    "b",
-    "span",
-    "details",
-    "summary",
-    "dl",
-    "dt",
-    "dd",
-    "ul",
-    "li",
-}
-
-
-def test_the_page_has_our_elements_alone_and_forbids_the_rest(hostile):
-    page = Elements()
+def test_the_page_shows_hostile_names_as_text(hostile):
     written = leaderboard_files.html(hostile)
-    page.feed(written)
-    assert set(page.tags) <= TAGS and "script" not in page.tags
-    assert {name for _, name, _ in page.attributes} <= {
-        "lang",
-        "charset",
-        "http-equiv",
-        "content",
-        "name",
-        "aria-labelledby",
-        "id",
-        "class",
-        "role",
-        "tabindex",
-        "scope",
-        "aria-sort",
-    }
-    policies = [
-        value
-        for _, name, value in page.attributes
-        if name == "content" and value.startswith("default-src")
-    ]
-    assert (
-        len(policies) == 1
-        and policies[0].startswith("default-src 'none'; style-src 'sha256-")
-        and "unsafe" not in policies[0]
-    )
-    assert not unseen(written)
-    shown = "".join(page.text)
+    page = Page(written)
+    assert not {"script", "img", "a"} & set(page.tags) and page.tags.count("style") == 1
+    assert not page.handlers and not page.links and not unseen(written)
     for model in hostile.models:
-        assert visible(model.name) in shown
-    assert "{{ 7*7 }}" in shown
-    written.encode("utf-8")
-
-
-def test_the_policy_knows_the_style_by_its_checksum(hostile):
-    import base64
-    import hashlib
-
-    written = leaderboard_files.html(hostile)
-    style = re.search(r"<style>(.*?)</style>", written, re.S)[1]
-    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in written
-
-
-def test_the_tables_can_be_read_aloud(tmp_path):
-    page = Elements()
-    page.feed(
-        leaderboard_files.html(
-            made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}, "b": {"gap": (9.0, 1.0, 0, None)}})
-        )
-    )
-    assert page.tags.count("caption") == page.tags.count("table") == 2
-    assert page.tags.count("th") == sum(name == "scope" for _, name, _ in page.attributes)
-    assert ("html", "lang", "en") in page.attributes and "rank 1 of 2, a" in page.text
+        assert " ".join(visible(model.name).split()) in page.text
+    assert "default-src 'none'; style-src 'sha256-" in page.policy and "unsafe" not in page.policy
 
 
 @given(st.text())
 def test_no_text_starts_a_formula_or_steers(text):
-    cell = csv_cell(text)
-    assert (
-        not str(cell).lstrip().startswith(FORMULAS) and not unseen(str(cell)) and "\n" not in cell
-    )
+    cell, name = str(csv_cell(text)), markdown_cell(text)
+    assert not cell.lstrip().startswith(FORMULAS) and not unseen(cell) and "\n" not in cell
     assert not unseen(shortened(text)) and len(shortened(text)) <= 100
-    assert "|" not in markdown_cell(text) and not re.search(
-        r"(?<!\\)[`*\[\]<>]", re.sub(r"\\\\", "", markdown_cell(text))
-    )
+    assert not re.search(r"\||(?<!\\)[`*\[\]<>]", name.replace("\\\\", ""))
 
 
 def test_what_is_not_seen_stands_as_its_code():
-    assert (
-        visible("a\x1b[2J\u202e\n\ud800\U000e0041é 漢")
-        == "a\\x1b[2J\\u202e\\n\\ud800\\U000e0041é 漢"
-    )
+    shown = "a\\x1b[2J\\u202e\\n\\ud800\\U000e0041é 漢"
+    assert visible("a\x1b[2J\u202e\n\ud800\U000e0041é 漢") == shown
 
 
 def test_a_line_of_the_csv(tmp_path):
-    of = made(tmp_path, {"a": {"gap": (-1.0, 0.5, 0, None)}})
+    of = made(tmp_path, {"a": (-1.0, 0.5)})
     head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)))
     cells = dict(zip(head, row, strict=True))
-    assert (
-        cells["mine/gap"] == "-1.0"
-        and float(cells["mine/gap low"]) == pytest.approx(-1.98, abs=1e-3)
-        and cells["mine/gap n"] == "100"
-    )
+    assert (cells["mine/gap"], cells["mine/gap n"]) == ("-1.0", "100")
+    assert float(cells["mine/gap low"]) == pytest.approx(-1.98, abs=1e-3)
 
 
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
-    of = made(
-        tmp_path, {"a": {"gap": (9.0, 1.0, 0, None)}, "b": {"gap": (1.0, 1.0, 0, None)}}, sort="gap"
-    )
+    of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap")
     first = json.loads(leaderboard_files.jsonl(of).splitlines()[0])
-    low, high = (first["numbers"][0].pop(end) for end in ("low", "high"))
+    (number,) = first.pop("numbers")
+    low, high = (number.pop(end) for end in ("low", "high"))
     assert (low, high) == pytest.approx((-0.96, 2.96), abs=1e-3)
-    assert first == {
-        "model": "b",
-        "tasks": ["mine"],
-        "of": ["mine"],
-        "numbers": [
-            {
-                "task": "mine",
-                "metric": "gap",
-                "unit": "points",
-                "better": "near",
-                "null_value": 0.0,
-                "asked": {"version": "1", "documents": "100"},
-                "value": 1.0,
-                "stderr": 1.0,
-                "clusters": None,
-                "n": 100,
-                "rank": [1, 1],
-                "of": 2,
-                "paired": False,
-                "ties": "a",
-            }
-        ],
-        "warnings": [],
+    assert first == {"model": "b", "tasks": ["mine"], "of": ["mine"], "warnings": []}
+    assert number == {
+        "task": "mine",
+        "metric": "gap",
+        "unit": "points",
+        "better": "near",
+        "null_value": 0.0,
+        "asked": {"version": "1", "documents": "100"},
+        "value": 1.0,
+        "stderr": 1.0,
+        "clusters": None,
+        "n": 100,
+        "rank": [1, 1],
+        "of": 2,
+        "paired": False,
+        "ties": "a",
     }

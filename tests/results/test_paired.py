@@ -393,7 +393,7 @@ def test_ranks_of_six_models_hold_together(null_value):
         p = np.full((6, 6), np.nan)
         for i, j in combinations(range(6), 2):
             p[i, j] = pair_p(found[i], found[j], WHOLE, null_value)
-        values = np.array([run.value(WHOLE) for run in found])
+        values = np.array([run.number(WHOLE).value for run in found])
         ranks = ranks_of_tests(values if null_value is None else abs(values), p).ranks
         held += all(
             low <= most and least <= high
