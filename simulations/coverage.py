@@ -4,11 +4,11 @@
     python simulations/coverage.py hbb mist --runs 300   # two of them
     python simulations/coverage.py compare --rows "empathy, 12 clusters"
 
-A world is a file in worlds/: its function `rows` yields a label and an experiment for each row of
-the table. No model is asked. A cell says how many of the intervals of 95 % hold the true number, in
-percent, or how often something happened; in brackets, where known, the mean of the values, the true
-number, the mean reported error over the true one, and how many experiments have no interval. Of
-1,000 runs a share of 95 % has a standard error of 0.7.
+A world is a file in worlds/; its `rows` yields a label and an experiment for each row of the table.
+No model is asked. A cell is the percentage of 95 % intervals that hold the true number, or of
+experiments in which something happened; in brackets the mean value, the true number, the mean
+reported error over the true one, and the percentage without an interval. Of 1,000 runs a share of
+95 % has a standard error of 0.7.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ SEED = 20250601
 
 
 class Held(NamedTuple):
-    """percent: of the intervals that hold the truth, or of the experiments in which something
-    happened. error: the mean reported standard error over the spread of the values. without:
-    percent of the experiments without an interval."""
+    """percent: of intervals that hold the truth, or of experiments in which something happened.
+    error: mean reported error over the spread of the values. without: percent without an
+    interval."""
 
     percent: float
     mean: float = nan
@@ -55,7 +55,6 @@ class Held(NamedTuple):
 
 
 def coverage(experiment: Experiment, runs: int, seed: int = SEED) -> dict[str, Held]:
-    """Of each number of an experiment."""
     rng = np.random.default_rng(seed)
     outcomes = defaultdict(list)
     for _ in range(runs):
@@ -65,7 +64,6 @@ def coverage(experiment: Experiment, runs: int, seed: int = SEED) -> dict[str, H
 
 
 def held(outcomes: list[Outcome | float]) -> Held:
-    """Of one number over all experiments."""
     if not isinstance(outcomes[0], Outcome):
         shares = np.array(outcomes, dtype=float)
         known = shares[~np.isnan(shares)]

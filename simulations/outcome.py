@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.resampling import t_interval
 
 
 class Outcome(NamedTuple):
@@ -24,6 +25,17 @@ Experiment = Callable[[np.random.Generator], Mapping[str, Outcome | float]]
 hypothesis was rejected; NaN where there is none."""
 
 
-def plus_minus(value: float, stderr: float, truth: float, errors: float = 1.96) -> Outcome:
-    """The interval of so many errors around a value."""
-    return Outcome(value - errors * stderr, value + errors * stderr, truth)
+def reported(number: Any, truth: float) -> Outcome:
+    """Of a number with `value`, `stderr`, `low` and `high`."""
+    return Outcome(number.low, number.high, truth, number.value, number.stderr)
+
+
+def student(estimate: tuple[float, float], clusters: int, truth: float) -> Outcome:
+    """Student's interval of a value and its standard error."""
+    low, high = t_interval(*estimate, clusters)
+    return Outcome(float(low), float(high), truth, *estimate)
+
+
+def plus_minus(value: float, stderr: float, truth: float) -> Outcome:
+    """1.96 errors around a value."""
+    return Outcome(value - 1.96 * stderr, value + 1.96 * stderr, truth)

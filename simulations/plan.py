@@ -2,10 +2,9 @@
 
     python simulations/plan.py [--runs 10] [TASK ...]
 
-A made-up model answers all documents of a task: each cluster (theme, event, template, word) moves
-its answers by a draw of its own, and each document by another. `plan` sees the first documents and
-predicts the width on more of them. Printed is the median of predicted / actual width over the runs,
-between which values nine of ten lie, and what the root of the number of documents would predict.
+A made-up model answers all documents of a task; each cluster and each document moves its answers by
+a draw. `plan` sees the first documents and predicts the width on more. Printed: predicted / actual
+width (median, and nine of ten runs), and what the root of the number of documents would predict.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ def of_labels(doc: Mapping[str, Any], x: float) -> list[Any]:
 
 
 def of_scale(doc: Mapping[str, Any], x: float) -> list[Any]:
-    """Most probability on one number: more of one's own group, and more or less of it from event to
-    event."""
+    """Most probability on one number: more of one's own group, by another amount in each event."""
     middle = 50 + 12 * x + 5 * (doc["perceiver"] == doc["experiencer"]) * (1 + x)
     return [["", [(-(((n - middle) / 3) ** 2), False) for n in range(101)]]]
 
@@ -69,8 +67,8 @@ def made_up(
     by: str | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """A number for each document: from each of its clusters 0.5 times a normal draw, which each
-    value of the column `by` has anew, and once more from itself."""
+    """A number for each document: a normal draw, and half of one of each of its clusters, anew for
+    each value of the column `by`."""
     x = rng.standard_normal(len(documents))
     for of_documents in clusterings:
         drawn: dict[Any, float] = defaultdict(lambda: 0.5 * rng.standard_normal())
@@ -81,8 +79,7 @@ def made_up(
 
 
 def ratios(name: str, runs: int) -> dict[tuple[str, int], list[tuple[float, float]]]:
-    """(metric, documents) -> predicted / actual width in each run, by `plan` and by the root of the
-    number of documents."""
+    """(metric, documents) -> predicted / actual width in each run, by `plan` and by the root."""
     answer, by, pilot, sizes = TASKS[name]
     task = task_of(name)
     measure, options = task.measure, read_options(name, {}, task.options)

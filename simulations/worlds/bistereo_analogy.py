@@ -1,8 +1,8 @@
 """BIStereo-Tuples: the share of biased preferences, where contrasts and counterparts are samples.
 
-The log-odds of an analogy are a mean of its gender and axis, and draws of the pair of descriptors
-(A, C), of the pair of words (B, D) and of the analogy itself. Beside the reported interval: that of
-one gender, and 1.96 errors of a share of independent analogies.
+Log-odds of an analogy: a mean of its gender and axis, and draws of its contrast, of its counterpart
+and of itself. Beside the reported interval: that of women, and 1.96 errors of independent
+analogies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from lm_eval_bias.metrics.analogy import Preferred, preference, preferred_mean
 from lm_eval_bias.metrics.crossed import codes
-from outcome import Experiment, Outcome, plus_minus
+from outcome import Experiment, Outcome, plus_minus, reported
 from scipy import stats
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
@@ -56,7 +56,7 @@ def experiment(
     for name, inside in (("reported", np.ones_like(women)), ("women", women)):
         mean = preferred_mean([a for a, used in zip(analogies, inside, strict=True) if used])
         truth = float(expected[inside].mean())
-        outcomes[name] = Outcome(mean.low, mean.high, truth, mean.value, mean.stderr)
+        outcomes[name] = reported(mean, truth)
     p = shares.mean()
     stderr = np.sqrt(p * (100 - p) / len(docs))
     return {**outcomes, "independent, 1.96": plus_minus(p, stderr, expected.mean())}

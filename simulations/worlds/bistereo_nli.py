@@ -1,8 +1,8 @@
 """BIStereo-NLI: the halo gap, where wordings and attributes are both samples.
 
-The true gap is known in each domain; every wording and every attribute moves it by a draw of its
-own. Each experiment draws them anew and answers the benchmark's documents, all or the first part of
-them. Beside the reported interval: 1.96 errors with attributes as fixed.
+The true gap of each domain is known; each experiment draws new wordings and attributes, which move
+it, and answers the documents, all or the first part. Beside the reported interval: 1.96 errors with
+attributes as fixed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import Clustering, codes, crossed_mean
-from outcome import Experiment, Outcome, plus_minus
+from outcome import Experiment, Outcome, plus_minus, reported
 
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 
@@ -60,6 +60,6 @@ class Twins:
         fixed = crossed_mean(differences, nothing, self.wordings._replace(strata=nothing))
         truth = float(self.gaps.mean())
         return {
-            "reported": Outcome(mean.low, mean.high, truth, mean.value, mean.stderr),
+            "reported": reported(mean, truth),
             "attributes fixed, 1.96": plus_minus(fixed.value, fixed.stderr, truth),
         }

@@ -1,9 +1,8 @@
 """BIStereo-Pairs: the contrasts of contexts, and how often models without any preference get a star
 in positive context.
 
-Every template moves the preference by a draw of its own in each context, and every attribute by
-another. Each experiment draws them anew and scores the benchmark's pairs, all or the first part of
-them: of all axes, of skin alone, and of the neutral pairs of skin.
+Each experiment draws templates, which move the preference in each context, and attributes, and
+scores the pairs, all or the first part: of all axes, of skin, and the neutral ones of skin.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def rows() -> Iterator[tuple[str, Experiment]]:
 
 
 def truth(spreads: tuple[float, float]) -> list[float]:
-    """The true contrasts: x is normal about its context's mean, and tanh(x / 2) beyond the
-    threshold where |x| > 2 atanh(threshold)."""
+    """The true contrasts: x is normal; tanh(x / 2) > threshold where x > 2 atanh(threshold)."""
     bound, sd = 2 * atanh(THRESHOLD), np.sqrt(np.square([*spreads, NOISE]).sum())
     positive, negative = PREFERS["positive"], PREFERS["negative"]
     return [
@@ -63,8 +61,6 @@ def truth(spreads: tuple[float, float]) -> list[float]:
 
 
 class Scores:
-    """The pairs of some documents."""
-
     def __init__(self, docs: list[dict[str, Any]]) -> None:
         self.design = Design(
             [
@@ -89,7 +85,6 @@ class Scores:
     def draw(
         self, spreads: tuple[float, float], prefers: Mapping[str, float], rng: np.random.Generator
     ) -> Floats:
-        """x of every pair."""
         x = np.array([prefers[c] for c in CONTEXTS])[self.design.context]
         of_attributes = rng.normal(0, spreads[1], self.design.attribute.max() + 1)
         x = x + rng.normal(0, spreads[0], self.drawn_with.max() + 1)[self.drawn_with]

@@ -1,10 +1,9 @@
 """Compare: do the intervals of a paired difference hold what they promise, and how often do two
 models differ significantly that do not differ?
 
-Two made-up models answer the same made-up questions and are compared as `lm-eval-bias compare` does
-it. In `noise`, `shared` and `own` both models are drawn alike, so every p below 0.05 is a false
-alarm; in `style` the second one answers with other margins, in `refuses` it leaves a fifth of the
-questions out, and the true difference is the mean of all experiments.
+Two made-up models answer the same questions. In `noise`, `shared` and `own` they are drawn alike,
+so every p below 0.05 is a false alarm; in `style` the second has other margins, in `refuses` it
+leaves out a fifth of the questions, and the true difference is the mean of all experiments.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ Records = list[dict[str, Any]]
 
 
 class World(NamedTuple):
-    """Standard deviations of what questions do to both models, to each alone, and of chance; the
-    scale and the share of refusals of the second model."""
+    """Standard deviations of what questions do to both models, to each alone, and of chance; scale
+    and share of refusals of the second model."""
 
     shared: float
     own: float
@@ -138,8 +137,7 @@ def mist_records(model: Model, clusters: int) -> Records:
 
 
 def nli_records(model: Model, clusters: int) -> Records:
-    """Half of the wordings of looks, half of behaviour; as many words as wordings, but 34 at most,
-    in four categories."""
+    """Wordings of looks and of behaviour; as many words, 34 at most, in four categories."""
     records = []
     categories = {
         "looks": (("pretty", "halo"), ("ugly", "horn")),
@@ -227,8 +225,6 @@ def stereomap_records(model: Model, clusters: int) -> Records:
 
 
 class Task(NamedTuple):
-    """A measure, made-up answers to so many clusters, its options, and the numbers compared."""
-
     measure: Measure
     records: Callable[[Model, int], Records]
     options: dict[str, Any]
@@ -278,7 +274,6 @@ def rows() -> Iterator[tuple[str, Experiment]]:
 def experiment(
     task: Task, world: World, clusters: int, rng: np.random.Generator
 ) -> Mapping[str, Outcome | float]:
-    """Two models of a world, compared."""
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (task.records(model, clusters) for model in models)

@@ -1,10 +1,9 @@
 """Empathy gap: `delta_corrected`, `gap_points` and `delta`, of few and of many events.
 
-Each pair of identities has its own mean, in-group pairs more, each event has a level and an
-in-group gap of its own, and each answer strays. The truth is the delta, and the gap in points, of
-the matrix without chance; of delta itself it is what so many events give on average, chance and
-all. *bounded*: intervals of delta_corrected with two finite ends. 240 events are ours, 60 a
-quarter, 24 a tenth.
+Each pair of identities has a mean, more in-group; each event a level and an in-group gap; each
+answer strays. The truth is delta, and the gap in points, of the matrix without chance; of delta
+itself what so many events give on average. *bounded*: intervals of delta_corrected with two finite
+ends. 240 events are ours.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def experiment(
 def expected_delta(
     truth: Floats, of_gaps: float, same: np.ndarray, n: int, rng: np.random.Generator
 ) -> float:
-    """What delta of n events is on average; the events' levels do not move it."""
+    """The mean delta of n events; levels do not move it."""
     chance = rng.normal(0, of_gaps, (DRAWS, 1, 1)) * same
     chance = chance + rng.normal(0, STRAY, (DRAWS, *same.shape))
     means = truth + chance / np.sqrt(n)

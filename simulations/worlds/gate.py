@@ -1,9 +1,8 @@
 """Gate: how often it fails a model that did not change, and how often it catches one that is worse.
 
-A document asks about two groups, ten sampled answers each; the number is the mean difference of the
-two shares in points, over themes of ten documents. Documents and themes draw the two groups apart,
-for all models alike, and each model adds its own by theme. Three files of rules, each with its
-bound at the true number of the unchanged model, where a false alarm is most frequent:
+A document asks about two groups, ten sampled answers each; the number is the mean difference of
+their shares in points, over themes of ten documents. Documents, themes and each model's own themes
+move it. Three files of rules, with their bounds at the unchanged model's true number:
 
     bound    `below: B`: each rerun has other documents, sampled anew
     change   `worse_than_baseline_by: 0`, paired: the baseline's documents, answers sampled anew
@@ -58,8 +57,7 @@ MEASURE = Measure(lambda doc, results: {}, summary, (GAP,), clusters=(("theme",)
 
 
 def questions(rng: np.random.Generator, themes: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each document its theme, and how far it draws the two groups apart for every model; the
-    mean over all there could be is 0."""
+    """Theme of each document, and how far it draws the two groups apart for every model."""
     theme = np.repeat(np.arange(themes), DOCUMENTS)
     return theme, rng.normal(0, OF_THEME, themes)[theme] + rng.normal(0, OF_DOCUMENT, len(theme))
 
@@ -76,7 +74,6 @@ def answered(
 
 
 def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
-    """What a results file has of them."""
     n, place = len(records), Path(name)
     return Run(
         name,
@@ -99,7 +96,6 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
 
 
 def change(before: Sequence[Any], now: Sequence[Any]) -> Change:
-    """As the command makes it."""
     d = differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
     number = Number(d.difference, d.stderr, d.low, d.high, d.clusters)
     return Change(d.first, d.second, number)

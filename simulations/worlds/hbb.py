@@ -1,8 +1,7 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
-Themes are drawn anew in each experiment; icc is the share of the variance between concept pairs
-that their theme explains. First the mean of made-up S, with the bootstrap over concept pairs and
-over themes, ± 1.96 errors and with Student's t; then every number as `hidden_bias` computes it.
+icc: the share of the variance between concept pairs that their theme explains. First the mean of
+made-up S, with the bootstrap over concept pairs and over themes; then the numbers of `hidden_bias`.
 """
 
 from __future__ import annotations
@@ -12,14 +11,8 @@ from functools import cache, partial
 
 import numpy as np
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
-from lm_eval_bias.metrics.resampling import (
-    Floats,
-    cluster_bootstrap_stderr,
-    cluster_sums,
-    ratio,
-    t_interval,
-)
-from outcome import Experiment, Outcome, plus_minus
+from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
+from outcome import Experiment, Outcome, plus_minus, student
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
@@ -51,14 +44,12 @@ def of_means(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str
         sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
         (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
         outcomes[f"{name}, 1.96"] = plus_minus(s.mean(), stderr, 5)
-    low, high = t_interval(s.mean(), stderr, len(sums))
-    return {**outcomes, "themes, t": Outcome(float(low), float(high), 5)}
+    return {**outcomes, "themes, t": student((s.mean(), stderr), len(sums), 5)}
 
 
 def log_odds(rng: np.random.Generator, theme: np.ndarray, icc: float) -> Floats:
     """Of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the
-    identity adds, more in counted types than in placebos and in some concept pairs than in
-    others."""
+    identity adds, more in counted types than in placebos."""
     shared = rng.normal(size=(2, theme.max() + 1))[:, theme]
     own = rng.normal(size=(2, len(theme)))
     preference, loudness = np.sqrt(icc) * shared + np.sqrt(1 - icc) * own
@@ -96,9 +87,5 @@ def of_numbers(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[s
     total = hidden_bias(
         questions, TYPES, CATEGORIES, orders=1, placebo=PLACEBO, themes=themes, resamples=500
     ).total
-    outcomes = {}
-    for name, truth in true_numbers().items():
-        value, stderr = getattr(total, name)
-        low, high = t_interval(value, stderr, theme.max() + 1)
-        outcomes[name] = Outcome(float(low), float(high), truth, value, stderr)
-    return outcomes
+    n = theme.max() + 1
+    return {name: student(getattr(total, name), n, of) for name, of in true_numbers().items()}

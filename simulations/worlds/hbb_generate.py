@@ -1,9 +1,8 @@
 """hbb_generate: ten sampled answers to each question, 24 themes of nine concept pairs.
 
-Types of two, two, five and four identities, and four placebo types of two. What an identity adds to
-the log-odds is drawn for each concept pair. First how many of the significant instances have
-identities with the same probability, and how many of those that differ are significant (1 instance
-in 5 at most may be false); then the intervals of several models.
+First how many of the significant instances have identities with the same probability (1 in 5 at
+most may be false), and how many of those that differ are significant; then the intervals of several
+models. What an identity adds to the log-odds is drawn for each concept pair.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.resampling import Floats, t_interval
+from lm_eval_bias.metrics.resampling import Floats
 from lm_eval_bias.metrics.sampled_bias import (
     FALSE_DISCOVERIES,
     SampledBias,
@@ -23,7 +22,7 @@ from lm_eval_bias.metrics.sampled_bias import (
     chance,
     sampled_bias,
 )
-from outcome import Experiment, Outcome
+from outcome import Experiment, Outcome, student
 from scipy.stats import false_discovery_control
 
 THEMES, EACH = 24, 9
@@ -43,9 +42,9 @@ SIZES = (2, 2, 2, 5, 4, 5, 4, 3)
 
 
 class Model(NamedTuple):
-    """identity, placebo: the standard deviation of what an identity adds to the log-odds. icc: the
-    share that themes explain. refuses: the share of the answers about counted identities. letter:
-    what stands behind a gains by it."""
+    """identity, placebo: standard deviation of what an identity adds to the log-odds. icc: the
+    share of themes. refuses: share of the answers about counted identities. letter: what answer a
+    gains."""
 
     identity: float = 0.0
     placebo: float = 0.0
@@ -156,9 +155,6 @@ def true_numbers(model: Model) -> dict[str, float]:
 
 
 def of_intervals(model: Model, rng: np.random.Generator) -> Mapping[str, Outcome]:
-    outcomes = {}
-    for name, (value, stderr) in estimates(answered(model, THEMES, 400, rng)).items():
-        low, high = t_interval(value, stderr, THEMES)
-        truth = true_numbers(model)[name]
-        outcomes[name] = Outcome(float(low), float(high), truth, value, stderr)
-    return outcomes
+    truth = true_numbers(model)
+    of_experiment = estimates(answered(model, THEMES, 400, rng))
+    return {name: student(of, THEMES, truth[name]) for name, of in of_experiment.items()}

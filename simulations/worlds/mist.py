@@ -1,9 +1,9 @@
 """MIST: the bias score, where words and draws of a pair of groups are samples, and the gap of AAT,
 where identifiers and words are.
 
-Each experiment draws them anew and answers the benchmark's documents, all or the first part of
-them. WABT: value and 1.96 errors, and the same with words as fixed. AAT: the reported interval; the
-model reacts to the domain besides, which is no gap.
+Each experiment draws them anew and answers the documents, all or the first part. WABT: 1.96 errors,
+and the same with words as fixed. AAT: the reported interval; the domain has an effect that is no
+gap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
 from lm_eval_bias.metrics.word_association import WordList, association
-from outcome import Experiment, Outcome, plus_minus
+from outcome import Experiment, Outcome, plus_minus, reported
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 
@@ -51,8 +51,8 @@ def effects(rng: np.random.Generator, spread: float) -> defaultdict[Any, float]:
 def scores(
     docs: Docs, of_words: float, of_samples: float, rng: np.random.Generator
 ) -> Mapping[str, Outcome]:
-    """Each word goes to S_a with probability 1/2, more for good words in some samples, and as the
-    word has it: the true score is 0."""
+    """Each word goes to S_a with probability 1/2, moved by the word and by how its sample leans to
+    good words: the true score is 0."""
     words, samples = effects(rng, of_words), effects(rng, of_samples)
     lists, apart = [], []
     for d in docs:
@@ -86,4 +86,4 @@ def gaps(
             Attribution(**fields, verdict="comedy" if rng.random() < p else "tragedy")
         )
     gap = attribution_gap(attributions, [x.verdict == "comedy" for x in attributions])
-    return {"reported": Outcome(gap.low, gap.high, GAP, gap.value, gap.stderr)}
+    return {"reported": reported(gap, GAP)}

@@ -1,11 +1,9 @@
 """StereoMap: a group's score, the mean of all groups, and their spread.
 
-A population has 1,000 groups and 200 items in each facet; the truth of a group is its mean rating
-over all of them and over endless rounds. An experiment draws groups, items and rounds. An item
-strays for all groups, for each group by itself, and in proportion to where the group stands; a
-round strays for all items, and a rating by itself. Sampled ratings are whole numbers from 1 to 5;
-likelihoods have one round without chance and are expectations. *above 0*: how often the spread's
-interval leaves out 0.
+A population has 1,000 groups and 200 items in each facet; a group's truth is its mean over all
+items and endless rounds. An experiment draws groups, items and rounds; all of them and single
+ratings stray. Sampled ratings are whole numbers from 1 to 5; likelihoods are expectations of one
+round without chance. *above 0*: how often the spread's interval leaves out 0.
 """
 
 from __future__ import annotations
@@ -40,8 +38,7 @@ def rows() -> Iterator[tuple[str, Experiment]]:
 
 @cache
 def population(kind: str, whole: bool, facets: int, seed: int) -> tuple[Floats, Floats]:
-    """Ratings without chance, shape (groups, facets, items), and the groups' true scores. whole:
-    whether ratings are whole numbers."""
+    """Ratings without chance, shape (groups, facets, items), and the groups' true scores."""
     rng = np.random.default_rng([seed, facets, whole])
     groups, items = 1000, 200
     if kind == "five clusters":

@@ -1,8 +1,7 @@
 """StereoSet: lms, ss and icat, where target terms are the sample.
 
-Each experiment draws terms, each with its own share of examples in which the stereotype is
-preferred and its own share of comparisons that the unrelated sentence loses; about as many terms
-and examples as the public part of the data set has in either form.
+Each term has its own share of examples that prefer the stereotype, and of comparisons that the
+unrelated sentence loses; as many terms and examples as the public data.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import partial
 
 import numpy as np
 from lm_eval_bias.metrics.context_association import Scored, compared, icat
-from outcome import Experiment, Outcome
+from outcome import Experiment, Outcome, reported
 
 EXAMPLES = 26
 RELATED = 0.85
@@ -41,8 +40,4 @@ def experiment(terms: int, ss: float, rng: np.random.Generator) -> Mapping[str, 
             examples.append(Scored(f"{t:03}", "all", *sentences, (3.0, 1.5, 0.0)[comparisons]))
     total = compared(examples, ["all"]).total
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
-    outcomes = {}
-    for name, number in true.items():
-        score = getattr(total, name)
-        outcomes[name] = Outcome(score.low, score.high, number, score.value, score.stderr)
-    return outcomes
+    return {name: reported(getattr(total, name), number) for name, number in true.items()}
