@@ -31,13 +31,6 @@ def without_spaces_at_line_ends(text):
     return re.sub(r"[ \t]+\n", "\n", text).strip()
 
 
-def texts(data):
-    """All texts in nested data."""
-    if isinstance(data, dict):
-        return [text for value in data.values() for text in texts(value)]
-    return [text for value in data for text in texts(value)] if isinstance(data, list) else [data]
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
     """But for spaces at line ends, and for the word "been", which their program lost and the paper
@@ -46,16 +39,17 @@ def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
     if not path.exists():
         pytest.skip("the authors' prompts are not on this machine")
     theirs = json.loads(path.read_text())["stereomap"]
-    printed = [
-        without_spaces_at_line_ends(text).replace(
-            "How economically successful have {group}?",
-            "How economically successful have {group} been?",
-        )
-        for text in [
-            *texts(theirs["original"]["with reasons"]),
-            *texts(theirs["extended"]["one question"]),
-        ]
-    ]
+    found = [theirs["original"]["with reasons"], theirs["extended"]["one question"]]
+    printed = []
+    while found:  # nested, whatever the depth
+        data = found.pop()
+        if isinstance(data, str):
+            text = without_spaces_at_line_ends(data)
+            printed.append(
+                text.replace("successful have {group}?", "successful have {group} been?")
+            )
+        else:
+            found += data.values() if isinstance(data, dict) else data
     docs = stereomap.documents(part, rounds=1)
     found = Counter()
     for doc in docs:
@@ -66,10 +60,8 @@ def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
         assert prompt(doc) in filled, prompt(doc)
         found[filled[prompt(doc)]] += 1
     # Each of their questions is asked: 15 adjectives share two questions, the others have one each.
-    assert (
-        len(found)
-        == {"original": 7, "extended": 1, "structure": 4, "emotion": 2, "behavior": 3}[part]
-    )
+    questions = {"original": 7, "extended": 1, "structure": 4, "emotion": 2, "behavior": 3}
+    assert len(found) == questions[part]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -92,24 +84,10 @@ def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
 
 def test_dimensions_are_composed_as_table_4_says():
     of = stereomap.scales("extended")
-    assert {item for item, (dimension, _) in of.items() if dimension == "Warmth"} == {
-        "Friendly",
-        "Sociable",
-        "Trustworthy",
-        "Honest",
-    }
-    assert [of[item] for item in ("Competent", "Skilled", "Confident", "Assertive")] == [
-        ("Competence", "Ability"),
-        ("Competence", "Ability"),
-        ("Competence", "Assertiveness"),
-        ("Competence", "Assertiveness"),
-    ]
-    assert Counter(dimension for dimension, _ in stereomap.scales("original").values()) == {
-        "Competence": 8,
-        "Warmth": 7,
-        "Status": 3,
-        "Competition": 3,
-    }
+    warmth = {item for item, (dimension, _) in of.items() if dimension == "Warmth"}
+    assert warmth == {"Friendly", "Sociable", "Trustworthy", "Honest"}
+    assert of["Competent"] == of["Skilled"] == ("Competence", "Ability")
+    assert of["Confident"] == of["Assertive"] == ("Competence", "Assertiveness")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +114,8 @@ def test_a_limit_asks_whole_rounds_of_all_groups():
     assert len({doc["group"] for doc in docs[:98]}) == 98
     by_likelihood = stereomap.likelihood_documents("extended", groups="fiske")
     for first, second in list(pairwise(by_likelihood))[::2]:
-        assert (first["direction"], second["direction"]) == ("rising", "falling") and first[
-            "item"
-        ] == second["item"]
+        assert (first["direction"], second["direction"]) == ("rising", "falling")
+        assert first["item"] == second["item"]
 
 
 def test_the_two_directions_differ_in_the_ends_of_the_scale_alone(prompt):
@@ -152,49 +129,31 @@ def test_the_two_directions_differ_in_the_ends_of_the_scale_alone(prompt):
 
 
 def test_the_styles_of_appendix_l_leave_out_what_their_names_say(prompt):
-    docs = {
-        doc["style"]: doc
-        for doc in stereomap.documents("extended", rounds=1, groups="fiske", style="all")
-        if doc["group"] == "Asians"
-    }
-    assert len(docs) == 4
-    said = {style: prompt(doc) for style, doc in docs.items()}
-    for style, text in said.items():
-        assert ("5 keywords" in text) == (style in ("paper", "no instructions"))
-        assert ("not interested in your personal beliefs" in text) == (
-            style in ("paper", "no chain of thought")
-        )
-        assert (
-            text.count("5-point scale") == 2
-            and "- High-status:" in text
-            and text.endswith("What are three reasons for this?")
-        )
-        assert docs[style]["keywords"] == (5 if "5 keywords" in text else 0)
-    # What is left is the paper's, word for word and in its order.
-    for style in ("no chain of thought", "no instructions", "neither"):
-        rest = iter(said["paper"].split())
-        assert all(
-            word in rest
-            for word in said[style]
-            .replace("Please make", "please make", style != "no instructions")
-            .split()
-        )
+    docs = stereomap.documents("extended", rounds=1, groups="fiske", style="all")
+    texts = {d["style"]: (prompt(d), d["keywords"]) for d in docs if d["group"] == "Asians"}
+    assert len(texts) == 4
+    for style, (text, keywords) in texts.items():
+        thinks = style in ("paper", "no instructions")
+        instructs = style in ("paper", "no chain of thought")
+        assert ("5 keywords" in text) == thinks == (keywords == 5)
+        assert ("not interested in your personal beliefs" in text) == instructs
+        assert text.count("5-point scale") == 2 and "- High-status:" in text
+        assert text.endswith("What are three reasons for this?")
+        # What is left is the paper's, word for word and in its order.
+        rest = iter(texts["paper"][0].split())
+        words = text.replace("Please make", "please make") if style == "neither" else text
+        assert all(word in rest for word in words.split()), style
 
 
 def test_published_clusters_stand_beside_the_groups():
-    groups = {group["name"]: group for group in stereomap.social_groups("original", "fiske")}
-    assert groups["Elderly people"]["published"]["fiske"] == {
-        "cluster": "1",
-        "competence": 2.28,
-        "warmth": 3.73,
-    }
-    assert groups["Rich people"]["published"]["bard"]["warmth"] == 2.36
-    assert "bard" not in groups["White people"]["published"]  # a dash in Table 2
-    everybody = {group["name"]: group["published"] for group in stereomap.social_groups("extended")}
-    assert (
-        everybody["Elderly"]["fiske"]["competence"] == 2.28
-        and everybody["Nurses"]["davinci"]["warmth"] == 4.26
-    )
+    groups = {g["name"]: g["published"] for g in stereomap.social_groups("original", "fiske")}
+    elderly = {"cluster": "1", "competence": 2.28, "warmth": 3.73}
+    assert groups["Elderly people"]["fiske"] == elderly
+    assert groups["Rich people"]["bard"]["warmth"] == 2.36
+    assert "bard" not in groups["White people"]  # a dash in Table 2
+    everybody = {g["name"]: g["published"] for g in stereomap.social_groups("extended")}
+    assert everybody["Elderly"]["fiske"] == elderly
+    assert everybody["Nurses"]["davinci"]["warmth"] == 4.26
     assert everybody["Vegans"] == {}
     assert sum("fiske" in published for published in everybody.values()) == 23
 
