@@ -2,8 +2,8 @@
 prints beside them."""
 
 import random
-from math import nan
 
+import numpy as np
 import pytest
 from exhibited import (
     TASKS,
@@ -21,34 +21,28 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.paper_values import tables as paper_tables
 
 PUBLISHED = lexicon("stereomap_paper_values")
+SKILLS = ("Competent", "Skilled", "Confident", "Assertive")
 PRINTED = {table.name: table for table in paper_tables("stereomap")}
 
 
 def as_people(doc, item):
     """The mean of the group's cluster among people, with noise; 3 of what nobody asked people."""
-    people = doc["published"].get("fiske", {})
-    return people.get(doc["scales"][item][0].lower(), 3) + random.Random(
-        f"{doc['group']}{item}{doc['round']}"
-    ).gauss(0, 0.3)
+    noise = random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.3)
+    return doc["published"].get("fiske", {}).get(doc["scales"][item][0].lower(), 3) + noise
 
 
-def asked(part, rating, rounds=3, groups="fiske", content=lambda doc: [], **options):
+def asked(part, rating, rounds=3, content=lambda doc: [], **options):
     """A run of a part: rating(doc, item); a doc of which it is a text is answered by that text.
     content: what keywords are about."""
 
     def answer(doc):
-        ratings = {item: rating(doc, item) for item in doc["items"]}
-        said = next((value for value in ratings.values() if isinstance(value, str)), None)
-        about = content(doc)
-        return [
-            said or {"ratings": ratings, "keywords": [word for word, *_ in about], "content": about}
-        ]
+        ratings, about = {item: rating(doc, item) for item in doc["items"]}, content(doc)
+        texts = [value for value in ratings.values() if isinstance(value, str)]
+        keywords = [word for word, *_ in about]
+        return texts[:1] or [{"ratings": ratings, "keywords": keywords, "content": about}]
 
-    return run_of(
-        f"stereomap_{part}",
-        stereomap.documents(part, rounds=rounds, groups=groups, **options),
-        answer,
-    )
+    docs = stereomap.documents(part, rounds=rounds, groups="fiske", **options)
+    return run_of(f"stereomap_{part}", docs, answer)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,83 +63,17 @@ def original():
 # ---- What the paper prints
 
 
-def test_means_of_clusters_stand_under_the_names_that_our_rule_gives_them():
-    for name, key in (("Table 2", "table_2"), ("Table 5", "table_5")):
-        found = {}
-        for cell in PRINTED[name].cells:
-            found.setdefault(cell.model, {}).setdefault(cell.names["cluster"], {})[cell.number] = (
-                cell.value
-            )
-        for model, about in PUBLISHED[key].items():
-            clusters = about["clusters"]
-            places = [(c["competence"], c["warmth"]) for c in clusters]
-            names = place_names(
-                places,
-                [place for place, c in zip(places, clusters, strict=True) for _ in c["groups"]],
-            )
-            assert found[model] == {
-                n: {"competence": c["competence"], "warmth": c["warmth"]}
-                for n, c in zip(names, clusters, strict=True)
-            }
-        assert set(found) == set(PUBLISHED[key])
-
-
-def test_the_other_tables_in_print_are_those_of_the_file():
-    assert {(c.model, *c.names.values(), c.number): c.value for c in PRINTED["Table 13"].cells} == {
-        (model, dimension, number): value
-        for model, of in PUBLISHED["table_13"].items()
-        for dimension, pair in of.items()
-        for number, value in pair.items()
-    }
-    styles = dict(zip(PRINTED["Table 14"].axes["style"], PUBLISHED["table_14"], strict=True))
-    assert {
-        (styles[c.names["style"]], c.names["dimension"], c.number): c.value
-        for c in PRINTED["Table 14"].cells
-    } == {
-        (style, dimension, number): of[dimension][number]
-        for style, of in PUBLISHED["table_14"].items()
-        for dimension in ("Competence", "Warmth")
-        for number in ("average", "maximum")
-    }
-    assert set(PRINTED["Table 14"].axes["style"]) == set(stereomap.STYLES)
-    assert {(c.model, c.names["found"]): c.value for c in PRINTED["Table 15"].cells} == {
-        (model, found): value
-        for model, of in PUBLISHED["table_15"].items()
-        for found, value in of.items()
-    }
-    rho = {
-        (c.model, *c.names.values()): c.value
-        for name in ("Table 8", "Table 8, people")
-        for c in PRINTED[name].cells
-    }
-    assert rho == {
-        (model, factor, tendency): value
-        for model, of in PUBLISHED["table_8"].items()
-        for factor, row in of.items()
-        for tendency, (value, _) in row.items()
-    }
-
-
-def test_a_column_may_be_named_after_the_dimension_which_is_then_no_name_of_a_row():
-    cell = next(
-        c
-        for c in PRINTED["Table 13"].cells
-        if (c.names["dimension"], c.number) == ("Warmth", "maximum")
-    )
-    assert (cell.place.table, cell.place.column, dict(cell.place.row)) == (
-        "styles",
-        "warmth_cv_max",
-        {"style": "paper"},
-    )
-
-
-def test_comparisons_are_with_tasks_that_are_there_and_options_that_they_have():
-    for table in PRINTED.values():
-        for comparison in {c.task: c for cell in table.cells for c in cell.comparisons}.values():
-            assert set(comparison.options) <= set(TASKS[comparison.task].option_names)
-            assert not (
-                comparison.comparable and "likelihood" in comparison.task
-            ) and comparison.why.endswith(".")
+@pytest.mark.parametrize(("name", "key"), [("Table 2", "table_2"), ("Table 5", "table_5")])
+def test_means_of_clusters_stand_under_the_names_that_our_rule_gives_them(name, key):
+    printed = {(c.model, c.names["cluster"], c.number): c.value for c in PRINTED[name].cells}
+    expected = {}
+    for model, about in PUBLISHED[key].items():
+        places = [(c["competence"], c["warmth"]) for c in about["clusters"]]
+        sizes = [len(c["groups"]) for c in about["clusters"]]
+        names = place_names(places, np.repeat(places, sizes, axis=0))
+        for cluster, means in zip(names, places, strict=True):
+            expected[model, cluster, "competence"], expected[model, cluster, "warmth"] = means
+    assert printed == expected
 
 
 # ---- Our runs
@@ -166,20 +94,10 @@ def test_figure_2_is_a_point_for_each_group_with_its_interval_and_cluster(origin
 
 
 def test_table_14_needs_all_styles():
-    run = asked(
-        "extended",
-        as_people,
-        rounds=2,
-        style="all",
-        content=lambda doc: [("kind", "written", [["morality", 1]])],
-    )
+    content = [("kind", "written", [["morality", 1]])]
+    run = asked("extended", as_people, rounds=2, style="all", content=lambda doc: content)
     rows = shown("stereomap_extended", "Table 14", run)
-    assert [row["style"] for row in rows] == [
-        "paper",
-        "no chain of thought",
-        "no instructions",
-        "neither",
-    ]
+    assert [row["style"] for row in rows] == list(stereomap.STYLES)
     assert len(shown("stereomap_extended", "Table 13", run)) == 1
     # 12 and 16 numbers of Tables 13 and 14, 9 of Table 15; of Table 5 those whose clusters have a
     # name that ours have.
@@ -194,11 +112,9 @@ def test_figure_5_has_the_ten_groups_that_are_refused_most():
         return "refused" if refuses else as_people(doc, item)
 
     rows = shown("stereomap_extended", "Figure 5", asked("extended", rating))
-    assert len(rows) == 10 and [(row["group"], row["refused"]) for row in rows[:2]] == [
-        ("Jews", 1),
-        ("Poor people", pytest.approx(2 / 3)),
-    ]
-    assert {row["refused"] for row in rows[2:]} == {0} and {row["answers"] for row in rows} == {3}
+    rates = [(row["group"], row["refused"]) for row in rows]
+    assert rates[:2] == [("Jews", 1), ("Poor people", pytest.approx(2 / 3))]
+    assert [rate for _, rate in rates[2:]] == [0] * 8
 
 
 def test_table_9_has_both_ends_of_each_dimension_by_hand():
@@ -210,26 +126,17 @@ def test_table_9_has_both_ends_of_each_dimension_by_hand():
         traditional = doc["scales"][item][0] == "Traditional"
         return 1 + 4 * groups.index(doc["group"]) / 23 if traditional else 3
 
-    run = asked("extended", rating, rounds=2)
-    rows = [
-        row
-        for row in shown("stereomap_extended", "Table 9", run)
-        if row["dimension"] == "Traditional"
+    table = shown("stereomap_extended", "Table 9", asked("extended", rating, rounds=2))
+    dimensions = {row["dimension"] for row in table}
+    assert dimensions == {"Traditional", "Conservative", "Wealthy", "High-Status"}
+    rows = [row for row in table if row["dimension"] == "Traditional"]
+    columns = ("end", "rank", "group", "variance")
+    assert [tuple(row[c] for c in columns) for row in rows] == [
+        (end, rank, group, 0)
+        for end, order in (("highest", -1), ("lowest", 1))
+        for rank, group in enumerate(groups[::order][:10], start=1)
     ]
-    assert [row["group"] for row in rows] == [*groups[::-1][:10], *groups[:10]]
-    assert [(row["end"], row["rank"]) for row in rows] == [
-        (end, i) for end in ("highest", "lowest") for i in range(1, 11)
-    ]
-    assert [row["mean"] for row in rows] == pytest.approx(
-        [5 - 4 * i / 23 for i in range(10)] + [1 + 4 * i / 23 for i in range(10)]
-    )
-    assert {row["variance"] for row in rows} == {0}
-    assert {row["dimension"] for row in shown("stereomap_extended", "Table 9", run)} == {
-        "Traditional",
-        "Conservative",
-        "Wealthy",
-        "High-Status",
-    }
+    assert [row["mean"] for row in rows[:2]] == pytest.approx([5, 5 - 4 / 23])
 
 
 def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
@@ -237,35 +144,28 @@ def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
     for all others; and ability of men."""
 
     def content(doc):
-        about = [["morality", 1 if doc["group"] == "Women" else -1]] + (
-            [["ability", 1]] if doc["group"] == "Men" else []
-        )
+        about = [["morality", 1 if doc["group"] == "Women" else -1]]
+        about += [["ability", 1]] * (doc["group"] == "Men")
         return [("one", "written", about), ("two", None, [])]
 
     run = asked("extended", as_people, content=content)
-    coverage = {
-        row["found"]: (row["keyword_coverage"], row["known"])
-        for row in shown("stereomap_extended", "Table 15", run)
-    }
+    table = shown("stereomap_extended", "Table 15", run)
     # 24 groups in 3 rounds
-    assert coverage == {"written": (50, 72), "lemma": (50, 72), "phrase": (50, 72)}
-    seven = {
-        (row["group"], row["dimension"]): row["direction"]
-        for row in shown("stereomap_extended", "Figure 7", run)
+    assert [(row["keyword_coverage"], row["known"]) for row in table] == [(50, 72)] * 3
+    seven = shown("stereomap_extended", "Figure 7", run)
+    assert {(row["group"], row["dimension"]): row["direction"] for row in seven} == {
+        ("Women", "morality"): 0.5,
+        ("Men", "morality"): -0.5,
+        ("Men", "ability"): 0.5,
     }
-    assert seven == {("Women", "morality"): 0.5, ("Men", "morality"): -0.5, ("Men", "ability"): 0.5}
     four = shown("stereomap_extended", "Figures 4 and 8", run)
-    of = {
+    members = {
         row["cluster"]: row["members"].split(", ")
         for row in shown("stereomap_extended", "Table 5", run)
     }
-    for row in four:
-        if row["dimension"] == "morality":
-            high = sum(group == "Women" for group in of[row["cluster"]])
-            assert row["direction"] == pytest.approx(
-                (2 * high - len(of[row["cluster"]])) / (2 * len(of[row["cluster"]]))
-            )
-    assert {row["cluster"] for row in four} == set(of) and max(row["rank"] for row in four) <= 5
+    morality = {r["cluster"]: r["direction"] for r in four if r["dimension"] == "morality"}
+    directions = {name: ("Women" in of) / len(of) - 1 / 2 for name, of in members.items()}
+    assert morality == pytest.approx(directions) and max(row["rank"] for row in four) <= 5
 
 
 def test_figure_3_and_table_8_by_hand():
@@ -273,35 +173,17 @@ def test_figure_3_and_table_8_by_hand():
     its correlations do not exist."""
 
     def rating(doc, item):
-        dimension = doc["scales"][item][0]
-        warmth = doc["published"].get("fiske", {}).get("warmth", 3)
-        if dimension in ("Warmth", "Active Facilitation"):
-            return warmth
-        if dimension == "Active Harm":
-            return 6 - warmth
-        return (
-            doc["published"].get("fiske", {}).get("competence", 3)
-            if dimension == "Competence"
-            else 3
-        )
+        people = doc["published"].get("fiske", {})
+        warmth = people.get("warmth", 3)
+        of = {"Warmth": warmth, "Active Facilitation": warmth, "Active Harm": 6 - warmth}
+        return of.get(doc["scales"][item][0], people.get("competence", 3) * (item in SKILLS) or 3)
 
     run = asked("behavior", rating, rounds=2)
-    cells = {
-        (row["stereotype_or_emotion"], row["tendency"]): row
-        for row in shown("stereomap_behavior", "Table 8", run)
-    }
-    assert len(cells) == 24
-    assert cells["Warmth", "Active Facilitation"]["rho"] == pytest.approx(1) and cells[
-        "Warmth", "Active Harm"
-    ]["rho"] == pytest.approx(-1)
-    assert (
-        cells["Warmth", "Active Facilitation"]["text"] == "1.00***"
-        and cells["Contempt", "Active Harm"]["text"] == ""
-    )
-    assert (
-        cells["Warmth", "Active Harm"]["rho_of_people"],
-        cells["Warmth", "Active Harm"]["stars_of_people"],
-    ) == (-0.55, "***")
+    table = shown("stereomap_behavior", "Table 8", run)
+    texts = {(row["stereotype_or_emotion"], row["tendency"]): row["text"] for row in table}
+    assert len(texts) == 24 and texts["Contempt", "Active Harm"] == ""
+    assert texts["Warmth", "Active Facilitation"] == "1.00***"
+    assert texts["Warmth", "Active Harm"] == "-1.00***"
     boxes = {
         (row["dimension"], row["cluster"]): row
         for row in shown("stereomap_behavior", "Figure 3", run)
@@ -309,9 +191,8 @@ def test_figure_3_and_table_8_by_hand():
     assert len(boxes) == 4 * 5
     for row in shown("stereomap_behavior", "Table 5", run):
         box = boxes["Active Facilitation", row["cluster"]]
-        assert [box[key] for key in ("least", "median", "greatest")] == pytest.approx(
-            [row["warmth"]] * 3
-        )
+        ends = [box[key] for key in ("least", "median", "greatest")]
+        assert ends == pytest.approx([row["warmth"]] * 3)
     assert_declared_as_it_is("stereomap_behavior", run)
     assert assert_cells_have_a_place("stereomap_behavior", run) == 4 * 24
 
@@ -342,17 +223,8 @@ def test_by_likelihood_each_task_has_its_maps_and_no_answers_in_words(part):
     run = run_of(task, stereomap.likelihood_documents(part, groups="fiske"), likelihoods)
     assert_declared_as_it_is(task, run)
     assert missing(task, run) == set()
-    names = {e.name for e in TASKS[task].measure.exhibits}
-    assert not names & {
-        "Figure 5",
-        "Figures 4 and 8",
-        "Figure 7",
-        "Table 13",
-        "Table 14",
-        "Table 15",
-        "Table 3",
-        "Table 10",
-    }
+    in_words = {"Figure 5", "Figures 4 and 8", "Figure 7", "Table 3", "Table 13", "Table 15"}
+    assert not in_words & {e.name for e in TASKS[task].measure.exhibits}
 
 
 def test_a_model_that_is_read_nowhere_has_no_tables_and_each_says_what_it_lacks():
@@ -364,8 +236,5 @@ def test_a_model_that_is_read_nowhere_has_no_tables_and_each_says_what_it_lacks(
     assert {"Table 5", "Figures 4 and 8"} <= missing("stereomap_extended", alike)
     assert len(shown("stereomap_extended", "Figure 6", alike)) == 24
     # As it is read back from a file, where what is not a number is null.
-    none = [
-        {k: None if v != v else v for k, v in row.items()} for row in [{"rho": nan, "stars": ""}]
-    ]
     (exhibit,) = [e for e in TASKS["stereomap_behavior"].measure.exhibits if e.name == "Table 8"]
-    assert exhibit.then(none) == [{"rho": None, "stars": "", "text": ""}]
+    assert exhibit.then([{"rho": None, "stars": ""}]) == [{"rho": None, "stars": "", "text": ""}]
