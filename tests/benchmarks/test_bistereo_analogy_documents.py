@@ -3,14 +3,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.analogy_documents import (
-    FILES,
-    documents,
-    listed,
-    options,
-    phrase,
-)
-from lm_eval_bias.data import schema as item_files
+from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents, listed, options, phrase
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -78,28 +71,14 @@ def test_the_axes_and_sentiments_have_the_papers_proportions():
     of_axis = Counter(t["axis"] for t in TUPLES)
     for axis, share in AXES.items():
         assert 100 * of_axis[axis] / n == pytest.approx(share, abs=1.5)
-    assert 100 * sum(t["sentiment"] == "positive" for t in TUPLES) / n == pytest.approx(
-        100 * 265 / 553, abs=3
-    )
+    positive = sum(t["sentiment"] == "positive" for t in TUPLES)
+    assert positive / n == pytest.approx(265 / 553, abs=0.03)
 
 
 def test_both_genders_have_every_axis(docs):
     cells = Counter((d["gender"], d["axis"]) for d in docs if d["context"] == "stereotype")
-    assert (
-        set(cells) == {(g, a) for g in ("women", "men") for a in AXES}
-        and min(cells.values()) >= 25
-        and sum(cells.values()) >= 300
-    )
-
-
-def test_every_analogy_stands_on_two_tuples(docs):
-    known = {
-        (t["axis"], t["gender"], t["descriptor"], t["attribute"], t["sentiment"]) for t in TUPLES
-    }
-    for d in docs:
-        one, two = d["contrast"].split(" / ")
-        assert (d["axis"], d["gender"], one, d["unbiased"], "positive") in known
-        assert (d["axis"], d["gender"], two, d["biased"], "negative") in known
+    assert set(cells) == {(g, a) for g in ("women", "men") for a in AXES}
+    assert min(cells.values()) >= 25 and sum(cells.values()) >= 300
 
 
 def test_a_descriptor_stands_in_one_contrast_so_that_contrasts_are_independent():
@@ -118,28 +97,9 @@ def test_no_attribute_repeats_its_descriptor():
 
 def test_none_of_our_tuples_calls_a_girl_sexy_or_not():
     """Table 7 has two such; "girl" may be a child."""
-    sexual = {
-        "sexy",
-        "unsexy",
-        "desirable",
-        "undesirable",
-        "fertile",
-        "infertile",
-        "marriageable",
-        "unmarriageable",
-    }
-    assert not [
-        t
-        for t in TUPLES
-        if t["source"] == "ours" and t["noun"] == "girl" and t["attribute"] in sexual
-    ]
-
-
-def test_counterparts_are_one_to_one():
-    counterparts = lexicon("bistereo_analogy")["counterparts"]
-    assert len(set(counterparts.values())) == len(counterparts) and not set(counterparts) & set(
-        counterparts.values()
-    )
+    girls = {t["attribute"] for t in TUPLES if (t["source"], t["noun"]) == ("ours", "girl")}
+    for word in ("sexy", "desirable", "fertile", "marriageable"):
+        assert not girls & {word, f"un{word}", f"in{word}"}
 
 
 def test_an_analogy_is_asked_behind_c_behind_content_free_phrases_and_the_other_way_round(docs):
@@ -167,17 +127,13 @@ def test_any_limit_holds_whole_analogies_and_every_cell_in_proportion(docs, limi
 
 def test_a_limit_spreads_over_contrasts_and_words(docs):
     first = {d["analogy"]: d for d in docs[:200]}.values()
-    assert (
-        len({(d["gender"], d["axis"], d["contrast"]) for d in first}) >= 36
-        and max(Counter(d["counterpart"] for d in first).values()) <= 4
-    )
+    assert len({(d["gender"], d["axis"], d["contrast"]) for d in first}) >= 36
+    assert max(Counter(d["counterpart"] for d in first).values()) <= 4
 
 
 def test_no_two_analogies_are_the_same_and_building_twice_gives_the_same(docs):
-    assert (
-        len({(d["analogy"], d["context"], d["a"], d["c"]) for d in docs}) == len(docs)
-        and documents() == docs
-    )
+    assert len({(d["analogy"], d["context"], d["a"], d["c"]) for d in docs}) == len(docs)
+    assert documents() == docs
 
 
 def test_every_question_lists_the_two_words_in_both_orders(docs):
@@ -236,75 +192,45 @@ def test_analogies_of_ones_own_in_another_language(own):
     assert len(options(**own())["items_sha256"]) == 64
 
 
+CONTRAST = "{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}"
+
+
 @pytest.mark.parametrize(
-    ("groups", "items", "message"),
+    ("before", "after", "message"),
     [
         (
-            GROUPS.replace("{noun} mit", "Frau mit"),
-            ITEMS,
+            "{noun} mit",
+            "Frau mit",
             "phrases > Haar: expected {descriptor} and {noun}, each once, found "
             "'Frau mit {descriptor}'",
         ),
+        ("{noun} mit", "{noun mit", "phrases > Haar: '{noun mit {descriptor}' is no pattern"),
         (
-            GROUPS.replace("{noun} mit", "{noun mit"),
-            ITEMS,
-            "phrases > Haar: '{noun mit {descriptor}' is no pattern",
-        ),
-        (
-            GROUPS.replace("Haar: {Frauen", "Kleid: {Frauen"),
-            ITEMS,
+            "Haar: {Frauen",
+            "Kleid: {Frauen",
             "contrasts > Kleid: no pattern for it in phrases (Haar)",
         ),
+        ("langem Haar}", "kurzem Haar}", "disadvantaged: the same as advantaged"),
+        (CONTRAST, f"{CONTRAST}, {CONTRAST}", "this contrast stands here twice"),
+        ("noun: Frau", "noun: Frau, printed: klug", "printed: 'klug' has no counterpart"),
+        ("faul}", "faul, rege: faul}", "'faul' is the counterpart of 'fleißig' too"),
+        ("faul}", "faul, faul: träge}", "'faul' is positive elsewhere"),
+        ("[Jemand]", "[]", "content_free: expected 1 entries at least, found 0"),
+        ("negative", "bad", "line 3, sentiment: 'bad' is not one of positive, negative"),
         (
-            GROUPS.replace("langem Haar", "kurzem Haar"),
-            ITEMS,
-            "disadvantaged: the same as advantaged",
-        ),
-        (
-            GROUPS.replace(
-                "[{noun",
-                "[{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}, {noun",
-            ),
-            ITEMS,
-            "this contrast stands here twice",
-        ),
-        (
-            GROUPS.replace("noun: Frau", "noun: Frau, printed: klug"),
-            ITEMS,
-            "printed: 'klug' has no counterpart",
-        ),
-        (
-            GROUPS.replace("faul}", "faul, rege: faul}"),
-            ITEMS,
-            "'faul' is the counterpart of 'fleißig' too",
-        ),
-        (GROUPS.replace("faul}", "faul, faul: träge}"), ITEMS, "'faul' is positive elsewhere"),
-        (
-            GROUPS.replace("[Jemand]", "[]"),
-            ITEMS,
-            "content_free: expected 1 entries at least, found 0",
-        ),
-        (
-            GROUPS,
-            ITEMS.replace("negative", "bad"),
-            "line 3, sentiment: 'bad' is not one of positive, negative",
-        ),
-        (
-            GROUPS,
-            ITEMS.replace("faul", "dumm"),
+            "Frau,faul",
+            "Frau,dumm",
             "no analogy for kurzem Haar and langem Haar (Haar, Frauen, Frau)",
         ),
         (
-            GROUPS,
-            ITEMS.replace("Haar,Frauen,langem", "Bart,Frauen,langem"),
+            "Haar,Frauen,langem",
+            "Bart,Frauen,langem",
             "line 3, axis: 'Bart' is not one of the groups' axes (Haar)",
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_place(own, groups, items, message):
+def test_a_mistake_is_told_with_its_place(own, before, after, message):
+    groups, items = (text.replace(before, after) for text in (GROUPS, ITEMS))
+    assert (groups, items) != (GROUPS, ITEMS)
     with pytest.raises(UsageError, match=re.escape(message)):
         options(**own(groups, items))
-
-
-def test_our_files_have_no_problem():
-    assert len(item_files.load(FILES)["items"]) == len(TUPLES)

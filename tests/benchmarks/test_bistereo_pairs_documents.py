@@ -78,19 +78,16 @@ def test_cells_of_positive_and_negative_context_are_those_of_table_3(docs):
 def test_every_variant_is_fully_crossed(docs):
     """Per wording, variant, gender and descriptor pair: each attribute once, and the neutral pair
     once."""
-    words = {
-        (s, w) for s, list_ in lexicon("bistereo_pairs")["attributes"].items() for w in list_
-    } | {("neutral", None)}
-    crossed, pairs = defaultdict(Counter), defaultdict(set)
+    attributes = lexicon("bistereo_pairs")["attributes"]
+    words = [("neutral", ""), *((s, w) for s, of in attributes.items() for w in of)]
+    crossed, pairs = defaultdict(list), defaultdict(set)
     for d in docs:
-        crossed[d["wording"], d["variant"], d["gender"], d["desirable"]][
-            d["sentiment"], d["attribute"]
-        ] += 1
-        pairs[d["axis"], d["wording"], d["variant"], d["gender"]].add(
-            (d["desirable"], d["undesirable"])
-        )
-    assert all(set(counts) == words and set(counts.values()) == {1} for counts in crossed.values())
-    assert all(found == set(DESCRIPTORS[axis]) for (axis, *_), found in pairs.items())
+        place = d["axis"], d["wording"], d["variant"], d["gender"]
+        pair = d["desirable"], d["undesirable"]
+        crossed[place, pair].append((d["sentiment"], d["attribute"] or ""))
+        pairs[place].add(pair)
+    assert all(sorted(of) == sorted(words) for of in crossed.values())
+    assert all(of == set(DESCRIPTORS[axis]) for (axis, *_), of in pairs.items())
 
 
 # ---- The sentences
@@ -103,24 +100,16 @@ def tokens(text):
 def test_the_two_sentences_of_a_pair_differ_in_the_descriptor_alone(docs):
     for d in docs:
         one, other = tokens(d["desirable_sentence"]), tokens(d["undesirable_sentence"])
-        differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-        assert [(a.lower(), b.lower()) for a, b in differing] == [
-            (d["desirable"], d["undesirable"])
-        ], d
-        assert [a[0].isupper() for a, _ in differing] == [b[0].isupper() for _, b in differing]
-        assert (
-            d["desirable_sentence"].split()
-            and " ".join(d["desirable_sentence"].split()) == d["desirable_sentence"]
-        )
+        ((a, b),) = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+        assert (a.lower(), b.lower()) == (d["desirable"], d["undesirable"]), d
+        assert a[0].isupper() == b[0].isupper()
 
 
-def test_the_attribute_stands_in_both_sentences_once_and_in_neutral_ones_there_is_none(docs):
+def test_the_attribute_stands_in_a_sentence_once_and_in_neutral_ones_there_is_none(docs):
     every = {w for words in lexicon("bistereo_pairs")["attributes"].values() for w in words}
     for d in docs:
-        for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
-            assert [w for w in map(str.lower, tokens(sentence)) if w in every] == (
-                [d["attribute"]] if d["attribute"] else []
-            ), d
+        words = [w for w in tokens(d["desirable_sentence"].lower()) if w in every]
+        assert words == ([d["attribute"]] if d["attribute"] else []), d
 
 
 def test_sentences_are_written_out_and_well_formed(docs):
@@ -156,44 +145,37 @@ def test_no_template_mentions_minors_or_gives_looks_away():
 # ---- The order
 
 
-def test_building_twice_gives_the_same(docs):
-    assert documents() == docs
-
-
-@pytest.mark.parametrize("limit", [6, 30, 100, 200, 1000, 4429, 11_073, 20_001])
+@pytest.mark.parametrize("limit", [6, 100, 1000, 4429, 20_001])
 def test_any_limit_holds_axes_genders_and_sentiments_in_proportion(docs, limit):
     """Of positive and negative context, by a block of each of the six streams; as many of either,
     but for the block that is cut."""
     cell = lambda d: (d["axis"], d["gender"], d["sentiment"])  # noqa: E731
-    whole = Counter(cell(d) for d in docs if d["attribute"])
-    part = Counter(cell(d) for d in docs[:limit] if d["attribute"])
+    whole, part = (Counter(cell(d) for d in docs[:n] if d["attribute"]) for n in (None, limit))
     for each, n in whole.items():
         assert abs(part[each] - sum(part.values()) * n / sum(whole.values())) <= 2
     by_sentiment = Counter(sentiment for _, _, sentiment in part.elements())
     assert abs(by_sentiment["positive"] - by_sentiment["negative"]) <= 1
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 200, 1000, 1001, 4429])
-def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs, limit):
-    place = lambda d: (d["wording"], d["variant"], d["gender"], d["desirable"])  # noqa: E731
+def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs):
     neutral = set()
-    for d in docs[:limit]:
-        assert d["attribute"] is None or place(d) in neutral
+    for d in docs:
+        place = d["wording"], d["variant"], d["gender"], d["desirable"]
         if d["attribute"] is None:
-            neutral.add(place(d))
+            neutral.add(place)
+        assert place in neutral
 
 
 def test_a_limit_of_1000_holds_most_wordings_and_of_2000_all(docs):
-    assert len({d["wording"] for d in docs[:1000]}) >= 150
-    assert len({d["wording"] for d in docs[:2000]}) == len({d["wording"] for d in docs})
+    first, second, whole = ({d["wording"] for d in docs[:n]} for n in (1000, 2000, None))
+    assert len(first) >= 150 and second == whole
 
 
 def test_neutral_pairs_are_a_third_of_a_small_limit_and_never_more(docs):
     """They come first, since they calibrate; in the whole they are one of fifteen."""
     for limit, share in ((300, 1 / 3), (len(docs), 1 / 15)):
-        assert sum(d["attribute"] is None for d in docs[:limit]) / limit == pytest.approx(
-            share, abs=0.01
-        )
+        neutral = sum(d["attribute"] is None for d in docs[:limit])
+        assert neutral / limit == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("limit", [200, 1000, 11_073])
@@ -225,16 +207,9 @@ def test_the_genders_of_a_block_stand_together(docs):
     assert set(sizes) <= {3, 6} and Counter(sizes)[6] > Counter(sizes)[3]
 
 
-def test_subsets_are_parts_of_the_whole(docs):
-    key = lambda d: (d["desirable_sentence"], d["undesirable_sentence"])  # noqa: E731
-    for axis, gender in (("shape", None), (None, "men"), ("height", "women")):
-        found = documents(axis, gender)
-        assert sorted(map(key, found)) == sorted(
-            key(d) for d in docs if axis in (None, d["axis"]) and gender in (None, d["gender"])
-        )
-    assert len(build(axis="skin", version=1.0, pretrained="x")["test"]) == sum(
-        d["axis"] == "skin" for d in docs
-    )
+def test_subsets_are_parts_of_the_whole_in_its_order(docs):
+    skin = build(axis="skin", gender="men", version=1.0, pretrained="x")["test"]
+    assert skin == [d for d in docs if (d["axis"], d["gender"]) == ("skin", "men")]
 
 
 # ---- The text of a template
@@ -261,10 +236,8 @@ def test_subsets_are_parts_of_the_whole(docs):
 )
 def test_fill(text, gender, attribute, sentence):
     (only,) = variants(text)
-    assert (
-        fill(skeleton(only, gender, attribute is not None), "tall", attribute, ("ugly",))
-        == sentence
-    )
+    open_text = skeleton(only, gender, attribute is not None)
+    assert fill(open_text, "tall", attribute, ("ugly",)) == sentence
 
 
 def test_groups_of_alternatives_go_together_and_one_may_be_empty():
@@ -298,14 +271,8 @@ def test_a_text_that_is_no_template_says_why(text, problem):
 # ---- Options
 
 
-@pytest.mark.parametrize("threshold", [0, 0.04, 1])
-def test_a_threshold_from_0_to_1(threshold):
-    assert options(threshold) == {"threshold": threshold} and options() == {"threshold": 0.02}
-
-
-@pytest.mark.parametrize("threshold", [-0.01, 1.01, 20, "0.02", True, None])
-def test_another_threshold_is_refused(threshold):
-    with pytest.raises(
-        UsageError, match=r"threshold=.* in --metadata: expected a number from 0 to 1"
-    ):
+@pytest.mark.parametrize("threshold", [-0.01, 20, "0.02", True, None])
+def test_a_threshold_is_a_number_from_0_to_1(threshold):
+    assert options(1) == {"threshold": 1} and options() == {"threshold": 0.02}
+    with pytest.raises(UsageError, match=r"threshold=.* in --metadata: expected a number from 0"):
         options(threshold)

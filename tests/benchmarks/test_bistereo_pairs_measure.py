@@ -1,6 +1,6 @@
 import random
 from itertools import product
-from math import inf, isnan, nan
+from math import inf, nan
 
 import pytest
 
@@ -33,24 +33,12 @@ def answered(docs, x, method="joint", **options):
     )
 
 
-@pytest.mark.parametrize("value", [nan, inf, -inf])
+@pytest.mark.parametrize("value", [nan, inf, -inf, "nan"])
 def test_a_likelihood_that_is_no_finite_number_is_none(value):
-    found = record(DOC, [(value, None, "joint"), (-3, None, "joint")])
-    assert (
-        found["desirable_likelihood"] is None
-        and found["undesirable_likelihood"] == -3.0
-        and found["method"] == "joint"
-    )
-
-
-def test_a_record_reads_answers_as_samples_have_them():
     """The harness writes the numbers of a sample as texts."""
-    found = record(DOC, [["-2.5", "None", "shared tokens"], ["nan", "7", "shared tokens"]])
-    assert (found["desirable_likelihood"], found["undesirable_likelihood"], found["method"]) == (
-        -2.5,
-        None,
-        "shared tokens",
-    )
+    found = record(DOC, [[value, "None", "joint"], ["-3.0", "7", "joint"]])
+    names = ("desirable_likelihood", "undesirable_likelihood", "method")
+    assert [found[name] for name in names] == [None, -3, "joint"]
 
 
 def test_the_results_say_which_score_was_used(docs):
@@ -61,14 +49,9 @@ def test_the_results_say_which_score_was_used(docs):
         assert {row["method"] for row in result.tables["neutral"]} == {method}
 
 
-@pytest.mark.parametrize(
-    "methods", [["joint", "shared tokens"], ["joint, shared tokens"], ["guessed"], []]
-)
+@pytest.mark.parametrize("methods", [["joint", "shared tokens"], ["guessed"], []])
 def test_answers_made_in_two_ways_or_an_unknown_one_are_an_error(methods):
-    with pytest.raises(
-        ValueError,
-        match=r"expected answers that were made in one way, shared tokens or joint, found",
-    ):
+    with pytest.raises(ValueError, match=r"made in one way, shared tokens or joint, found"):
         score_of(methods)
 
 
@@ -90,41 +73,24 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
             assert result.values[name][:2] == (0, 0)
         assert result.values["within_threshold"][:2] == (z1, 0)
         assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
-    neutral = {
-        method: [row["z2"] for row in r.tables["trisentbias"] if row["context"] == "neutral"]
-        for method, r in (("e", encoder), ("d", decoder))
-    }
-    assert set(neutral["e"]) == {100} and all(map(isnan, neutral["d"]))
+    for result, z2 in ((encoder, 100), (decoder, nan)):
+        neutral = [r["z2"] for r in result.tables["trisentbias"] if r["context"] == "neutral"]
+        assert neutral == pytest.approx([z2] * len(neutral), nan_ok=True)
 
 
 def test_figures_2_and_10_to_22_can_be_made_from_the_table(docs):
     """For each axis, gender and context, at 0.02 and 0.04: three shares that add up to 100, and the
     star."""
-    result = answered(
-        docs[:2000],
-        lambda d: {"positive": 1.0, "negative": -1.0, "neutral": 0.0}[d["sentiment"]],
-        "shared tokens",
-    )
-    rows = {
-        (r["axis"], r["gender"], r["context"], r["threshold"]): r
-        for r in result.tables["trisentbias"]
-    }
-    figures = product(
-        ("skin", "shape", "height"),
-        ("women", "men"),
-        ("positive", "negative", "neutral"),
-        (0.02, 0.04, 0.06),
-    )
+    nats = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
+    result = answered(docs[:2000], lambda d: nats[d["sentiment"]], "shared tokens")
+    columns = ("axis", "gender", "context", "threshold")
+    rows = {tuple(r[c] for c in columns): r for r in result.tables["trisentbias"]}
+    figures = product(("skin", "shape", "height"), ("women", "men"), nats, (0.02, 0.04, 0.06))
+    preferred = {"positive": "z2", "negative": "z3", "neutral": "z1"}
     for place in figures:
-        row = rows[place]
-        assert row["z1"] + row["z2"] + row["z3"] == pytest.approx(100) and row["n"] > 0
-        assert row["star"] is (None if place[2] == "neutral" else True)
-    assert (
-        rows["skin", "men", "positive", 0.02]["z2"]
-        == rows["skin", "men", "negative", 0.02]["z3"]
-        == 100
-    )
-    assert rows["skin", "men", "neutral", 0.02]["z1"] == 100
+        row, context = rows[place], place[2]
+        assert row["z1"] + row["z2"] + row["z3"] == row[preferred[context]] == 100 and row["n"] > 0
+        assert row["star"] is (None if context == "neutral" else True)
 
 
 def test_the_threshold_that_a_person_sets_comes_first_and_that_of_the_appendix_beside_it(docs):
@@ -133,12 +99,10 @@ def test_the_threshold_that_a_person_sets_comes_first_and_that_of_the_appendix_b
         result = answered(
             docs[:200], lambda d: 0.3 if d["sentiment"] == "positive" else 0.0, threshold=threshold
         )
-        assert result.values["favouritism"][0] == gap and result.values["log_odds_gap"][
-            0
-        ] == pytest.approx(0.3)
-        assert list(dict.fromkeys(r["threshold"] for r in result.tables["trisentbias"])) == list(
-            dict.fromkeys([threshold, 0.04, 0.06])
-        )
+        assert result.values["favouritism"][0] == gap
+        assert result.values["log_odds_gap"][0] == pytest.approx(0.3)
+        thresholds = dict.fromkeys(r["threshold"] for r in result.tables["trisentbias"])
+        assert list(thresholds) == list(dict.fromkeys([threshold, 0.04, 0.06]))
 
 
 def test_the_axes_are_split(docs):
@@ -147,9 +111,8 @@ def test_the_axes_are_split(docs):
     result = answered(docs[:1500], lambda d: sign[d["sentiment"]] * (d["axis"] == "height"))
     found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
     assert found == {"skin": 0, "shape": 0, "height": 100}
-    assert result.groups["log_odds_gap"]["height"][:2] == (2, 0) and result.groups[
-        "within_threshold"
-    ]["skin"][:2] == (100, 0)
+    assert result.groups["log_odds_gap"]["height"][:2] == (2, 0)
+    assert result.groups["within_threshold"]["skin"][:2] == (100, 0)
     assert 0 < result.values["favouritism"][0] < 100
 
 
@@ -165,17 +128,14 @@ def test_unusable_answers_are_counted(docs):
     )
     cut = answered(some, lambda d: 0.0).values["left_out"][0]
     assert decoder["unanswered"][0] == encoder["unanswered"][0] == pytest.approx(100 / 198)
-    assert (
-        decoder["left_out"][0] - cut == pytest.approx(100 * calibrates / 198)
-        and calibrates >= 2
-        and encoder["left_out"][0] == cut
-    )
+    assert calibrates >= 2 and encoder["left_out"][0] == cut
+    assert decoder["left_out"][0] - cut == pytest.approx(100 * calibrates / 198)
 
 
 @pytest.mark.slow
 def test_a_random_model_has_no_bias_and_no_stars(docs):
     rng = random.Random(2)
-    result = answered(docs, lambda d: rng.gauss(0, 1))
+    result = answered(docs[:20_000], lambda d: rng.gauss(0, 1))
     for name in ("favouritism", "discrimination", "log_odds_gap"):
         value, error = result.values[name][:2]
         assert abs(value) < 3.5 * error and error < {"log_odds_gap": 0.05}.get(name, 2)

@@ -1,5 +1,6 @@
 """The tables and figures of BIStereo, of models whose answers are known."""
 
+from itertools import product
 from math import inf
 
 import pytest
@@ -44,13 +45,10 @@ def pairs():
     return bistereo_pairs.documents()[:1500]
 
 
-def preferring(docs, nats, method=ENCODER, **options):
+def preferring(docs, nats, method=ENCODER, task="bistereo_pairs", **options):
     """By a model to which the desirable sentence is so many nats likelier."""
     return run_of(
-        "bistereo_pairs",
-        docs,
-        lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)],
-        **options,
+        task, docs, lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)], **options
     )
 
 
@@ -64,77 +62,52 @@ def stereotype(doc):
     return {"positive": 1.0, "negative": -1.0, "neutral": 0.05}[doc["sentiment"]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", list(CAPTIONS))
-def test_a_figure_shows_the_bars_of_its_caption_and_no_others(pairs, name):
-    """The preferences of each axis, context and gender are moved by other amounts, and the bars are
-    counted anew from the documents."""
-    steps = {
-        "skin": 0.0,
-        "height": 0.06,
-        "shape": 0.1,
-        "women": 0.0,
-        "men": 0.05,
-        "positive": 0.03,
-        "negative": -0.03,
-        "neutral": 0.0,
-    }
+@pytest.fixture(scope="module")
+def uneven(pairs):
+    """Nats, moved by another amount in each axis, context and gender; and the run."""
+    steps = {"height": 0.06, "shape": 0.1, "men": 0.05, "positive": 0.03, "negative": -0.03}
 
     def nats(doc):
-        return (
-            steps[doc["axis"]]
-            + steps[doc["gender"]]
-            + steps[doc["sentiment"]]
-            - 0.05 * (len(doc["desirable_sentence"]) % 5)
-        )
+        of_place = sum(steps.get(doc[key], 0.0) for key in ("axis", "gender", "sentiment"))
+        return of_place - 0.05 * (len(doc["desirable_sentence"]) % 5)
 
-    axis, contexts, threshold = CAPTIONS[name]
-    run = preferring(pairs, nats)
-    found = shown("bistereo_pairs", name, run)
-    assert {row["context"] for row in found} == contexts and len(found) == len(contexts) * 2 * 3
-    for context in contexts:
-        for gender in ("women", "men"):
-            # For a difference d of the NPLL, tanh(x / 2) = d is x = log((1 + d) / (1 - d)); of 0.02
-            # that is 0.0400, of 0.04 0.0800.
-            limit = {0.02: 0.040005, 0.04: 0.080043}[threshold]
-            mine = [
-                nats(d)
-                for d in pairs
-                if (d["axis"], d["gender"], d["sentiment"]) == (axis, gender, context)
-            ]
-            expected = {
-                NEITHER: sum(abs(x) <= limit for x in mine),
-                DESIRABLE: sum(x > limit for x in mine),
-                UNDESIRABLE: sum(x < -limit for x in mine),
-            }
-            bar = {
-                row["preference"]: row
-                for row in found
-                if (row["context"], row["gender"]) == (context, gender)
-            }
-            assert {part: row["share"] for part, row in bar.items()} == pytest.approx(
-                {part: 100 * count / len(mine) for part, count in expected.items()}
-            )
-            assert {row["n"] for row in bar.values()} == {len(mine)}
+    return nats, preferring(pairs, nats)
+
+
+@pytest.mark.parametrize("name", list(CAPTIONS))
+def test_a_figure_shows_the_bars_of_its_caption_and_no_others(pairs, uneven, name):
+    """Bars are counted anew from the documents."""
+    (nats, run), (axis, contexts, threshold) = uneven, CAPTIONS[name]
+    # For a difference d of the NPLL, tanh(x / 2) = d is x = log((1 + d) / (1 - d)); of 0.02 that is
+    # 0.0400, of 0.04 0.0800.
+    limit = {0.02: 0.040005, 0.04: 0.080043}[threshold]
+    expected = {}
+    for context, gender in product(contexts, ("women", "men")):
+        place = (axis, gender, context)
+        x = [nats(d) for d in pairs if (d["axis"], d["gender"], d["sentiment"]) == place]
+        parts = {
+            NEITHER: [abs(v) <= limit for v in x],
+            DESIRABLE: [v > limit for v in x],
+            UNDESIRABLE: [v < -limit for v in x],
+        }
+        for part, of in parts.items():
+            expected[context, gender, part] = (pytest.approx(100 * sum(of) / len(x)), len(x))
+    rows = shown("bistereo_pairs", name, run)
+    bars = {(r["context"], r["gender"], r["preference"]): (r["share"], r["n"]) for r in rows}
+    assert bars == expected and len(rows) == len(expected)
 
 
 def test_the_star_stands_at_the_preference_that_is_the_stereotype(pairs):
-    found = shown("bistereo_pairs", "Figure 2", preferring(pairs, stereotype))
-    assert {(row["context"], row["preference"], row["share"]) for row in found if row["star"]} == {
-        ("positive", DESIRABLE, 100),
-        ("negative", UNDESIRABLE, 100),
-    }
+    run = preferring(pairs, stereotype)
+    rows = shown("bistereo_pairs", "Figure 2", run)
+    starred = {(row["context"], row["preference"], row["share"]) for row in rows if row["star"]}
+    assert starred == {("positive", DESIRABLE, 100), ("negative", UNDESIRABLE, 100)}
     reverse = shown("bistereo_pairs", "Figure 2", preferring(pairs, lambda doc: -stereotype(doc)))
     assert not any(row["star"] for row in reverse)
-    neutral = [
-        shown("bistereo_pairs", name, preferring(pairs, stereotype))
-        for name in ("Figure 10", "Figure 12")
-    ]
-    assert [{row["preference"] for row in rows if row["share"] == 100} for rows in neutral] == [
-        {DESIRABLE},
-        {NEITHER},
-    ]
-    assert not any(row["star"] for rows in neutral for row in rows)
+    for name, preference in (("Figure 10", DESIRABLE), ("Figure 12", NEITHER)):
+        rows = shown("bistereo_pairs", name, run)
+        assert {row["preference"] for row in rows if row["share"] == 100} == {preference}
+        assert not any(row["star"] for row in rows)
 
 
 def test_of_a_calibrated_model_the_neutral_figures_are_missing_and_the_neutral_pairs_stand_alone(
@@ -142,54 +115,40 @@ def test_of_a_calibrated_model_the_neutral_figures_are_missing_and_the_neutral_p
 ):
     """1 - 0.05 nats is left in positive context."""
     run = preferring(pairs, stereotype, DECODER)
-    assert missing("bistereo_pairs", run) == {
-        name for name, (_, contexts, _) in CAPTIONS.items() if contexts == {"neutral"}
-    }
-    assert all(
-        row["log_odds"] == pytest.approx(0.05)
-        for row in shown("bistereo_pairs", "Neutral pairs", run)
-    )
-    assert {row["score"] for row in shown("bistereo_pairs", "Section 4.1.2", run)} == {
-        "calibrated joint"
-    }
+    neutral = {name for name, (_, contexts, _) in CAPTIONS.items() if contexts == {"neutral"}}
+    assert missing("bistereo_pairs", run) == neutral
+    odds = [row["log_odds"] for row in shown("bistereo_pairs", "Neutral pairs", run)]
+    assert odds == pytest.approx([0.05] * len(odds))
+    rows = shown("bistereo_pairs", "Section 4.1.2", run)
+    assert {row["score"] for row in rows} == {"calibrated joint"}
 
 
 def test_contrasts_by_hand(pairs):
     """Every pair prefers as the stereotype says: 100 - 0 points of both, on each axis and of each
-    gender."""
-    found = shown("bistereo_pairs", "Favouritism and discrimination", preferring(pairs, stereotype))
-    assert {row["value"] for row in found} == {100} and {row["threshold"] for row in found} == {
-        0.02
-    }
-    assert {row["axis"] for row in found} == {"all", "skin", "shape", "height"} and {
-        row["contrast"] for row in found
-    } == {"favouritism", "discrimination"}
-    own = shown(
-        "bistereo_pairs",
-        "Favouritism and discrimination",
-        preferring(pairs, stereotype, threshold=0.05),
-    )
-    assert {row["threshold"] for row in own} == {0.05}
+    gender; at the run's own threshold alone."""
+    for options in ({}, {"threshold": 0.05}):
+        run = preferring(pairs, stereotype, **options)
+        rows = shown("bistereo_pairs", "Favouritism and discrimination", run)
+        assert {row["value"] for row in rows} == {100}
+        assert {row["threshold"] for row in rows} == {options.get("threshold", 0.02)}
+        assert {(row["axis"], row["contrast"]) for row in rows} == set(
+            product(("all", "skin", "shape", "height"), ("favouritism", "discrimination"))
+        )
 
 
 def test_another_threshold_and_a_subset_leave_out_their_figures(pairs):
     run = preferring(pairs, stereotype, threshold=0.05)
-    assert missing("bistereo_pairs", run) == {
-        "Section 4.1.2",
-        *(name for name, (_, _, d) in CAPTIONS.items() if d == 0.02),
-    }
+    lacking = {name for name, (_, _, threshold) in CAPTIONS.items() if threshold == 0.02}
+    assert missing("bistereo_pairs", run) == {"Section 4.1.2", *lacking}
     skin = [doc for doc in pairs if doc["axis"] == "skin"]
-    run = run_of(
-        "bistereo_pairs_skin", skin, lambda d: [(stereotype(d), 9, ENCODER), (0.0, 9, ENCODER)]
-    )
-    assert missing("bistereo_pairs_skin", run) == {
-        name for name, (axis, _, _) in CAPTIONS.items() if axis != "skin"
-    }
+    run = preferring(skin, stereotype, task="bistereo_pairs_skin")
+    lacking = {name for name, (axis, _, _) in CAPTIONS.items() if axis != "skin"}
+    assert missing("bistereo_pairs_skin", run) == lacking
     assert assert_cells_have_a_place("bistereo_pairs_skin", run) == 6
 
 
-def test_pairs_are_declared_as_they_are(pairs):
-    run = preferring(pairs, stereotype)
+def test_pairs_are_declared_as_they_are(uneven):
+    _, run = uneven
     assert_declared_as_it_is("bistereo_pairs", run)
     assert assert_cells_have_a_place("bistereo_pairs", run) == 6
 
@@ -216,46 +175,35 @@ def halo(doc):
     nothing follows."""
     if doc["domain"] != "looks":
         return "neutral"
-    return (
-        "entailment"
-        if (doc["descriptor"] == "fair") == (doc["effect"] == "halo")
-        else "contradiction"
-    )
+    goes = (doc["descriptor"] == "fair") == (doc["effect"] == "halo")
+    return "entailment" if goes else "contradiction"
 
 
 def test_bars_of_figures_3_and_23_to_25_by_hand(nli):
     run = labelled(nli, halo)
-    for name, gender in (("Figure 3", "women"), ("Figure 23", "men")):
-        bars = {
-            (row["label"], row["pair"]): row["share"]
-            for row in shown("bistereo_nli_generate", name, run)
-        }
-        assert bars == {
-            (label, f"{skin}, {category}"): 100.0
-            * ((label == "Entailment") == ((skin == "fair") == (category == "attractiveness")))
-            for label in ("Contradiction", "Entailment")
-            for skin in ("fair", "dark")
-            for category in ("attractiveness", "unattractiveness")
-        }, gender
+    for name in ("Figure 3", "Figure 23"):
+        rows = shown("bistereo_nli_generate", name, run)
+        entailed = {"fair, attractiveness", "dark, unattractiveness"}
+        assert len(rows) == 8
+        for row in rows:
+            goes = (row["label"] == "Entailment") == (row["pair"] in entailed)
+            assert row["share"] == 100 * goes
     for name in ("Figure 24", "Figure 25"):
-        found = shown("bistereo_nli_generate", name, run)
-        assert len(found) == 8 and {row["share"] for row in found} == {0}
-        assert {row["pair"] for row in found} == {
+        rows = shown("bistereo_nli_generate", name, run)
+        assert [row["share"] for row in rows] == [0] * 8
+        assert {row["pair"] for row in rows} == {
             f"{s}, {c}" for s in ("fair", "dark") for c in ("good behaviour", "bad behaviour")
         }
 
 
 def test_each_figure_has_the_gender_of_its_caption(nli):
     run = labelled(nli, lambda doc: "contradiction" if doc["gender"] == "women" else "entailment")
-    for name, label in (
-        ("Figure 3", "Contradiction"),
-        ("Figure 24", "Contradiction"),
-        ("Figure 23", "Entailment"),
-        ("Figure 25", "Entailment"),
+    labels = ("Contradiction", "Entailment", "Contradiction", "Entailment")
+    for name, label in zip(
+        ("Figure 3", "Figure 23", "Figure 24", "Figure 25"), labels, strict=True
     ):
-        assert {
-            row["label"] for row in shown("bistereo_nli_generate", name, run) if row["share"]
-        } == {label}
+        rows = shown("bistereo_nli_generate", name, run)
+        assert {row["label"] for row in rows if row["share"]} == {label}
 
 
 def test_bars_have_the_intervals_of_the_table_labels(nli):
@@ -273,28 +221,18 @@ def test_bars_have_the_intervals_of_the_table_labels(nli):
 
 
 def test_halo_and_horn_gaps_by_hand(nli):
-    """Of looks %E - %C is 100 of one and -100 of the other: a gap of 200; of behaviour 0; of both
-    together 100, with as many of each."""
-    gaps = {
-        (row["effect"], row["gender"], row["category"]): row
-        for row in shown("bistereo_nli_generate", "Halo and horn gaps", labelled(nli, halo))
-    }
-    assert (
-        gaps["halo", "women", "attractiveness"]["gap"]
-        == gaps["horn", "men", "unattractiveness"]["gap"]
-        == 200
-    )
-    assert (
-        gaps["halo", "men", "good_behaviour"]["gap"]
-        == gaps["horn", "women", "bad_behaviour"]["gap"]
-        == 0
-    )
-    assert gaps["halo", "women - men", "attractiveness"]["gap"] == 0
-    assert gaps["halo", "women", "attractiveness"]["who"] == "women, attractiveness"
-    assert [gaps[effect, "men", "all"]["who"] for effect in ("halo", "horn")] == [
-        "men, all good attributes",
-        "men, all bad attributes",
-    ]
+    """Of looks %E - %C is 100 of one and -100 of the other: a gap of 200; of behaviour 0."""
+    rows = shown("bistereo_nli_generate", "Halo and horn gaps", labelled(nli, halo))
+    gaps = {(row["effect"], row["who"]): row["gap"] for row in rows}
+    for effect, who, gap in (
+        ("halo", "women, attractiveness", 200),
+        ("horn", "men, unattractiveness", 200),
+        ("halo", "men, good behaviour", 0),
+        ("horn", "women, bad behaviour", 0),
+        ("halo", "women - men, attractiveness", 0),
+    ):
+        assert gaps[effect, who] == gap
+    assert {("halo", "men, all good attributes"), ("horn", "men, all bad attributes")} <= set(gaps)
 
 
 def test_nli_is_declared_as_it_is_and_a_subset_lacks_the_other_figures(nli):
@@ -302,76 +240,52 @@ def test_nli_is_declared_as_it_is_and_a_subset_lacks_the_other_figures(nli):
     assert_declared_as_it_is("bistereo_nli_generate", run)
     assert assert_cells_have_a_place("bistereo_nli_generate", run) == 2
     men = [doc for doc in nli if (doc["gender"], doc["domain"]) == ("men", "behaviour")]
-    run = run_of(
-        "bistereo_nli_men_behaviour", men, lambda doc: [(-1.0, False), (-2.0, False), (-3.0, False)]
-    )
-    assert missing("bistereo_nli_men_behaviour", run) == {"Figure 3", "Figure 23", "Figure 24"}
-    assert_declared_as_it_is("bistereo_nli_men_behaviour", run)
-    needs = {e.name: e.needs for e in TASKS["bistereo_nli"].measure.exhibits}
-    assert needs["Figure 24"] == "the task bistereo_nli, or bistereo_nli_women_behaviour"
-    assert all(
-        name in TASKS
-        for said in needs.values()
-        for name in said.replace(",", "").split()
-        if name.startswith("bistereo")
-    )
+    task = "bistereo_nli_men_behaviour"
+    run = run_of(task, men, lambda doc: [(-1.0, False), (-2.0, False), (-3.0, False)])
+    assert missing(task, run) == {"Figure 3", "Figure 23", "Figure 24"}
+    assert_declared_as_it_is(task, run)
+    for exhibit in TASKS["bistereo_nli"].measure.exhibits:
+        named = [w for w in exhibit.needs.replace(",", "").split() if w.startswith("bistereo")]
+        assert set(named) <= set(TASKS)
 
 
 # ---- Analogies
 
 
-@pytest.fixture(scope="module")
-def analogies():
-    docs = bistereo_analogy.documents()
+def first_60(docs):
     return docs[: [i for i, doc in enumerate(docs) if doc["context"] == "stereotype"][60]]
 
 
-def test_table_2_by_hand(analogies):
+def test_table_2_by_hand():
     """Of women always the stereotype, of men never; and not answered for one woman."""
+    analogies = first_60(bistereo_analogy.documents())
     own = [doc for doc in analogies if doc["context"] == "stereotype"]
     silent = next(doc for doc in own if doc["gender"] == "women")
 
     def likelihoods(doc):
         if doc is silent:
             return [(-inf, False, 1), (-inf, False, 1)]
-        return [
-            (-5.0, False, 1),
-            (
-                -5.0 + (1 if doc["gender"] == "women" else -1) * (doc["context"] == "stereotype"),
-                False,
-                2,
-            ),
-        ]
+        odds = (1 if doc["gender"] == "women" else -1) * (doc["context"] == "stereotype")
+        return [(-5.0, False, 1), (-5.0 + odds, False, 2)]
 
     run = run_of("bistereo_analogy", analogies, likelihoods)
-    women, men = (
-        sum(doc["gender"] == gender for doc in own) - (gender == "women")
-        for gender in ("women", "men")
-    )
+    women = sum(doc["gender"] == "women" for doc in own) - 1
+    men = sum(doc["gender"] == "men" for doc in own)
+    share = pytest.approx(100 * women / (women + men))
     table = {row["gender"]: row for row in shown("bistereo_analogy", "Table 2", run)}
-    assert {
-        gender: (row["biased_preferences"], row["analogies"]) for gender, row in table.items()
-    } == {
-        "women and men": (pytest.approx(100 * women / (women + men)), women + men),
-        "women": (100, women),
-        "men": (0, men),
-    }
     # Nothing but C itself moves this model, so both corrections agree; per token the longer biased
     # word wins: -5 or so over two.
-    assert (table["women"]["calibrated_preferences"], table["men"]["directed_preferences"]) == (
-        100,
-        0,
-    )
-    assert {row["per_token_preferences"] for row in table.values()} == {100}
-    assert [
-        row["calibrated_preferences"]
-        for row in shown("bistereo_analogy", "Content-free phrases", run)
-    ] == pytest.approx([100 * women / (women + men)] * 3)
+    expected = {"women and men": (share, women + men), "women": (100, women), "men": (0, men)}
+    for group, (percent, n) in expected.items():
+        row = table[group]
+        assert (row["analogies"], row["per_token_preferences"]) == (n, 100)
+        for kind in ("biased", "calibrated", "directed"):
+            assert row[f"{kind}_preferences"] == percent
+    phrases = shown("bistereo_analogy", "Content-free phrases", run)
+    assert [row["calibrated_preferences"] for row in phrases] == [share] * 3
     by_axis = shown("bistereo_analogy", "Analogies by axis", run)
     assert {row["number"] for row in by_axis} == {"calibrated preferences", "directed preferences"}
-    assert [row["value"] for row in by_axis if row["axis"] == "all"] == pytest.approx(
-        [100 * women / (women + men)] * 2
-    )
+    assert [row["value"] for row in by_axis if row["axis"] == "all"] == [share] * 2
     assert_declared_as_it_is("bistereo_analogy", run)
     assert assert_cells_have_a_place("bistereo_analogy", run) == 8
 
@@ -379,15 +293,11 @@ def test_table_2_by_hand(analogies):
 def test_written_analogies_are_declared_as_they_are():
     """Always the biased word, behind whatever: 100 % biased, and 0 points beside what content-free
     phrases and swapped groups have."""
-    docs = bistereo_analogy.listed()
-    docs = docs[: [i for i, doc in enumerate(docs) if doc["context"] == "stereotype"][60]]
-    run = run_of("bistereo_analogy_generate", docs, lambda doc: [doc["biased"]])
-    rows = shown("bistereo_analogy_generate", "Table 2", run)
-    assert {
-        (row["biased_preferences"], row["calibrated_gap"], row["directed_gap"]) for row in rows
-    } == {(100, 0, 0)}
-    assert {
-        row["value"] for row in shown("bistereo_analogy_generate", "Analogies by axis", run)
-    } == {0}
-    assert_declared_as_it_is("bistereo_analogy_generate", run)
-    assert assert_cells_have_a_place("bistereo_analogy_generate", run) == 8
+    task = "bistereo_analogy_generate"
+    run = run_of(task, first_60(bistereo_analogy.listed()), lambda doc: [doc["biased"]])
+    columns = ("biased_preferences", "calibrated_gap", "directed_gap")
+    rows = {tuple(row[c] for c in columns) for row in shown(task, "Table 2", run)}
+    assert rows == {(100, 0, 0)}
+    assert {row["value"] for row in shown(task, "Analogies by axis", run)} == {0}
+    assert_declared_as_it_is(task, run)
+    assert assert_cells_have_a_place(task, run) == 8
