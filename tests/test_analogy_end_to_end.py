@@ -9,24 +9,21 @@ from tests.started import Run
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
-LIMIT = 10  # two analogies in all contexts
+LIMIT = 5  # an analogy in all contexts
 TASK = "bistereo_analogy"
-HF = ["--model", "hf", "--tasks", TASK, "--batch_size", "4"]
-PREFIX = ["--model", "hf-prefix", "--tasks", f"{TASK},{TASK}_generate"]
-CHAT = "--apply_chat_template"
+WRITTEN = f"{TASK}_generate"
 COMMANDS = {
-    "plain": HF,
-    "plain, shared": PREFIX,
-    "chat": [*HF, CHAT],
-    "chat, shared": [*PREFIX, CHAT],
+    "plain": f"--model hf --tasks {TASK} --batch_size 4",
+    "plain, shared": f"--model hf-prefix --tasks {TASK}",
+    "chat": f"--model hf-prefix --tasks {TASK},{WRITTEN} --apply_chat_template",
 }
 
 
 @pytest.fixture(scope="module")
 def runs(model_folder, tmp_path_factory):
-    options = ["--limit", LIMIT, "--gen_kwargs", "max_gen_toks=8"]
+    options = f" --limit {LIMIT} --gen_kwargs max_gen_toks=8"
     return {
-        name: Run(model_folder, tmp_path_factory.mktemp("run"), [*command, *options])
+        name: Run(model_folder, tmp_path_factory.mktemp("run"), (command + options).split())
         for name, command in COMMANDS.items()
     }
 
@@ -45,24 +42,21 @@ def test_the_table_has_the_four_shares_and_the_tokens_are_the_tokenizers(runs, m
     for s in samples:
         for i, word in enumerate(s["doc"]["choices"]):
             prompt, continuation = (s["arguments"][f"gen_args_{i}"][f"arg_{k}"] for k in (0, 1))
-            assert continuation == ("" if "chat" in name else " ") + word
+            assert continuation == ("" if name == "chat" else " ") + word
             whole, before = tokenizer([prompt + continuation, prompt.rstrip()]).input_ids
             assert int(s["resps"][i][0][2]) == len(whole) - len(before)
 
 
-@pytest.mark.parametrize("form", ["plain", "chat"])
-def test_sharing_prefixes_changes_nothing_but_float_noise(runs, form):
-    plain, shared = (runs[name].likelihoods(TASK) for name in (form, f"{form}, shared"))
+def test_sharing_prefixes_changes_nothing_but_float_noise(runs):
+    plain, shared = (runs[name].likelihoods(TASK) for name in ("plain", "plain, shared"))
     assert plain == pytest.approx(shared, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["plain, shared", "chat, shared"])
-def test_written_words_are_parsed(runs, name):
-    task = f"{TASK}_generate"
-    answers = [s["records"]["answer"] for s in runs[name].samples(task)]
+def test_written_words_are_parsed(runs):
+    answers = [s["records"]["answer"] for s in runs["chat"].samples(WRITTEN)]
     assert len(answers) == LIMIT and set(answers) <= {"biased", "unbiased", "refused", "unparsed"}
     share = 100 * sum(a in ("refused", "unparsed") for a in answers) / LIMIT
-    assert runs[name].shown(task)["unanswered,word"] == pytest.approx(share)
+    assert runs["chat"].shown(WRITTEN)["unanswered,word"] == pytest.approx(share)
 
 
 def test_an_encoder_answers_by_pseudo_log_likelihood(tmp_path):

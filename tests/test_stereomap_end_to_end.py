@@ -10,24 +10,22 @@ PARTS = ("original", "extended", "structure", "emotion", "behavior")
 GROUPS = "name,text,cluster,competence,warmth\nNurses,nurses,a,4,5\nBankers,bankers,b,4,2\n"
 COMMANDS = {
     "written": (
-        "hf-prefix --tasks stereomap --apply_chat_template --limit 3 --batch_size 8 "
-        "--gen_kwargs max_gen_toks=16"
+        "hf-prefix --tasks stereomap,stereomap_extended_official --apply_chat_template --limit 3 "
+        "--batch_size 8 --gen_kwargs max_gen_toks=8"
     ),
-    "official": (
-        "hf-prefix --tasks stereomap_extended_official --limit 1 --gen_kwargs max_gen_toks=8"
-    ),
-    "likelihood": "hf --tasks stereomap_likelihood --limit 4 --batch_size 4",
-    "likelihood, shared": "hf-prefix --tasks stereomap_likelihood --limit 4",
+    "likelihood": "hf --tasks stereomap_likelihood --limit 2 --batch_size 4",
+    "likelihood, shared": "hf-prefix --tasks stereomap_likelihood --limit 2",
     "groups of one's own": (
         "hf-prefix --tasks stereomap_extended,stereomap_structure_likelihood "
-        "--metadata groups=groups.csv rounds=2 temperature=0 --gen_kwargs max_gen_toks=16"
+        "--metadata groups=groups.csv rounds=2 temperature=0 --gen_kwargs max_gen_toks=8"
     ),
-    "mistake": "hf-prefix --tasks stereomap_extended --limit 1 --metadata groups=nowhere.csv",
 }
 
 
 @pytest.fixture(scope="module")
 def runs(model_folder, shared, tmp_path_factory):
+    if not (shared / "official" / "stereomap").exists():
+        pytest.skip("the authors' dictionary is not on this machine")
     settings = {"LM_EVAL_BIAS_DATA": str(shared / "official")}
 
     def run(command):
@@ -38,9 +36,9 @@ def runs(model_folder, shared, tmp_path_factory):
     return {name: run(command) for name, command in COMMANDS.items()}
 
 
-def test_all_five_tasks_are_asked_and_report_what_they_could_not_make(runs):
+def test_all_tasks_are_asked_and_report_what_they_could_not_make(runs):
     run = runs["written"]
-    for task in (f"stereomap_{part}" for part in PARTS):
+    for task in (f"stereomap_{part}" for part in (*PARTS, "extended_official")):
         assert run.results["n-samples"][task]["effective"] == 3 == len(run.samples(task))
         assert run.results["configs"][task]["generation_kwargs"]["temperature"] == 0.5
         assert {"groups", "numbers"} <= set(run.cells(task))
@@ -48,14 +46,6 @@ def test_all_five_tasks_are_asked_and_report_what_they_could_not_make(runs):
     parts = [s["records"]["part"] for s in run.samples("stereomap_behavior")]
     assert parts == ["extended", "emotion", "behavior"]
     assert "No clusters" in run.done.stderr
-
-
-def test_the_authors_dictionary_is_read_where_it_can_be_had(runs, shared):
-    run = runs["official"]
-    if not (shared / "official" / "stereomap").exists():
-        assert run.done.returncode == 1 and "stereomap" in run.done.stderr
-        pytest.skip("the authors' dictionary is not on this machine")
-    assert run.results["n-samples"]["stereomap_extended_official"]["effective"] == 1
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -82,11 +72,3 @@ def test_groups_of_ones_own_are_asked_in_so_many_rounds(runs):
     assert {row["source"] for row in run.cells(task)["agreement"]} == {"groups file"}
     counts = run.results["n-samples"]["stereomap_structure_likelihood"]
     assert counts["effective"] == 2 * 4 * 2
-
-
-def test_a_mistake_ends_with_one_line(runs):
-    done = runs["mistake"].done
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.strip().splitlines()[-1] == (
-        "lm-eval-bias: stereomap_extended: cannot read nowhere.csv: No such file or directory"
-    )
