@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -45,26 +45,24 @@ class Content(NamedTuple):
         return f"{self.name}, line {self.line(place)}{', ' if field else ''}{field}: {cause}"
 
 
-def read(
-    path: Path, name: str | None = None, kind: str | None = None, aliases: bool = False
-) -> Content:
+def read(path: Path, name: str | None = None, kind: str | None = None) -> Content:
     """A file. Cells of a table are texts; JSON and YAML keep their types.
 
-    name: what messages call it. kind: by default its ending. aliases: whether its YAML may have
-    them. Raises UsageError for a file that cannot be opened or has another ending.
+    name: what messages call it. kind: by default its ending. Raises UsageError for a file that
+    cannot be opened or has another ending.
     """
     name = name or str(path)
     kind = kind or name.rpartition(".")[2].lower()
     if kind not in _READERS:
         raise UsageError(f"{name}: expected a file that ends in .tsv, .csv, .jsonl or .yaml")
     try:
-        return parsed(name, kind, path.read_bytes(), aliases)
+        return parsed(name, kind, path.read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
 
 
 @lru_cache(maxsize=32)
-def parsed(name: str, kind: str, content: bytes, aliases: bool = False) -> Content:
+def parsed(name: str, kind: str, content: bytes) -> Content:
     """The content of a file of a kind, one of tsv, csv, jsonl and yaml."""
     try:
         text = content.decode("utf-8-sig")
@@ -73,8 +71,7 @@ def parsed(name: str, kind: str, content: bytes, aliases: bool = False) -> Conte
         return Content(name, None, {(): line}, [((), "not UTF-8; save the file as UTF-8")])
     lines: dict[Place, int] = {}
     problems: list[Problem] = []
-    reader = _yaml_with_aliases if aliases else _READERS[kind]
-    return Content(name, frozen(reader(text, lines, problems)), lines, problems)
+    return Content(name, frozen(_READERS[kind](text, lines, problems)), lines, problems)
 
 
 def frozen(data: Any) -> Any:
@@ -142,12 +139,11 @@ class PlainLoader(yaml.SafeLoader):
     """YAML without anchors, aliases (a few lines of them stand for billions of values) and deep
     nesting: these are errors."""
 
-    aliases = False
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
-        if event.anchor is not None and not self.aliases:
+        if event.anchor is not None:
             wrong = "anchors (&name) and aliases (*name) are not read; write the value out"
             raise yaml.MarkedYAMLError(problem=wrong, problem_mark=event.start_mark)
         if self.depth == DEEPEST:
@@ -173,13 +169,7 @@ Loader.add_implicit_resolver(_TAG + "int", re.compile(r"[-+]?(0|[1-9]\d*)$"), li
 Loader.add_implicit_resolver(_TAG + "float", re.compile(_NUMBER), list("-+.0123456789"))
 
 
-class _LoaderOfAliases(Loader):
-    aliases = True
-
-
-def _yaml(
-    text: str, lines: dict[Place, int], problems: list[Problem], kind: type[Loader] = Loader
-) -> Any:
+def _yaml(text: str, lines: dict[Place, int], problems: list[Problem]) -> Any:
     """Every key is a text, as it is written."""
 
     def built(loader: Loader, node: yaml.Node, place: Place) -> Any:
@@ -204,7 +194,7 @@ def _yaml(
 
     lines[()] = 1
     try:
-        loader = kind(text)
+        loader = Loader(text)
         node = loader.get_single_node()
         return None if node is None else built(loader, node, ())
     except yaml.MarkedYAMLError as error:
@@ -219,7 +209,6 @@ def _yaml(
     return None
 
 
-_yaml_with_aliases = partial(_yaml, kind=_LoaderOfAliases)
 _READERS: dict[str, Callable[[str, dict[Place, int], list[Problem]], Any]] = {
     "tsv": _tsv,
     "csv": _csv,

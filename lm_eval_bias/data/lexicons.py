@@ -24,7 +24,7 @@ def lexicon(name: str) -> Mapping[str, Any]:
 
 
 def _data(name: str) -> Any:
-    content = read(shipped(name), name, aliases=name.endswith(".yaml"))
+    content = read(shipped(name), name)
     problems: list[Problem] = list(content.problems)
     if name.endswith(".tsv"):
         for i, row in enumerate(content.data):

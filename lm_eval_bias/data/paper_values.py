@@ -14,7 +14,8 @@
   names and what the table's `row` adds. `{axis}` in a metric or column is as in a task's name, and
   no name of the row. It may have its own `tasks`. A number that is null is not read.
 - `values`: by model, then by axis, then by number; a mapping by name, a list in the order of the
-  names, or one number alone. A text is a key of the file. "<.001" is a bound.
+  names, or one number alone. "<.001" is a bound.
+- A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
 """
 
 from __future__ import annotations
@@ -118,14 +119,17 @@ def tables_of(file: Mapping[str, Any]) -> tuple[PaperTable, ...]:
 
 
 def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> PaperTable:
-    axes = {axis: file["axes"][axis] for axis in table.get("axes", ())}
-    values = file[table["values"]] if isinstance(table["values"], str) else table["values"]
-    numbers = table["numbers"]
+    table = {
+        **table,
+        **{key: _at(file, table.get(key, ())) for key in ("axes", "numbers", "values")},
+    }
+    axes = {axis: file["axes"][axis] for axis in table["axes"]}
+    values, numbers = table["values"], table["numbers"]
     try:
         cells = [
             _cell(file, table, path, value)
             for path, value in _leaves(
-                values, [list(values), *map(list, axes.values()), list(numbers)]
+                file, values, [list(values), *map(list, axes.values()), list(numbers)]
             )
             if numbers[path[-1]] is not None
         ]
@@ -146,11 +150,25 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Pape
     )
 
 
-def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _at(file: Mapping[str, Any], value: Any) -> Any:
+    """The value, or what stands where a text points to."""
+    if not isinstance(value, str):
+        return value
+    found: Any = file
+    for key in value.split("/"):
+        found = found[int(key)] if isinstance(found, tuple) else found[key]
+    return found
+
+
+def _leaves(
+    file: Mapping[str, Any], values: Any, names: Sequence[Sequence[str]]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(name on each level, value) of nested values. names: those of each level."""
     if not names:
         yield (), values
         return
+    if isinstance(values, str) and values[:1] not in "<>":
+        values = _at(file, values)
     if isinstance(values, Mapping):
         unknown = [key for key in values if key not in names[0]]
         if unknown:
@@ -166,7 +184,7 @@ def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple
     else:
         raise ValueError(f"expected values for {', '.join(names[0])}, found {values!r}")
     for name, below in items:
-        for path, value in _leaves(below, names[1:]):
+        for path, value in _leaves(file, below, names[1:]):
             yield (name, *path), value
 
 
@@ -175,7 +193,7 @@ def _cell(
 ) -> PaperCell:
     model, *on_axes, number = path
     about = table["numbers"][number]
-    names = dict(zip(table.get("axes", ()), on_axes, strict=True))
+    names = dict(zip(table["axes"], on_axes, strict=True))
     bound, figure = _read(value)
     printed: Any = table.get("printed", {})
     for name in path:
@@ -201,7 +219,7 @@ def _cell(
         place=Place(about["table"], _filled(column, names), MappingProxyType(row))
         if "table" in about
         else None,
-        comparisons=() if tasks is None else tuple(_comparisons(file["tasks"][tasks], names)),
+        comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),
     )
 
 
@@ -217,8 +235,9 @@ def _read(value: Any) -> tuple[str, float]:
     return "", float(value)
 
 
-def _comparisons(tasks: Mapping[str, Any], names: Names) -> Iterator[Comparison]:
-    for pattern, about in tasks.items():
+def _comparisons(file: Mapping[str, Any], tasks: str, names: Names) -> Iterator[Comparison]:
+    for pattern, value in file["tasks"][tasks].items():
+        about = _at(file, value)
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):
             yield Comparison(
                 _filled(pattern, names),
