@@ -165,10 +165,12 @@ def bootstrap_gaps(
         return Gaps(Estimate(plain, np.nan), Interval(np.nan), Interval(points))
     flat = intensities.reshape(n, -1)
     there = ~np.isnan(flat)
-    answered, filled = there.astype(float), np.where(there, flat, 0.0)
+    filled = np.where(there, flat, 0.0)
+    # Where every event has every cell, one column stands for all.
+    answered = there.astype(float)[:, : None if pairwise else 1]
     # The level of an event is no difference between cells.
     deviations = np.where(there, flat - _event_levels(filled, there)[:, None], 0.0)
-    same = _same(groups).ravel()
+    squares, same = deviations**2, _same(groups).ravel()
     floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
 
     def corrected(weights: Floats) -> Floats:
@@ -179,9 +181,9 @@ def bootstrap_gaps(
             # The variance of the cells that different events share: over all pairs of draws less
             # those of an event with itself.
             pairs = times**2 - with_itself @ answered
-            known = pairs > 0
+            known = np.broadcast_to(pairs > 0, total.shape)
             count = np.maximum(known.sum(axis=1), 1)
-            products = np.where(known, (total**2 - with_itself @ deviations**2) / pairs, 0)
+            products = np.where(known, (total**2 - with_itself @ squares) / pairs, 0)
             mean = np.where(known, total / times, 0).sum(axis=1) / count
             variance = products.sum(axis=1) / count - mean**2
             # Nothing, give or take rounding, where a resample has one event alone.

@@ -1,11 +1,10 @@
 """Scores of groups from ratings on several items in several rounds: intervals, resamples, and how
 far the groups differ.
 
-Throughout, ratings have the shape (groups, rounds, items), NaN for a missing rating; a likelihood's
-have one round. `facets` has one label for each item: a score is the mean over facets of the mean
-over a facet's items, as in StereoMap's Table 4. Items are a sample within their facet, rounds a
-sample of answers; facets are fixed. With one item intervals are over rounds alone, with one round
-over items alone.
+Ratings have the shape (groups, rounds, items), NaN for a missing one. `facets` has a label for each
+item: a score is the mean over facets of the mean over a facet's items, as in StereoMap's Table 4.
+Items are a sample within their facet, rounds a sample of answers; facets are fixed. One item, or
+one round, is no sample.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from scipy import linalg, stats
 
 from .crossed import CrossedMean, codes
 from .resampling import SEED, Bools, Floats, Ints
-from .student import ROUNDING, interval
+from .student import ROUNDING, interval, satterthwaite
 
 DRAWS = 1000
 FEW = 24
@@ -28,8 +27,7 @@ Facets = Sequence[Hashable]
 
 
 class GroupScores(NamedTuple):
-    """The score of each group, its standard error with degrees of freedom, and its 95 % interval;
-    shape (groups,)."""
+    """Scores, standard errors with degrees of freedom, 95 % intervals; shape (groups,)."""
 
     value: Floats
     stderr: Floats
@@ -64,46 +62,36 @@ def score(ratings: ArrayLike, facets: Facets) -> Floats:
     return _of_items(of_items, times > 0, facet)[0]
 
 
-def group_scores(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> GroupScores:
-    """The score of each group, with an interval over rounds and items.
+def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
+    """The score of each group, with Student's interval over rounds and items.
 
-    The variance is that of items plus that of rounds minus what both count, and no less than
-    either. How much items and rounds stray is estimated from all groups together, in each facet:
-    what an item does to all groups has as many degrees of freedom as items less facets, what it
-    does to one group as many for each group. The interval is Student's with Satterthwaite's degrees
-    of freedom. If a facet has one item among others, items are a sample of the whole scale. The
-    error is 0 if all ratings of all groups on a facet are equal. The value is NaN where `score` is;
-    the rest also with one rating of each group, and without errors. Source: Cameron, Gelbach and
-    Miller, Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An
-    Approximate Distribution of Estimates of Variance Components (1946).
+    The variance is that of items plus that of rounds less what both count, and no less than either;
+    it is estimated from all groups together. If a facet has one item among others, items are a
+    sample of the whole scale. The value is NaN where `score` is; the rest also with one rating of
+    each group.
+    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), and
+    `satterthwaite`.
     """
-    design = _Design(ratings, facets)
-    return GroupScores(*_student(design.value, design.variance(), design.df(), errors))
+    d = _Design(ratings, facets)
+    items = d.shared + d.alone
+    variance = np.maximum(np.maximum(items, d.of_rounds), items + d.of_rounds - d.both)
+    parts = (d.shared, d.shared_df), (d.alone, d.alone_df), (d.of_rounds, d.rounds_df)
+    return GroupScores(*_student(d.value, variance, parts, not d.one_rating))
 
 
-def resampled_scores(
-    dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int = DRAWS, seed: int = SEED
-) -> Floats:
+def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int = DRAWS) -> Floats:
     """The groups' scores with other items and rounds, for the stability of clusters.
 
-    dimensions: for each the ratings, shape (groups, rounds, items), and the facets; groups and
-    rounds are the same in all. Returns shape (draws, groups, dimensions); NaN for a group that
-    lacks a facet.
-
-    A multiplier bootstrap: in each draw every item and every round has a normal weight, the same
-    for all groups, and that of a round the same for all dimensions. An item's deviation from its
-    facet is multiplied by sqrt(m / (m - 1)), a round's likewise, and the sum by what makes its
-    variance the group's own. (Counts would have half the variance of a mean of two items.) Source:
-    van der Vaart and Wellner, Weak Convergence and Empirical Processes, section 2.9.
+    dimensions: for each the ratings, with the same groups and rounds in all, and the facets.
+    Returns shape (draws, groups, dimensions); NaN for a group that lacks a facet.
+    A multiplier bootstrap: in each draw every item has a normal weight, the same for all groups,
+    and every round one, the same also for all dimensions. Deviations are scaled so that their
+    variance is the group's own.
+    Source: van der Vaart and Wellner, Weak Convergence and Empirical Processes, section 2.9.
     """
     designs = [_Design(ratings, facets) for ratings, facets in dimensions]
-    shapes = {d.shape for d in designs}
-    if len(shapes) != 1:
-        raise ValueError(
-            f"all dimensions must have the same groups and rounds, found {sorted(shapes)}"
-        )
-    rng = np.random.default_rng(seed)
-    of_rounds = rng.standard_normal((draws, shapes.pop()[1]))
+    rng = np.random.default_rng(SEED)
+    of_rounds = rng.standard_normal((draws, designs[0].by_round.shape[1]))
     points = []
     for d in designs:
         by_item, by_round = d.own_influences()
@@ -113,27 +101,25 @@ def resampled_scores(
 
 
 def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread:
-    """The standard deviation (ddof 1) of the groups' true scores: that of their scores less what
-    items and rounds add to it by chance.
+    """The standard deviation (ddof 1) of the groups' true scores.
 
-    By moments: the variance of the scores less the mean variance by which a group's score strays
-    from the others', at least 0. The interval takes groups and items as samples: the variance of
-    the scores is of chi-square, with degrees of freedom from its own variance over groups (by their
-    kurtosis) and items; that of the difference follows from it and the chance variance. A lower end
-    of 0 says that all groups may be alike. NaN with fewer than three scored groups and with one
-    item in one round; the ends without errors. Source: Zou and Donner, Construction of Confidence
-    Limits About Effect Measures (2008); Ting et al., Confidence Intervals on Linear Combinations of
-    Variance Components (1990).
+    By moments: the variance of the scores less that which items and rounds add by chance, at least
+    0. The interval takes groups and items as samples: the variance of the scores is of chi-square,
+    with degrees of freedom from its own variance over groups (by their kurtosis) and items. A lower
+    end of 0 says that all groups may be alike. NaN with fewer than three scored groups and with one
+    item in one round; the ends without errors.
+    Source: Zou and Donner, Construction of Confidence Limits About Effect Measures (2008); Ting et
+    al., Confidence Intervals on Linear Combinations of Variance Components (1990).
     """
-    design = _Design(ratings, facets)
-    values, n = design.value[design.scored], int(design.scored.sum())
-    if n < 3 or design.one_rating:
+    d = _Design(ratings, facets)
+    values, n = d.value[d.scored], int(d.scored.sum())
+    if n < 3 or d.one_rating:
         return Spread(np.nan, np.nan, np.nan)
     away = _tidy(values - values.mean(), ROUNDING * max(1.0, abs(values).max()))
     total = float((away**2).sum()) / (n - 1)
     # The deviations are from means over the groups, one for each item.
-    alone = float(design.alone[design.scored].mean()) * n / (n - 1)
-    strays = float((design.of_rounds - design.both)[design.scored].mean())
+    alone = float(d.alone[d.scored].mean()) * n / (n - 1)
+    strays = float((d.of_rounds - d.both)[d.scored].mean())
     chance = max(alone + strays, 0.0)
     value = float(np.sqrt(max(total - chance, 0.0)))
     if not total:
@@ -145,68 +131,55 @@ def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread
     own = max((float((away**4).mean()) - total**2 * (n - 3) / (n - 1)) / n, 0.1 * normal)
     # The fourth moment of few groups is small too often: of 24 it counts half.
     of_groups = (n * own + FEW * normal) / (n + FEW)
-    by_item = 2 * away[:, None] * (design.weights * design.interactions)[design.scored] / (n - 1)
-    items = design.member.sum(axis=0) @ design.member.T
+    by_item = 2 * away[:, None] * (d.weights * d.interactions)[d.scored] / (n - 1)
+    items = d.member.sum(axis=0) @ d.member.T
     squares = by_item.sum(axis=0) ** 2 - (by_item**2).sum(axis=0)
     of_items = max(float((items / np.maximum(items - 1, 1) * squares).sum()), 0.0)
     variance = of_groups + of_items
-    df = _satterthwaite(variance, (of_groups, n - 1), (of_items, design.shared_df))
-    stretch = (stats.t.ppf(0.975, float(df)) / stats.t.ppf(0.975, n - 1)) ** 2
+    df = float(_satterthwaite(variance, ((of_groups, n - 1), (of_items, d.shared_df))))
+    stretch = (stats.t.ppf(0.975, df) / stats.t.ppf(0.975, n - 1)) ** 2
     low, high = _of_chi_square(total, 2 * total**2 / (variance * stretch))
     chance_low = chance_high = 0.0
     if chance > 0:
-        df = _satterthwaite(chance, (alone, design.alone_df), (strays, design.rounds_df))
-        chance_low, chance_high = _of_chi_square(chance, float(df))
+        df = float(_satterthwaite(chance, ((alone, d.alone_df), (strays, d.rounds_df))))
+        chance_low, chance_high = _of_chi_square(chance, df)
     lowest = total - chance - np.hypot(total - low, chance_high - chance)
     highest = total - chance + np.hypot(high - total, chance - chance_low)
     return Spread(value, *(float(np.sqrt(max(x, 0.0))) for x in (lowest, highest)))
 
 
 def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> CrossedMean:
-    """The mean of the groups' scores, with an interval over groups and items, which all groups
-    share.
+    """The mean of the groups' scores, with an interval over groups and items.
 
     Groups without a score are left out. The variance is that over groups plus that over items
-    within facets, minus what both count, and no less than either; Student's interval with
-    Satterthwaite's degrees of freedom. NaN but for the value with one group, and without errors.
+    within facets, less what both count, and no less than either. NaN but for the value with one
+    group, and without errors.
     """
-    design = _Design(ratings, facets)
-    values = design.value[design.scored]
+    d = _Design(ratings, facets)
+    values = d.value[d.scored]
     n = len(values)
     if not n:
         return CrossedMean(*[np.nan] * 5)
-    value, of_groups = values.mean(), values.var(ddof=1) / n if n > 1 else np.nan
+    of_groups = values.var(ddof=1) / n if n > 1 else np.nan
     of_groups = 0.0 if of_groups <= (ROUNDING * max(1.0, abs(values).max())) ** 2 else of_groups
-    shared, alone = (x[design.scored].mean() for x in (design.shared, design.alone))
-    variance = max(shared, of_groups, shared + of_groups - alone / n) if n > 1 else np.nan
-    df = _satterthwaite(variance, (shared, design.shared_df), (of_groups, n - 1))
-    return CrossedMean(*map(float, _student(value, variance, df, errors)))
-
-
-def coefficient_of_variation(scores: ArrayLike, axis: int = -1) -> Floats:
-    """The standard deviation (ddof 0) over the mean, along an axis.
-
-    scores: any shape; NaN is left out. NaN with fewer than two scores, or a mean of 0. Source:
-    StereoMap, appendix L.
-    """
-    scores = np.asarray(scores, dtype=float)
-    mean, n = _mean(scores, axis)
-    nothing = ROUNDING * np.nanmax(abs(scores), initial=0.0)
-    deviations = _tidy(scores - np.expand_dims(mean, axis), nothing)
-    deviation = np.sqrt(_mean(deviations**2, axis)[0])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((n > 1) & (mean != 0), deviation / mean, np.nan)
+    shared, alone = (x[d.scored].mean() for x in (d.shared, d.alone))
+    variance = max(shared, of_groups, shared + of_groups - alone / n)
+    parts = (shared, d.shared_df), (of_groups, n - 1)
+    return CrossedMean(*map(float, _student(values.mean(), variance, parts, errors and n > 1)))
 
 
 def variation(scores: ArrayLike) -> Variation:
-    """The mean and the largest over groups of the coefficient of variation of a group's scores over
-    rounds.
+    """The mean and the largest over groups of a group's coefficient of variation over rounds: the
+    standard deviation (ddof 0) over the mean.
 
-    scores: shape (groups, rounds). Groups with fewer than two scores are left out; NaN if all are.
-    Source: StereoMap, Tables 13 and 14 ("CV Avg (Max)").
+    scores: shape (groups, rounds); NaN is left out. Groups with fewer than two scores or a mean of
+    0 are left out; NaN if all are. Source: StereoMap, appendix L, Tables 13 and 14.
     """
-    of_groups = coefficient_of_variation(scores)
-    of_groups = of_groups[~np.isnan(of_groups)]
+    scores = np.asarray(scores, dtype=float)
+    mean, n = _mean(scores, axis=1)
+    away = _tidy(scores - mean[:, None], ROUNDING * np.nanmax(abs(scores), initial=0.0))
+    varied = (n > 1) & (mean != 0)
+    of_groups = np.sqrt(_mean(away**2, axis=1)[0])[varied] / mean[varied]
     if not len(of_groups):
         return Variation(np.nan, np.nan)
     return Variation(float(of_groups.mean()), float(of_groups.max()))
@@ -221,8 +194,7 @@ class _Design:
     """
 
     def __init__(self, given: ArrayLike, facets: Facets) -> None:
-        ratings, facet = _checked(given, facets, of_groups=True)
-        self.shape = ratings.shape[:2]
+        ratings, facet = _checked(given, facets)
         self.one_item = len(facet) == 1
         rated = ~np.isnan(ratings).all(axis=(0, 1))
         if set(facet[rated]) == set(facet):  # an item that nobody rated is none
@@ -240,7 +212,7 @@ class _Design:
         self.weights = np.where(self.rated, weights, 0)
         x = np.where(self.rated, x, 0)
         self.deviations = _tidy(self._centred(x), nothing)
-        self._items()
+        self._items(stratum)
         there = ~np.isnan(ratings) & self.rated[:, None, :]
         self._rounds(there, _tidy(np.where(there, ratings - x[:, None, :], 0), nothing))
         self.one_rating = self.one_item and not self.rounds_df
@@ -251,7 +223,7 @@ class _Design:
         mean = (self.weights * x) @ self.member / np.where(total > 0, total, 1)
         return np.where(self.rated, x - mean @ self.member.T, 0)
 
-    def _items(self) -> None:
+    def _items(self, stratum: Ints) -> None:
         items = self.member.sum(axis=0)
         complete = (self.counts == items) & self.scored[:, None]
         # What an item does to all groups is seen where all items of its stratum are rated; if they
@@ -270,23 +242,19 @@ class _Design:
         self.shared, self.alone = weights @ per_item, weights @ per_group_item
         self.shared_df = float((items - 1).sum())
         # Groups that stray alike are not so many groups.
-        self.alone_df = min(
-            float(spare.sum()) - self.shared_df, self.shared_df * self._unlike_groups()
-        )
+        groups = self._unlike_groups(stratum)
+        self.alone_df = min(float(spare.sum()) - self.shared_df, self.shared_df * groups)
 
-    def _unlike_groups(self) -> float:
-        """How many groups that stray independently tell as much as these do, from how alike
-        different contrasts of items are.
+    def _unlike_groups(self, stratum: Ints) -> float:
+        """How many independent groups tell as much as these do, from how alike contrasts of items
+        are; infinite with a single contrast.
 
         A contrast is a vector over groups. With covariance S between groups, its squared length
         estimates trace(S) with trace(S)^2 / trace(S^2) degrees of freedom, and the squared product
-        of two contrasts trace(S^2). Infinite with a single contrast.
+        of two contrasts trace(S^2).
         """
-        contrasts = [np.zeros((len(self.value), 0))]
-        for of in self.member.T > 0:
-            if of.sum() > 1:
-                contrasts.append(self.interactions[:, of] @ linalg.helmert(int(of.sum())).T)
-        vectors = np.concatenate(contrasts, axis=1)
+        contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
+        vectors = self.interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
         products = vectors.T @ vectors
         lengths = np.diag(products)
         alike = (products**2).sum() - (lengths**2).sum()
@@ -314,22 +282,6 @@ class _Design:
         per_rating = squares.sum() / max(df.sum(), 1)
         self.both = per_rating * usual * (self.weights**2).sum(axis=1)
 
-    def variance(self) -> Floats:
-        """Of the score of each group."""
-        if self.one_rating:
-            return np.full(len(self.value), np.nan)
-        items = self.shared + self.alone
-        return np.maximum(np.maximum(items, self.of_rounds), items + self.of_rounds - self.both)
-
-    def df(self) -> Floats:
-        """Satterthwaite's, of the variance of each group."""
-        return _satterthwaite(
-            self.variance(),
-            (self.shared, self.shared_df),
-            (self.alone, self.alone_df),
-            (self.of_rounds, self.rounds_df),
-        )
-
     def own_influences(self) -> tuple[Floats, Floats]:
         """What each item, shape (groups, items), and each round, (groups, rounds), adds to a draw
         of the group's score."""
@@ -339,7 +291,7 @@ class _Design:
         items, rounds = (by_item**2).sum(axis=1), (by_round**2).sum(axis=1)
         total = items + rounds
         variance = np.maximum(np.maximum(items, rounds), total - self.own_both)
-        factor = np.sqrt(np.where(total > 0, variance / np.where(total > 0, total, 1), 0))[:, None]
+        factor = np.sqrt(variance / np.where(total > 0, total, 1))[:, None]
         return by_item * factor, by_round * factor
 
 
@@ -349,23 +301,22 @@ def _of_chi_square(variance: float, df: float) -> tuple[float, float]:
     return variance * df / stats.chi2.ppf(0.975, df), variance * df / stats.chi2.ppf(0.025, df)
 
 
-def _satterthwaite(variance: ArrayLike, *parts: tuple[ArrayLike, float]) -> Floats:
-    """Degrees of freedom of a variance from its parts with theirs, at least 1; infinite of a
-    variance of 0."""
-    total, squares = np.asarray(variance, dtype=float), np.asarray(0.0)
-    for part, df in parts:
-        squares = squares + np.where(np.asarray(part) == 0, 0, np.square(part)) / max(df, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df_of_all = np.maximum(total**2 / squares, 1)
-    return np.where(squares > 0, df_of_all, np.where(np.isnan(total), np.nan, np.inf))
+Parts = Sequence[tuple[ArrayLike, float]]
+"""Variances with their degrees of freedom."""
+
+
+def _satterthwaite(variance: ArrayLike, parts: Parts) -> Floats:
+    squares = [np.square(part) / max(df, 1.0) for part, df in parts]
+    return satterthwaite(variance, np.sum(squares, axis=0))
 
 
 def _student(
-    value: ArrayLike, variance: ArrayLike, df: Floats, errors: bool
+    value: ArrayLike, variance: ArrayLike, parts: Parts, errors: bool
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     value = np.asarray(value, dtype=float)
     stderr = np.where(np.isnan(value) | (not errors), np.nan, np.sqrt(variance))
-    return value, stderr, np.where(np.isnan(stderr), np.nan, df), *interval(value, stderr, df)
+    df = np.where(np.isnan(stderr), np.nan, _satterthwaite(variance, parts))
+    return value, stderr, df, *interval(value, stderr, df)
 
 
 def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:
@@ -390,12 +341,11 @@ def _tidy(deviations: Floats, nothing: float) -> Floats:
     return np.where(abs(deviations) <= nothing, 0, deviations)
 
 
-def _checked(given: ArrayLike, facets: Facets, of_groups: bool = False) -> tuple[Floats, Ints]:
+def _checked(given: ArrayLike, facets: Facets) -> tuple[Floats, Ints]:
     ratings = np.asarray(given, dtype=float)
-    if ratings.ndim < 2 or ratings.shape[-1] != len(facets) or (of_groups and ratings.ndim != 3):
-        shape = "(groups, rounds, items)" if of_groups else "(..., rounds, items)"
+    if ratings.shape[-1] != len(facets):
         raise ValueError(
-            f"ratings must have shape {shape} with a facet for each item, "
+            "ratings must have shape (groups, rounds, items) with a facet for each item, "
             f"found {ratings.shape} and {len(facets)} facets"
         )
     return ratings, codes(facets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,23 +49,19 @@ def cluster_bootstrap_stderr(
 ) -> Floats:
     """Standard errors of statistics of cluster totals, by the cluster (block) bootstrap.
 
-    sums: shape (c, k), the sums of c clusters. statistic: totals of shape (..., k) -> values of
-    shape (..., m). Returns shape (m,): the standard deviation (ddof 1) over the resamples in which
-    a value is finite. NaN with fewer than `FEWEST_CLUSTERS` clusters and without errors.
+    sums: shape (c, ...), the sums of c clusters. statistic: of totals with any axes before those of
+    a cluster's. Returns the standard deviation (ddof 1) over the resamples in which a value is
+    finite. NaN with fewer than `FEWEST_CLUSTERS` clusters and without errors.
     Source: Davison and Hinkley, Bootstrap Methods and their Application, section 3.8.
     """
     sums = np.asarray(sums, dtype=float)
     if len(sums) < FEWEST_CLUSTERS or not errors:
-        return np.full(np.shape(statistic(sums.sum(axis=0)))[-1], np.nan)
-    return _spread(statistic(_weights(len(sums), resamples) @ sums))
+        return np.full(np.shape(statistic(sums.sum(axis=0))), np.nan)
+    return _spread(statistic(np.tensordot(_weights(len(sums), resamples), sums, 1)))
 
 
 def cluster_median(
-    values: ArrayLike,
-    clusters: Sequence[object],
-    resamples: int = RESAMPLES,
-    *,
-    errors: bool = True,
+    values: ArrayLike, clusters: ArrayLike, resamples: int = RESAMPLES, *, errors: bool = True
 ) -> Estimate:
     """The median and its standard error, by the cluster bootstrap.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from math import inf, log, nan
+from math import inf, isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -17,23 +17,19 @@ from .hidden_bias import (
     Key,
     Question,
     RowsOf,
-    estimates_of,
     hidden_bias,
     position_preference,
     reaches,
 )
-from .resampling import RESAMPLES, Bools, Estimate, Floats, ratio, t_interval
+from .resampling import RESAMPLES, Estimate, Floats, ratio, t_interval
 
 FALSE_DISCOVERIES = 0.05
 SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`
 
 
 class Selection(NamedTuple):
-    """How often the answers to one question chose each option.
-
-    option_1, option_2: the number of answers that chose it, whichever letter it stood behind. The
-    rest: as of `hidden_bias.Question`.
-    """
+    """How many answers to one question chose each option, whichever letter it stood behind; the
+    rest as of `hidden_bias.Question`."""
 
     concept: str
     type: str
@@ -62,10 +58,9 @@ class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: what is expected without bias, as of `hidden_bias.Row`. beyond_share,
-    beyond_mean: the observed ones less that, each with a 95 % interval. significant: how many
-    instances are significant after Benjamini and Hochberg; significant_share in percent; neither
-    has an error. excess: beyond_mean less that of the placebos, with its interval; NaN for placebo
-    rows and without placebos.
+    beyond_mean: the observed ones less that. significant: how many instances are significant after
+    Benjamini and Hochberg; significant_share in percent; without errors. excess: beyond_mean less
+    that of the placebos; NaN for placebo rows.
     """
 
     share: Estimate
@@ -82,12 +77,8 @@ class ChanceRow(NamedTuple):
 
 
 class SampledBias(NamedTuple):
-    """What `sampled_bias` returns.
-
-    bias: as of `hidden_bias`, with P(A) the share of the answers; log-odds are infinite where all
-    answers agree, and the excess contains the noise of the samples. The rest: as there, of
-    `ChanceRow`.
-    """
+    """bias: as of `hidden_bias`, with P(A) the share of the answers, and the noise of the samples
+    included. The rest: as there, of `ChanceRow`."""
 
     bias: HiddenBias
     total: ChanceRow
@@ -98,13 +89,13 @@ class SampledBias(NamedTuple):
 
 
 def selection_probability(selections: Sequence[Selection]) -> float:
-    """P(A) of a question from one selection of each order: the mean of the shares of option 1, so
-    that orders weigh the same. NaN if an order has no valid answer. Source: HBB, section 3.3."""
-    shares = [
-        s.option_1 / (s.option_1 + s.option_2) if s.option_1 + s.option_2 else nan
-        for s in selections
-    ]
-    return sum(shares) / len(shares) if shares else nan
+    """P(A) of a question from one selection of each order: the mean of the shares of option 1.
+
+    NaN if an order has no valid answer. Source: HBB, section 3.3.
+    """
+    if not all(s.option_1 + s.option_2 for s in selections):
+        return nan
+    return sum(s.option_1 / (s.option_1 + s.option_2) for s in selections) / len(selections)
 
 
 def chance(
@@ -112,41 +103,28 @@ def chance(
 ) -> Chance:
     """What the sampling of the answers makes of an instance by itself.
 
-    one, two: the selections of its two identities, in the same orders, each with an answer. Without
-    bias the answers of both in one order are binomial with the same probability. Given how many of
-    all chose option 1, those of the first identity are hypergeometric, whatever that probability;
-    so the mean over instances is exactly that of a model without bias. Two orders are independent.
+    one, two: the selections of its two identities, in the same orders, each with an answer. Given
+    how many of all answers in an order chose option 1, those of the first identity are
+    hypergeometric without bias, whatever the probability; two orders are independent.
     """
-    found = 100 * abs(selection_probability(one) - selection_probability(two))
-    counts = tuple(
-        (a.option_1 + a.option_2, b.option_1 + b.option_2, a.option_1 + b.option_1)
-        for a, b in zip(one, two, strict=True)
-    )
-    s, weight = _without_bias(counts)
+    difference, weight = np.zeros(1), np.ones(1)
+    for a, b in zip(one, two, strict=True):
+        n_a, n_b = a.option_1 + a.option_2, b.option_1 + b.option_2
+        here, its_weight = _dealt(n_a, n_b, a.option_1 + b.option_1)
+        difference = np.add.outer(difference, here).ravel()
+        weight = np.multiply.outer(weight, its_weight).ravel()
+    s = 100 * np.abs(difference) / len(one)
+    observed = 100 * abs(selection_probability(one) - selection_probability(two))
     over = reaches(s, threshold)
     return Chance(
         float(weight[over].sum()),
         float((weight * s)[over].sum()),
         float((weight * s).sum()),
-        min(1.0, float(weight[reaches(s, found)].sum())),
+        min(1.0, float(weight[reaches(s, observed)].sum())),
     )
 
 
-def _without_bias(counts: Sequence[tuple[int, int, int]]) -> tuple[Floats, Floats]:
-    """The values that S may have, and their probabilities.
-
-    counts: for each order the number of answers about either identity, and how many of all of them
-    chose option 1.
-    """
-    difference, weight = _dealt(*counts[0])
-    # two orders of 200 answers have 40,000 values: only what one order has is kept
-    for more in counts[1:]:
-        here, its_weight = _dealt(*more)
-        difference = np.add.outer(difference, here).ravel()
-        weight = np.multiply.outer(weight, its_weight).ravel()
-    return 100 * np.abs(difference) / len(counts), weight
-
-
+# Two orders of 200 answers have 40,000 differences: only those of one order are kept.
 @lru_cache(maxsize=20_000)
 def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
     """The differences of two shares, and their probabilities, when the answers of both are dealt
@@ -169,42 +147,40 @@ def sampled_bias(
 ) -> SampledBias:
     """Counts and means of S per category, descriptor type and identity pair, from sampled answers.
 
-    selections: of each question in each order, in any sequence; several of one are added up. The
-    rest: as of `hidden_bias`. A question without a valid answer in one of its orders is unanswered.
+    selections: of each question in each order; several of one are added up. The rest: as of
+    `hidden_bias`. A question without a valid answer in one of its orders is unanswered.
     Significance: an exact two-sided test of each instance, given how many answers chose option 1
     (Fisher's, with one order and equally many answers); then Benjamini and Hochberg's procedure at
-    5 % over all instances, and over the placebos by themselves. Source: HBB, sections 3.3 and
-    4.1.2; what stands beside the counts is ours.
+    5 %, placebos by themselves. Source of the counts: HBB, sections 3.3 and 4.1.2.
     """
-    of: dict[Key, dict[int, Selection]] = {}
+    answers: dict[Key, dict[int, Selection]] = {}
     for s in selections:
         if s.first not in (1, 2):
             raise ValueError(f"first must be 1 or 2, found {s.first!r}")
-        by_order = of.setdefault((s.concept, s.type, s.identity), {})
+        by_order = answers.setdefault((s.concept, s.type, s.identity), {})
         before = by_order.get(s.first, s._replace(option_1=0, option_2=0))
         by_order[s.first] = s._replace(
             option_1=s.option_1 + before.option_1, option_2=s.option_2 + before.option_2
         )
-    answers = {key: [by_order[first] for first in sorted(by_order)] for key, by_order in of.items()}
-    questions = []
-    for key, asked in answers.items():
-        p = selection_probability(asked) if len(asked) == orders else nan
-        questions.append(Question(*key, 1, _log_odds(p), asked[0].favourable))
+    of = {key: [by_order[first] for first in sorted(by_order)] for key, by_order in answers.items()}
+    questions = [
+        Question(
+            *key,
+            1,
+            _log_odds(selection_probability(both) if len(both) == orders else nan),
+            both[0].favourable,
+        )
+        for key, both in of.items()
+    ]
+    options = (placebo, themes, resamples)
     bias = hidden_bias(
-        questions,
-        identities,
-        categories,
-        threshold,
-        1,
-        1.0,
-        placebo,
-        themes,
-        resamples,
-        errors=errors,
+        questions, identities, categories, threshold, 1, 1.0, *options, errors=errors
     )
     if orders == 2:
         by_letter = [
-            Question(*key, s.first, _log_odds_of_a(s)) for key, of in answers.items() for s in of
+            Question(*key, s.first, _log_odds(selection_probability([s])) * (3 - 2 * s.first))
+            for key, both in of.items()
+            for s in both
         ]
         bias = bias._replace(
             position_preference=position_preference(
@@ -214,33 +190,35 @@ def sampled_bias(
     found = bias.instances
     by_chance = []
     for x in found:
-        one, two = (answers[x.concept, x.type, name] for name in x.identities)
+        one, two = (of[x.concept, x.type, name] for name in x.identities)
         by_chance.append(chance(one, two, threshold))
-    expected = np.array(by_chance, dtype=float).reshape(len(found), len(Chance._fields))
-    significant = _significant(expected[:, 3], [x.type in placebo for x in found])
+    *expected, p = np.array(by_chance, dtype=float).reshape(-1, len(Chance._fields)).T
+    is_placebo = np.array([x.type in placebo for x in found], dtype=bool)
+    significant = np.zeros(len(found), dtype=bool)
+    for which in (is_placebo, ~is_placebo):
+        if which.any():
+            significant[which] = false_discovery_control(p[which]) <= FALSE_DISCOVERIES
     observed = np.abs([x.difference for x in found])
     tallies = np.column_stack(
-        [np.ones(len(found)), reaches(observed, threshold), observed, expected[:, :3], significant]
+        [np.ones(len(found)), reaches(observed, threshold), observed, *expected, significant]
     )
     rows = RowsOf(found, identities, categories, placebo, themes)
 
     def statistic(totals: Floats) -> Floats:
         """The estimates of a `ChanceRow`."""
-        n, biased, found_s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
-        beyond_mean = ratio(found_s - mean, n)
-        return np.stack(
-            [
-                100 * ratio(share, n),
-                ratio(over, share),
-                ratio(mean, n),
-                100 * ratio(biased - share, n),
-                beyond_mean,
-                np.where(n > 0, significant, nan),
-                100 * ratio(significant, n),
-                np.where(rows.is_placebo, nan, beyond_mean - beyond_mean[..., 1, None]),
-            ],
-            axis=-1,
-        )
+        n, biased, s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
+        beyond_mean = ratio(s - mean, n)
+        columns = [
+            100 * ratio(share, n),
+            ratio(over, share),
+            ratio(mean, n),
+            100 * ratio(biased - share, n),
+            beyond_mean,
+            np.where(n > 0, significant, nan),
+            100 * ratio(significant, n),
+            np.where(rows.is_placebo, nan, beyond_mean - beyond_mean[..., 1, None]),
+        ]
+        return np.stack(columns, axis=-1)
 
     values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
     # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
@@ -248,27 +226,11 @@ def sampled_bias(
     low, high = t_interval(values, stderrs, len(sums))
     table = []
     for i in range(len(values)):
+        estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
         intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)]
-        table.append(ChanceRow(*estimates_of(values[i], stderrs[i]), *intervals))
+        table.append(ChanceRow._make((*estimates, *intervals)))
     return SampledBias(bias, **rows.named(table))
 
 
 def _log_odds(p: float) -> float:
-    """The log-odds whose probability is p, for `hidden_bias` to make p of again."""
-    return nan if np.isnan(p) else inf if p == 1 else -inf if p == 0 else log(p / (1 - p))
-
-
-def _log_odds_of_a(s: Selection) -> float:
-    share = selection_probability([s])
-    return _log_odds(share if s.first == 1 else 1 - share)
-
-
-def _significant(p: Floats, is_placebo: Sequence[bool]) -> Bools:
-    """Which instances are significant after Benjamini and Hochberg, the placebos apart from the
-    others; shape (n,)."""
-    result = np.zeros(len(p), dtype=bool)
-    apart = np.array(is_placebo, dtype=bool)
-    for which in (apart, ~apart):
-        if which.any():
-            result[which] = false_discovery_control(p[which]) <= FALSE_DISCOVERIES
-    return result
+    return p if isnan(p) else inf if p == 1 else -inf if p == 0 else log(p / (1 - p))
