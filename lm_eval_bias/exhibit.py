@@ -28,11 +28,12 @@ class Numbers(NamedTuple):
     """The table `numbers` with a row for each group and columns METRIC, METRIC_stderr, METRIC_low
     and METRIC_high for each metric.
 
-    by: the key that holds the group; None for one row, the whole. whole: the name of the row of the
-    whole before the groups; None to leave it out.
+    metrics: by default those of the exhibit's columns. by: the key that holds the group; None for
+    one row, the whole. whole: the name of the row of the whole before the groups; None to leave it
+    out.
     """
 
-    metrics: Sequence[str]
+    metrics: Sequence[str] = ()
     by: str | None = None
     whole: str | None = None
 
@@ -103,6 +104,14 @@ class Exhibit(NamedTuple):
     needs: str = ""
     paper_values: tuple[str, ...] = ()
 
+    @property
+    def metrics(self) -> Sequence[str]:
+        """The metrics that are shown; none of an exhibit that takes no `Numbers`."""
+        if not isinstance(self.source, Numbers):
+            return ()
+        names = [column.name for column in self.columns if column.name != self.source.by]
+        return self.source.metrics or names
+
 
 def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
     """The rows of an exhibit; none where the run lacks what it takes. A missing column is None."""
@@ -114,7 +123,9 @@ def raw_rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
     """The rows of an exhibit with the columns that the tables have."""
     source = exhibit.source
     if isinstance(source, Numbers):
-        found = _turned(source, tables.get("numbers", ()))
+        metrics = set(exhibit.metrics)
+        numbers = [row for row in tables.get("numbers", ()) if row["metric"] in metrics]
+        found = _turned(source, numbers)
     elif isinstance(source, Rows):
         found = [dict(row) for row in tables.get(source.table, ()) if _is(row, source.where)]
     else:
@@ -150,14 +161,10 @@ def _turned(source: Numbers, numbers: Sequence[Mapping[str, Any]]) -> list[dict[
     """A row for each group, the whole first; a column for each metric and its error and ends."""
     groups: dict[str | None, dict[str, Any]] = {}
     whole = source.whole
-    if any(
-        row["metric"] in source.metrics and row.get("group") == whole is not None for row in numbers
-    ):
+    if whole is not None and any(row.get("group") == whole for row in numbers):
         whole = f"{whole} together"  # a person's own group has that name
     for row in numbers:
         group, name = row.get("group"), row["metric"]
-        if name not in source.metrics:
-            continue
         if (group is not None) if source.by is None else (group is None and whole is None):
             continue
         label = {} if source.by is None else {source.by: whole if group is None else group}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, Numbers, raw_rows
+from lm_eval_bias.exhibit import Exhibit, raw_rows
 from lm_eval_bias.metrics.resampling import t_interval
 from lm_eval_bias.usage import UsageError
 
@@ -336,10 +336,9 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
                 f"documents; these have {', '.join(sorted(columns))}"
             )
     for exhibit in measure.exhibits:
-        if isinstance(exhibit.source, Numbers):
-            for name in exhibit.source.metrics:
-                if name not in names:
-                    yield f"exhibit {exhibit.name} shows {name!r}, no metric of the measure"
+        for name in exhibit.metrics:
+            if name not in names:
+                yield f"exhibit {exhibit.name} shows {name!r}, no metric of the measure"
         for column in exhibit.columns:
             if column.unit and column.unit not in UNITS:
                 yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"

@@ -3,7 +3,7 @@ slip, which `exhibit.rows` shows as empty."""
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.data import paper_values
-from lm_eval_bias.exhibit import Numbers, Rows, rows
+from lm_eval_bias.exhibit import Numbers, Rows, raw_rows, rows
 
 
 def keys(exhibit):
@@ -38,8 +38,7 @@ def slips(exhibit, tables):
         ]
         if lacking:
             return lacking
-    # Without columns nothing is filled in, so that a key that no row has is missing.
-    found = rows(exhibit._replace(columns=()), tables)
+    found = raw_rows(exhibit, tables)
     if not found:
         return (
             [] if exhibit.needs else [f"{exhibit.name}: no row, and nothing said of what it needs"]

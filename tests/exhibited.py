@@ -60,7 +60,7 @@ def assert_cells_have_a_place(task, run, but=()):
                 if isinstance(e.source, Numbers):
                     (metric,) = cell.metrics
                     assert columns[metric].unit == cell.unit == measure.metric(metric).unit
-                    assert metric in e.source.metrics
+                    assert metric in e.metrics
                     groups = {row["group"] for row in run["numbers"] if row["metric"] == metric}
                     assert cell.group in groups and (cell.group is None) == (e.source.by is None)
                 else:

@@ -51,14 +51,14 @@ def number_problems(measure, e):
     declared = {metric.name: metric for metric in measure.metrics}
     if not isinstance(e.source, Numbers):
         return
-    if not set(e.source.metrics) <= set(declared):
+    if not set(e.metrics) <= set(declared):
         yield "takes what is no metric"
-    if len({*e.source.metrics}) < len(e.source.metrics):
+    if len({*e.metrics}) < len(e.metrics):
         yield "takes a metric twice"
-    if e.source.by and not any(declared[name].by for name in e.source.metrics):
+    if e.source.by and not any(declared[name].by for name in e.metrics):
         yield "is split by what splits no metric"
     for column in e.columns:
-        if column.name in declared and column.name not in e.source.metrics:
+        if column.name in declared and column.name not in e.metrics:
             yield f"shows {column.name}, which it does not take"
         if column.name in declared and column.unit != declared[column.name].unit:
             yield f"{column.name} has another unit than its metric"

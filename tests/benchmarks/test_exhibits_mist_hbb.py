@@ -1,18 +1,16 @@
-"""The exhibits of MIST, HBB and StereoSet, on answers whose rows can be counted by hand."""
+"""The exhibits of MIST, HBB and StereoSet: what they make of a run's rows, counted by hand."""
 
 from math import inf, isnan, log, nan
 
 import pytest
-from exhibit_slips import compared, place
 from exhibited import TASKS, missing, run_of, shown
 from overt_rows import rows as overt_rows
 from scipy.stats import t as student
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereoset import documents as stereoset
-from lm_eval_bias.benchmarks.stereoset import exhibits as stereoset_exhibits
+from lm_eval_bias.benchmarks.stereoset.exhibits import _binned
 from lm_eval_bias.exhibit import rows
 
 PER_CONCEPT = 116
@@ -26,7 +24,7 @@ def by(table, *keys):
     return result
 
 
-# ---- MIST, word lists
+# ---- MIST
 
 
 @pytest.fixture(scope="module")
@@ -46,33 +44,23 @@ def wabt():
     return run_of("mist_wabt", mist.word_lists(samples=2), answer)
 
 
-def test_table_4_of_mist_counts_lists_by_dimension(wabt):
+def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wabt):
     """Of ten pairs, six lists each: two have a score, of 1 and -1, one is undefined, seven are
     invalid, one of these refused."""
     table = by(shown("mist_wabt", "Table 4", wabt), "dimension")
     assert list(table) == ["competence", "sociability", "morality"]
+    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_p")]
     for row in table.values():
-        assert [row[f"bias_score{end}"] for end in ("_n", "", "_std", "_t", "_p")] == [
-            12,
-            0,
-            1,
-            0,
-            1,
-        ]
+        assert [row[name] for name in columns] == [12, 0, 1, 0, 1]
         assert (row["invalid"], row["undefined"], row["refused"]) == (70, 10, 10)
-
-
-def test_figure_3_of_mist_has_each_group_and_dimension_and_a_gap_where_no_list_has_a_score(wabt):
     table = by(shown("mist_wabt", "Figure 3", wabt), "pair", "dimension")
     assert len(table) == 30 and not any(pair == "all" for pair, _ in table)
     assert table["African", "morality"]["bias_score"] == 1
-    assert table["Asian", "morality"]["bias_score"] == -1
     # lists that all agree have no interval
     assert isnan(table["African", "morality"]["bias_score_low"])
-    for pair in ("Male", "Arab", "Aged"):
-        row = table[pair, "competence"]
-        assert (row["lists"], row["bias_score_n"]) == (6, 0) and isnan(row["bias_score"])
-    assert table["Male", "morality"]["undefined"] == table["Arab", "morality"]["refused"] == 100
+    of_male = table["Male", "morality"]
+    assert (of_male["lists"], of_male["bias_score_n"], of_male["undefined"]) == (6, 0, 100)
+    assert isnan(of_male["bias_score"])
 
 
 def test_intervals_of_word_lists_are_students_over_samples_and_the_same_in_both_tables():
@@ -88,28 +76,11 @@ def test_intervals_of_word_lists_are_students_over_samples_and_the_same_in_both_
     row = by(shown("mist_wabt", "Bias scores with intervals", run), "dimension")["morality"]
     half = student.ppf(0.975, 3) * row["bias_score_stderr"]
     assert row["bias_score"] == pytest.approx(0.5) and half > 0.5
-    assert (row["bias_score_low"], row["bias_score_high"]) == (
-        pytest.approx(max(-1, 0.5 - half)),
-        1,
-    )
+    assert row["bias_score_low"] == pytest.approx(max(-1, 0.5 - half))
+    assert row["bias_score_high"] == 1
     whole = by(shown("mist_wabt", "Table 4", run), "dimension")["morality"]
     for end in ("", "_stderr", "_low", "_high"):
         assert whole[f"bias_score{end}"] == row[f"bias_score{end}"]
-
-
-def test_the_likelihood_test_has_the_same_exhibits_and_no_refusals():
-    docs = mist.word_lists_in_both_orders(samples=2)[:180]
-    run = run_of("mist_wabt_likelihood", docs, lambda doc: [(log(0.5), False)] * 20)
-    names = [
-        [e.name for e in TASKS[task].measure.exhibits]
-        for task in ("mist_wabt", "mist_wabt_likelihood")
-    ]
-    assert names[0] == names[1]
-    row = by(shown("mist_wabt_likelihood", "Table 4", run), "dimension")["morality"]
-    assert (row["bias_score"], row["invalid"]) == (0, 0) and "refused" not in row
-
-
-# ---- MIST, verdicts
 
 
 @pytest.fixture(scope="module")
@@ -125,32 +96,23 @@ def aat():
     return run_of("mist_aat", mist.attributions(), verdict)
 
 
-def test_table_5_of_mist_has_both_sides_in_one_row_with_the_verdicts_counted(aat):
-    """Of 750 verdicts on either side a third of S_a is refused; Asian is 75 of the 750 of S_b."""
-    (row,) = shown("mist_aat", "Table 5", aat)
-    assert [row[f"{v}_a"] for v in VERDICTS] == [1, 0, 0]
-    assert [row[f"{v}_b"] for v in VERDICTS] == pytest.approx([0, 0.9, 0.1])
-    assert (row["verdicts_a"], row["verdicts_b"]) == (500, 750)
-    assert row["refused"] == pytest.approx(100 / 6) and row["unparsed"] == 0
-
-
-def test_figure_4_of_mist_is_in_percent_of_the_valid_verdicts_of_each_group(aat):
+def test_figure_4_of_mist_is_in_percent_with_the_groups_of_a_domain_together(aat):
     table = by(shown("mist_aat", "Figure 4", aat), "group", "verdict")
     assert len(table) == 16 * 3
     assert [table["Asian", v]["percent"] for v in VERDICTS] == [0, 0, 100]
     assert table["American", "comedy"]["percent"] == 100
     assert table["American", "comedy"]["refused"] == pytest.approx(100 / 3)
+    groups = list(dict.fromkeys(group for group, _ in table))
+    assert set(groups[:5]) == {"American", "African", "Asian", "Spanish-speaking", "Arab"}
+    assert groups[0] == "American" and abs(groups.index("Slim") - groups.index("Overweight")) == 1
     # a group without a valid verdict has none of a percentage
     empty = {"group": "x", "side": "a", "domain": "d", "n": 3, "comedy": nan}
     (row, *_) = shown("mist_aat", "Figure 4", {"groups": [empty]})
     assert row["percent"] is None and row["n"] == 3
 
 
-def test_the_groups_of_a_domain_stand_together_s_a_first_and_gaps_name_their_pairs(aat):
+def test_gaps_of_mist_name_their_pairs(aat):
     """All of S_a is comedy and nothing of S_b; Asian names have no tragedy either."""
-    groups = list(dict.fromkeys(row["group"] for row in shown("mist_aat", "Figure 4", aat)))
-    assert set(groups[:5]) == {"American", "African", "Asian", "Spanish-speaking", "Arab"}
-    assert groups[0] == "American" and abs(groups.index("Slim") - groups.index("Overweight")) == 1
     table = by(shown("mist_aat", "Gaps with intervals", aat), "pair", "outcome")
     pairs = [pair for pair, _ in table]
     assert pairs[0] == "all" and len({pair.split(" − ")[0] for pair in pairs[1:5]}) == 1
@@ -159,16 +121,7 @@ def test_the_groups_of_a_domain_stand_together_s_a_first_and_gaps_name_their_pai
     assert table["Female − Male", "tragedy"]["gap"] == pytest.approx(-100)
 
 
-def test_by_likelihood_the_second_gap_is_that_of_the_probability():
-    likely = [["A description.", [(log(0.75), False), (log(0.25), False)]]]
-    run = run_of("mist_aat_likelihood", mist.attributions()[:60], lambda doc: likely)
-    gaps = shown("mist_aat_likelihood", "Gaps with intervals", run)
-    assert {row["outcome"] for row in gaps} == {"comedy", "probability"}
-    (row,) = shown("mist_aat_likelihood", "Table 5", run)
-    assert (row["comedy_a"], row["comedy_b"], row["unparsed"]) == (1, 1, 0) and "refused" not in row
-
-
-# ---- HBB by likelihood
+# ---- HBB
 
 
 def by_age(doc):
@@ -197,43 +150,15 @@ def aged(docs):
     return of_letters(docs[:PER_CONCEPT], by_age)
 
 
-def test_tables_1_and_2_of_hbb_count_all_and_each_type_with_the_placebos_beside(aged):
-    """Race has ten pairs of identities in each type, Religion six."""
-    (row,) = shown("hbb", "Table 1", aged)
-    assert (row["biased_count"], row["instances"], row["placebo_share"]) == (3, 67, 0)
-    assert [
-        row[name] for name in ("bias_score", "biased_share", "excess_difference")
-    ] == pytest.approx([30, 300 / 67, 90 / 67])
+def test_tables_2_3_and_7_of_hbb_have_each_type_and_who_gets_which_concept(aged, docs):
+    """Race has ten pairs of identities in each type, Religion six. P(option 1) is higher for the
+    young: theirs is concept 1. Instances with S = 0 associate nothing."""
     types = by(shown("hbb", "Table 2", aged), "type")
     names = ("Age 3", "Race 4", "Religion 1", "Placebo 2")
     assert len(types) == 20 and [types[name]["instances"] for name in names] == [1, 10, 6, 1]
-    assert types["Age 3"]["biased_count"] == 1
     assert types["Age 3"]["bias_score"] == pytest.approx(30)
     assert types["Race 4"]["biased_count"] == 0 and isnan(types["Race 4"]["bias_score"])
     assert isnan(types["Placebo 1"]["excess_difference"])
-
-
-def test_figures_3_and_4_of_hbb_show_the_categories_and_the_placebos(aged):
-    table = by(shown("hbb", "Figure 3", aged), "category")
-    assert {name: (row["biased_count"], row["instances"]) for name, row in table.items()} == {
-        "Age": (3, 3),
-        "Gender": (0, 4),
-        "Race": (0, 40),
-        "SES": (0, 2),
-        "Religion": (0, 18),
-        "Placebo": (0, 4),
-    }
-    panels = {}
-    for row in shown("hbb", "Figure 4", aged):
-        panels.setdefault(row["instances"], []).append(row)
-    assert [sum(row["count"] for row in panel) for panel in panels.values()] == [67, 4]
-    assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
-    assert panels["Placebo"][0]["share"] == 100
-
-
-def test_tables_3_and_7_of_hbb_say_who_gets_which_concept(aged, docs):
-    """P(option 1) is higher for the young: theirs is concept 1. Of three instances of Age; the
-    others have S = 0 and associate nothing."""
     table = shown("hbb", "Table 7", aged)
     assert [row["type"] for row in table] == ["Age 1", "Age 2", "Age 3"]
     for row in table:
@@ -241,6 +166,21 @@ def test_tables_3_and_7_of_hbb_say_who_gets_which_concept(aged, docs):
         assert row["association_2"] == f"Old ↔ {docs[0]['concept_2']}"
         assert row["difference"] == pytest.approx(30) and row["of"] == 3
     assert shown("hbb", "Table 3", aged) == table[:1]
+
+
+def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
+    own = [
+        {**doc, "category": "Nothing" if doc["placebo"] else "Placebo"}
+        for doc in docs[:PER_CONCEPT]
+    ]
+    panels = {}
+    for row in shown("hbb", "Figure 4", of_letters(own, by_age)):
+        panels.setdefault(row["instances"], []).append(row)
+    assert {name: sum(row["count"] for row in of) for name, of in panels.items()} == {
+        "all but placebos": 67,
+        "Nothing": 4,
+    }
+    assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
 
 
 def test_a_model_that_reacts_to_any_words_has_all_of_age_biased_and_no_excess(docs):
@@ -270,40 +210,23 @@ def test_the_favourable_option_has_a_direction(docs):
     assert shown("hbb", name, without) == []
 
 
-def test_without_placebos_the_excess_has_no_rows_and_figure_4_one_panel(docs):
+def test_without_placebos_the_excess_has_no_rows(docs):
     run = of_letters([doc for doc in docs[:PER_CONCEPT] if not doc["placebo"]], by_age)
     assert missing("hbb", run) == {"Excess over the placebos"}
-    assert {row["instances"] for row in shown("hbb", "Figure 4", run)} == {"all but placebos"}
     (row,) = shown("hbb", "Table 1", run)
     assert isnan(row["placebo_share"]) and row["biased_count"] == 3
 
 
-def test_placebos_of_ones_own_are_known_by_their_types_not_by_their_name(docs):
-    own = [
-        {**doc, "category": "Nothing" if doc["placebo"] else "Placebo"}
-        for doc in docs[:PER_CONCEPT]
-    ]
-    panels = {row["instances"] for row in shown("hbb", "Figure 4", of_letters(own, by_age))}
-    assert panels == {"all but placebos", "Nothing"}
-
-
-@pytest.fixture(scope="module")
-def of_twelve_themes(docs):
-    """Of the young 0.5 + 0.03 i in the i-th concept pair, so that themes differ; placebos move a
-    little."""
-    number = {concept: i for i, concept in enumerate(dict.fromkeys(doc["concept"] for doc in docs))}
-    assert len({doc["theme"] for doc in docs}) == 12
-    moved = ("Young", "April", "Asian")
-    return of_letters(
-        docs, lambda doc: 0.5 + 0.03 * number[doc["concept"]] * (doc["identity"] in moved)
+def test_intervals_of_the_rows_are_students_over_themes_within_their_bounds(docs):
+    """P(option 1) of the young is 0.5 + 0.03 i in the i-th of twelve themes, so S of Age is 3 i
+    points, 20 or more for i from 7. Student's t has 11 degrees of freedom, the bootstrap's variance
+    is times 12/11."""
+    number = {theme: i for i, theme in enumerate(dict.fromkeys(doc["theme"] for doc in docs))}
+    run = of_letters(
+        docs, lambda doc: 0.5 + 0.03 * number[doc["theme"]] * (doc["identity"] == "Young")
     )
-
-
-def test_intervals_of_the_rows_are_students_over_themes_within_their_bounds(of_twelve_themes):
-    """Twelve themes: t with 11 degrees of freedom, the bootstrap's variance times 12/11. S of Age
-    is 3 i points, 20 or more for i from 7."""
     half = student.ppf(0.975, 11) * (12 / 11) ** 0.5
-    row = by(shown("hbb", "Figure 3", of_twelve_themes), "category")["Age"]
+    row = by(shown("hbb", "Figure 3", run), "category")["Age"]
     assert (row["instances"], row["biased_count"]) == (36, 15)
     assert row["bias_score"] == pytest.approx(3 * (7 + 8 + 9 + 10 + 11) / 5)
     assert row["mean_difference"] == pytest.approx(3 * 5.5)
@@ -313,31 +236,6 @@ def test_intervals_of_the_rows_are_students_over_themes_within_their_bounds(of_t
         assert row[f"{name}_low"] == pytest.approx(max(0, value - half * error))
         assert row[f"{name}_high"] == pytest.approx(min(most, value + half * error))
     assert isnan(row["bias_score_stderr"]) and isnan(row["bias_score_low"])  # five biased themes
-    directed = by(shown("hbb", "Table 2", of_twelve_themes), "type")["Gender 1"]
-    # all themes agree: no width is no interval
-    assert directed["biased_share"] == 0 and isnan(directed["biased_share_low"])
-
-
-def test_a_quantity_has_the_same_ends_in_every_table(of_twelve_themes):
-    """The table of categories, which no exhibit shows, has the very numbers of `numbers`."""
-    categories = by(of_twelve_themes["categories"], "category")
-    same = 0
-    for row in of_twelve_themes["numbers"]:
-        cells = categories[row["group"] or "all"]
-        for part in ("stderr", "low", "high"):
-            if f"{row['metric']}_{part}" in cells:
-                assert repr(cells[f"{row['metric']}_{part}"]) == repr(row[part]), row
-                same += 1
-    assert same == 3 * 6 * 7  # ends and errors of six metrics, of all and of six categories
-
-
-def test_neither_letter_is_what_likelihoods_leave(aged):
-    table = by(shown("hbb", "Neither letter", aged), "category")
-    assert table["all"]["other"] == pytest.approx(50)
-    assert (table["Age"]["questions"], table["all"]["unanswered"]) == (12, 0)
-
-
-# ---- HBB, sampled
 
 
 @pytest.fixture(scope="module")
@@ -354,46 +252,17 @@ def sampled(docs):
     return run_of("hbb_generate", first, answers, order="paper", threshold=20)
 
 
-def test_the_sampled_protocol_has_the_papers_tables_with_chance_beside(sampled):
-    (row,) = shown("hbb_generate", "Table 1", sampled)
-    assert row["bias_score"] == pytest.approx(50) and 0 < row["chance_share"] < 100
-    assert (row["biased_count"], row["instances"]) == (3, 67)
+def test_the_sampled_protocol_has_chance_beside_what_was_found(sampled):
+    """8 of 16 answers chose option 1. Drawn without replacement, both identities have 4 with
+    probability C(8,4)^2 / C(16,8): else S is 25 or more."""
     table = by(shown("hbb_generate", "Found and expected by chance", sampled), "category", "which")
     assert table["Age", "found"]["share"] == 100 and table["Gender", "found"]["share"] == 0
-    # 8 of 16 answers chose option 1. Drawn without replacement, both have 4 with probability
-    # C(8,4)^2 / C(16,8): else S is 25 or more.
     assert table["Age", "by chance"]["share"] == pytest.approx(100 * (1 - 70 * 70 / 12870))
     assert table["Age", "by chance"]["significant_share"] is None
-
-
-def test_table_6_of_hbb_is_of_all_answers_with_its_parts(sampled):
-    table = by(shown("hbb_generate", "Table 6", sampled), "category")
-    assert table["all"]["answers"] == 500 and table["Placebo"]["answers"] == 80
+    answers = by(shown("hbb_generate", "Table 6", sampled), "category")
+    assert answers["all"]["answers"] == 500 and answers["Placebo"]["answers"] == 80
     parts = ("refuse_rate", "declined", "another", "unparsed", "cut_off")
-    assert {tuple(row[part] for part in parts) for row in table.values()} == {(20, 10, 10, 0, 0)}
-
-
-# ---- HBB-SG
-
-
-def test_semi_generation_has_tables_8_and_9_and_figures_8_and_9():
-    """All sentences of option 1 are 3 times as likely per token of the young as those of option 2:
-    P = 0.75; otherwise 0.5. S is 25."""
-
-    def likelihoods(doc):
-        one = -1.0 + (log(3) if doc["identity"] == "Young" else 0)
-        return [
-            (10 * (one if i < doc["split"] else -1.0), False, 10)
-            for i in range(len(doc["choices"]))
-        ]
-
-    run = run_of("hbb_sg", hbb_sg.documents()[: PER_CONCEPT // 2], likelihoods, threshold=20)
-    (row,) = shown("hbb_sg", "Table 8", run)
-    assert (row["bias_score"], row["biased_count"]) == (pytest.approx(25), 3)
-    types = by(shown("hbb_sg", "Table 9", run), "type")
-    assert types["Age 2"]["bias_score"] == pytest.approx(25)
-    assert by(shown("hbb_sg", "Figure 8", run), "category")["Age"]["biased_count"] == 3
-    assert shown("hbb_sg", "Figure 9", run)[5]["count"] == 3  # from 25 to 30
+    assert [answers["Age"][part] for part in parts] == [20, 10, 10, 0, 0]
 
 
 # ---- StereoSet
@@ -409,40 +278,25 @@ def chosen():
         return [(log(0.8) if letter == best else log(0.1), False) for letter in "abc"]
 
     docs = stereoset.intrasentence_choice(overt_rows("intrasentence"))
-    terms = {(doc["bias_type"], doc["target"]) for doc in docs}
-    return terms, run_of("stereoset_intrasentence_choice", docs, likelihoods)
+    return docs, run_of("stereoset_intrasentence_choice", docs, likelihoods)
 
 
 def test_stereoset_sets_its_column_of_table_1_beside_the_domains(chosen):
     """lms is 100, since the unrelated sentence is never chosen; ss: the terms before "m"."""
-    terms, run = chosen
-    names = {term for _, term in terms}
-    ss = 100 * sum(term < "m" for term in names) / len(names)
+    docs, run = chosen
+    terms = {doc["target"] for doc in docs}
+    ss = 100 * sum(term < "m" for term in terms) / len(terms)
     task = "stereoset_intrasentence_choice"
     (row,) = shown(task, "Table 1", run)
     assert row["chosen_lms"] == 100 and row["chosen_ss"] == pytest.approx(ss)
     assert row["chosen_icat"] == pytest.approx(100 * min(ss, 100 - ss) / 50)
-    titles = [
-        TASKS[f"stereoset_{part}sentence_choice"].measure.exhibits[0].columns[0].title
-        for part in ("intra", "inter")
-    ]
-    assert titles == ["SC-intra", "SC-inter"]
     assert by(shown(task, "Scores by domain", run), "bias_type")["all"]["ss"] == pytest.approx(ss)
-
-
-def test_an_ss_near_50_may_be_made_of_terms_at_both_ends(chosen):
-    terms, run = chosen
-    table = shown("stereoset_intrasentence_choice", "Stereotype score by term", run)
-    before = sum(term < "m" for _, term in terms)
-    assert sum(row["count"] for row in table if row["from"] == 90) == before
-    assert sum(row["count"] for row in table if row["from"] == 0) == len(terms) - before
-    assert sum(row["count"] for row in table) == len(terms)
 
 
 def test_terms_fall_into_the_bin_that_begins_with_their_score_and_those_without_one_are_left_out():
     """100 belongs to the last bin; 30 to that from 30, also where it comes out a hair below."""
     scores = [0.0, 9.9, 10.0, 100 * 0.3 - 1e-12, 100.0, nan, None, "50", inf]
-    table = stereoset_exhibits._binned(
+    table = _binned(
         [{"bias_type": "d", "ss": ss} for ss in scores] + [{"bias_type": "none", "ss": nan}]
     )
     counts = {row["from"]: row["count"] for row in table if row["count"]}
@@ -450,35 +304,16 @@ def test_terms_fall_into_the_bin_that_begins_with_their_score_and_those_without_
     assert {row["bias_type"] for row in table} == {"d"} and {row["terms"] for row in table} == {5}
 
 
-# ---- All of them
-
-
-@pytest.fixture
-def runs(wabt, aat, aged, sampled, chosen):
-    """(task, its run, how many cells the papers print beside it).
-
-    MIST 4 and 5: 8 models, 3 dimensions and 5 numbers, and 6 numbers. HBB 1 and 2: 6 models, 2
-    numbers, and 16 types of 2; sampled, Table 6 too. StereoSet: one column."""
-    return [
-        ("mist_wabt", wabt, 8 * 3 * 5),
-        ("mist_aat", aat, 8 * 6),
-        ("hbb", aged, 6 * 2 + 6 * 16 * 2),
-        ("hbb_generate", sampled, 6 * 2 + 6 * 16 * 2 + 6),
-        ("stereoset_intrasentence_choice", chosen[1], 6),
-    ]
-
-
-def test_every_cell_that_a_paper_prints_finds_its_row_and_column(runs):
-    for task, run, count in runs:
-        cells = list(compared(TASKS[task].measure))
-        assert len(cells) == count
-        assert all(place(exhibit, cell, run) is not None for exhibit, cell in cells)
-
-
-@pytest.mark.parametrize("wrong", [None, "text", nan, inf, -inf, True])
-def test_a_cell_that_is_no_number_breaks_nothing(wrong, runs):
+@pytest.mark.parametrize("wrong", [None, "text", nan, inf, True])
+def test_a_cell_that_is_no_number_breaks_nothing(wrong, wabt, aat, aged, sampled, chosen):
     """A results file may have been written by anything."""
-    for task, run, _ in runs:
+    for task, run in (
+        ("mist_wabt", wabt),
+        ("mist_aat", aat),
+        ("hbb", aged),
+        ("hbb_generate", sampled),
+        ("stereoset_intrasentence_choice", chosen[1]),
+    ):
         spoilt = {
             name: [{key: wrong for key in row} for row in table]
             for name, table in run.items()

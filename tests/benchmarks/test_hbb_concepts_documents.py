@@ -1,7 +1,11 @@
 """What `lm-eval-bias check FILE --for hbb` refuses of a concept pair, as the issue lists it; one
 change to a good pair at a time."""
 
+import json
+from pathlib import Path
+
 import pytest
+import yaml
 from concept_pair import GOOD
 
 from lm_eval_bias import cli
@@ -118,61 +122,25 @@ def test_a_concept_is_named_where_its_words_stand_in_any_form(text, concept, par
     assert named(text, concept) == part
 
 
-def test_check_refuses_the_list_of_the_issue_with_line_and_field(tmp_path, monkeypatch, capsys):
-    import json
-
+def test_check_says_line_and_field(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    rows = [
-        GOOD,
-        {
-            **GOOD,
-            "id": "named",
-            "option_1": "[[X]] was always there on time, and waved to the first who came.",
-        },
-        {
-            **GOOD,
-            "id": "form",
-            "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to "
-            "the first.",
-        },
-        {
-            **GOOD,
-            "id": "none",
-            "option_1": "At ten to eight somebody stood at the stop, and waved to the first who "
-            "came.",
-        },
-        {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."},
-        GOOD,
-    ]
-    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    alike = {**GOOD, "id": "named", "option_1": f"{GOOD['option_1']} She was always on time."}
+    rows = [GOOD, alike, {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."}]
+    Path("i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
-    assert (
-        capsys.readouterr().err == "lm-eval-bias: i.jsonl, line 6, id: time stands in row 1 too\n"
-    )
-    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
-    assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
-    # option_1 of the last: "X stood at the stop." is 20 characters
+    # the last: "X stood at the stop." is 20 characters
     assert capsys.readouterr().err.splitlines() == [
-        "lm-eval-bias: 4 problems:",
+        "lm-eval-bias: 2 problems:",
         "  i.jsonl, line 2, option_1: names its concept, 'always on time', which it is "
         "to show by what the person does",
-        "  i.jsonl, line 3, option_1: [[X:their]] is no form of a pronoun (subject, "
-        "possessive, object, reflexive)",
-        "  i.jsonl, line 4, option_1: [[X]] is missing, or a form of it, so the option "
-        "says nothing of the person",
-        f"  i.jsonl, line 5, option_1: 20 characters, the other option has "
-        f"{len(OTHER_OPTION)}: "
-        f"less than half, so length alone tells them apart",
+        f"  i.jsonl, line 3, option_1: 20 characters, the other option has "
+        f"{len(OTHER_OPTION)}: less than half, so length alone tells them apart",
     ]
 
 
 def test_a_type_with_one_identity_is_refused(tmp_path, monkeypatch, capsys):
-    import yaml
-
     monkeypatch.chdir(tmp_path)
     one = {"category": "A", "identities": {"a": {"descriptor": "The a", "pronoun": "she"}}}
-    (tmp_path / "g.yaml").write_text(
-        yaml.safe_dump({"pronouns": {"she": FORMS}, "types": {"A": one}})
-    )
+    Path("g.yaml").write_text(yaml.safe_dump({"pronouns": {"she": FORMS}, "types": {"A": one}}))
     assert cli.main(["check", "g.yaml", "--for", "hbb"]) == 1
     assert "types > A > identities: expected 2 at least, found 1" in capsys.readouterr().err

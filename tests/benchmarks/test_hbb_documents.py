@@ -7,14 +7,7 @@ from math import nan
 
 import pytest
 
-from lm_eval_bias.benchmarks.hbb.documents import (
-    describe,
-    described,
-    documents,
-    interleaved,
-    options,
-    refer,
-)
+from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents, options, refer
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -154,51 +147,15 @@ def test_any_first_part_is_spread_over_the_themes(docs):
     for start in range(0, len(docs), 2 * ASKED):
         met[docs[start]["theme"]] += 1
         assert max(met.values()) - min(met.values()) <= 1
-    assert len({d["theme"] for d in docs[:1000]}) == 9  # 8.6 concept pairs; they were of one theme
 
 
-def test_concepts_stand_in_turns_over_the_themes_and_those_without_keep_their_order(concepts):
-    rows = [{"id": i} for i in "cab"]
-    assert interleaved(rows) == rows
-    themed = [{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")]
-    assert [c["id"] for c in interleaved(themed)] == ["a1", "b1", "a2", "b2", "a3"]
-    assert max(Counter(c["theme"] for c in concepts).values()) <= 10
-
-
-def test_the_papers_order_asks_each_question_once(concepts):
-    assert [d["first"] for d in documents("paper")] == [1] * ASKED * len(concepts)
-
-
-# Words that a concept may share with its sentences.
-COMMON = re.compile(
-    r"with|from|that|this|their|others?|people|person|things?|always|never|about|into|over|very|"
-    r"more|most|than|somebody"
-)
-
-
-def test_every_sentence_has_the_person_and_neither_another_pronoun_nor_its_concept(concepts):
+def test_every_sentence_of_ours_has_the_person_and_no_other_pronoun(concepts):
     pronoun = re.compile(r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", re.I)
     for c in concepts:
         assert c["context"].count("[[X]]") == 1 and c["favourable"] in ("0", "1", "2")
         for field in TEXTS:
-            assert "[[X]]" in c[field]
             rest = re.sub(r"\[\[X(?:'s|:obj|:self)?\]\]", "", c[field])
             assert not pronoun.search(rest), rest
-        for n in "12":
-            named = re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())
-            words = {word for word in named if not COMMON.fullmatch(word)}
-            text = (c["context"] + c[f"option_{n}"]).lower()
-            assert not words & set(re.findall(r"[a-z]{5,}", text)), c
-
-
-@pytest.mark.slow
-def test_no_two_sentences_are_alike_but_for_a_word(concepts):
-    sentences = [c[f].split() for c in concepts for f in TEXTS]
-    for a, b in combinations(sentences, 2):
-        if abs(len(a) - len(b)) < 6:
-            matcher = SequenceMatcher(None, a, b)
-            likeness = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
-            assert any(ratio() < 0.7 for ratio in likeness), (a, b)
 
 
 def test_nothing_is_copied_from_the_authors_data(shared, concepts):
@@ -265,20 +222,10 @@ def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
 
 def test_options_are_checked_at_the_door():
     assert options() == {"order": "both", "threshold": 20.0, "temperature": 0.8}
-    assert options(order="paper", threshold=35, temperature=1) == {
-        "order": "paper",
-        "threshold": 35.0,
-        "temperature": 1.0,
-    }
-    for bad in (
-        {"threshold": -1},
-        {"threshold": 101},
-        {"threshold": "high"},
-        {"threshold": True},
-        {"threshold": nan},
-        {"order": "random"},
-        {"temperature": 0},
-        {"temperature": "warm"},
-    ):
-        with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
-            options(**bad)
+    own = {"order": "paper", "threshold": 35.0, "temperature": 1.0}
+    assert options(**own) == own
+    bad = [("threshold", x) for x in (-1, 101, "high", True, nan)]
+    bad += [("order", "random"), ("temperature", 0), ("temperature", "warm")]
+    for name, value in bad:
+        with pytest.raises(UsageError, match=f"{name}="):
+            options(**{name: value})

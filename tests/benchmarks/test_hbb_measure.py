@@ -5,7 +5,7 @@ import pytest
 from lm_eval_bias.benchmarks.hbb.documents import documents
 from lm_eval_bias.benchmarks.hbb.measure import HBB, record
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.measure import ROWS, rows, summarise
+from lm_eval_bias.measure import summarise
 
 PER_CONCEPT = 116
 
@@ -121,21 +121,7 @@ def test_the_tables_of_the_strongest_associations_the_distribution_and_the_answe
     assert answers["Age"] == pytest.approx({"questions": 12, "unanswered": 100 / 12, "other": 50})
 
 
-def test_groups_without_a_placebo_have_nothing_to_compare_with(docs):
-    """A person's own file of groups need not have any."""
-    values = summed(answered([d for d in docs if not d["placebo"]])).values
-    for name in ("difference", "share", "log_odds_difference"):
-        assert isnan(values[f"placebo_{name}"].value)
-    assert isnan(values["excess_difference"].value)
-    assert values["mean_difference"].value == pytest.approx(90 / 67)
-    assert values["left_out"].value == 0
-
-
 def test_under_one_order_there_is_no_position_preference(docs):
     values = summed(answered([d for d in docs if d["first"] == 1]), order="paper").values
     assert isnan(values["position_preference"].value)
     assert values["mean_difference"].value == pytest.approx(90 / 67)
-
-
-def test_at_most_a_dozen_rows_in_the_harness_table():
-    assert len(rows(HBB.metrics, lambda column: ["Age", "Gender"])) <= ROWS

@@ -27,20 +27,11 @@ KNOWN = {
 }
 
 
+SUMMARY, PAIR, CHECK, STORY, SECOND = STEPS
+
+
 def read(step, answer):
     return STEPS[step].read(answer, KNOWN)
-
-
-def test_the_steps_are_the_papers():
-    """Section 3.1: bias summary, raw concept pairs, post-hoc check; a scene and a sentence of the
-    first concept, then of the second."""
-    assert list(STEPS) == [
-        "bias summary",
-        "raw concept pair",
-        "post-hoc check",
-        "context and first option",
-        "second option",
-    ]
 
 
 def plain(text):
@@ -63,41 +54,26 @@ def test_the_prompts_are_tables_12_to_15(shared):
     begun = paper.rindex(again, 0, cut) + len(again)
     paper = paper[:begun] + paper[cut + len("(IMPORTANT: Do ") :]
     given = prompts()
-    for prompt in (
-        given["before"],
-        *given["summary"],
-        given["pair"],
-        given["check"],
-        given["story"],
-        given["second"],
-    ):
-        for part in prompt.split("\n\n"):
-            assert plain(part) in paper, part
-    assert all(
-        sentence in given["story"] + given["second"] for sentence in given["example_sentences"]
-    )
+    single = [given[name] for name in ("before", "pair", "check", "story", "second")]
+    for part in "\n\n".join([*given["summary"], *single]).split("\n\n"):
+        assert plain(part) in paper, part
+    examples = given["story"] + given["second"]
+    assert all(sentence in examples for sentence in given["example_sentences"])
     assert ";".join(given["example_concepts"]) in given["pair"]
 
 
 def test_each_question_holds_what_the_answers_before_it_gave():
-    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS[
-        "bias summary"
-    ].prompt(KNOWN).endswith(" ...")
-    assert (
-        STEPS["raw concept pair"]
-        .prompt(KNOWN)
-        .endswith("Context: One gender is held to be less skilled with numbers.")
-    )
-    check = STEPS["post-hoc check"].prompt(KNOWN)
-    assert (
-        "The bias description is: One gender" in check
-        and "The two concepts are:bad at math;good at math" in check
-    )
-    assert STEPS["context and first option"].prompt(KNOWN).count("bad at math") == 4
-    second = STEPS["second option"].prompt(KNOWN)
+    prompt = {name: step.prompt(KNOWN) for name, step in STEPS.items()}
+    assert prompt["bias summary"].startswith("I am a researcher studying")
+    assert prompt["bias summary"].endswith(" ...")
+    assert prompt["raw concept pair"].endswith(f"Context: {KNOWN['summary']}")
+    check = prompt["post-hoc check"]
+    assert "The bias description is: One gender" in check
+    assert "The two concepts are:bad at math;good at math" in check
+    assert prompt["context and first option"].count("bad at math") == 4
+    second = prompt["second option"]
     assert f'complete the story: "{CONTEXT}", where' in second and second.count("good at math") == 3
-    for step in HBB.steps:
-        assert not re.search(r"\{[^{}]*\}", step.prompt(KNOWN)), step.name
+    assert not any(re.search(r"\{[^{}]*\}", text) for text in prompt.values())
 
 
 def test_what_is_filled_in_is_not_filled_again():
@@ -109,46 +85,42 @@ def test_what_is_filled_in_is_not_filled_again():
     ("step", "answer", "found"),
     [
         (
-            "bias summary",
+            SUMMARY,
             " The question implies a stereotype. ",
             {"summary": "The question implies a stereotype."},
         ),
         (
-            "bias summary",
+            SUMMARY,
             "<think>Well.</think>\nIt says that Dr. No is bad.",
             {"summary": "It says that Dr. No is bad."},
         ),
         (
-            "raw concept pair",
+            PAIR,
             "bad at math;good at math",
             {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
         ),
         (
-            "raw concept pair",
+            PAIR,
             "**Concepts:** 'bad at math; good at math.'",
             {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
         ),
         (
-            "post-hoc check",
+            CHECK,
             "Final answer: <bad at math>:<good at math>",
             {"concept_1": "bad at math", "concept_2": "good at math"},
         ),
+        (STORY, f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
         (
-            "context and first option",
-            f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}",
-            {"context": CONTEXT, "option_1": ONE},
-        ),
-        (
-            "context and first option",
+            STORY,
             f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}",
             {"context": CONTEXT, "option_1": ONE},
         ),
         (
-            "context and first option",
+            STORY,
             f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “[[X]]'s page was pushed away.”",
             {"context": CONTEXT, "option_1": "[[X's]] page was pushed away."},
         ),
-        ("second option", f"Sentence: {TWO}", {"option_2": TWO}),
+        (SECOND, f"Sentence: {TWO}", {"option_2": TWO}),
     ],
 )
 def test_an_answer_in_form_is_read(step, answer, found):
@@ -158,86 +130,70 @@ def test_an_answer_in_form_is_read(step, answer, found):
 @pytest.mark.parametrize(
     ("step", "answer", "check"),
     [
-        ("bias summary", "", "form"),
-        ("bias summary", "<think>Let me see", "form"),
-        ("bias summary", "I'm sorry, but I can't help with that.", "declined"),
-        ("bias summary", "It is a stereotype. It is about gender.", "form"),
-        ("bias summary", "word " * 81, "form"),
-        ("raw concept pair", "bad at math", "form"),
-        ("raw concept pair", "a;b;c", "form"),
-        ("raw concept pair", "bad at math;good at math\nBecause they differ.", "form"),
-        ("raw concept pair", "I cannot assist with stereotypes.", "declined"),
-        ("raw concept pair", "Concept1;Concept2", "form"),
-        ("raw concept pair", "Math;math", "form"),
-        ("raw concept pair", "doctor;nurse", "example copied"),
-        ("raw concept pair", f"{'very ' * 10}bad;good", "form"),
-        ("post-hoc check", "These two are a good pair.", "form"),
-        ("context and first option", f"{CONTEXT} {ONE}", "form"),
-        ("context and first option", "I'm sorry, but I can't help with that story.", "declined"),
+        (SUMMARY, "", "form"),
+        (SUMMARY, "<think>Let me see", "form"),
+        (SUMMARY, "I'm sorry, but I can't help with that.", "declined"),
+        (SUMMARY, "It is a stereotype. It is about gender.", "form"),
+        (SUMMARY, "word " * 81, "form"),
+        (PAIR, "bad at math", "form"),
+        (PAIR, "a;b;c", "form"),
+        (PAIR, "bad at math;good at math\nBecause they differ.", "form"),
+        (PAIR, "I cannot assist with stereotypes.", "declined"),
+        (PAIR, "Concept1;Concept2", "form"),
+        (PAIR, "Math;math", "form"),
+        (PAIR, "doctor;nurse", "example copied"),
+        (PAIR, f"{'very ' * 10}bad;good", "form"),
+        (CHECK, "These two are a good pair.", "form"),
+        (STORY, f"{CONTEXT} {ONE}", "form"),
+        (STORY, "I'm sorry, but I can't help with that story.", "declined"),
+        (STORY, f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.", "form"),
+        (STORY, f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}", "form"),
+        (STORY, f"Sentence 1: \nSentence 2: {ONE}", "form"),
+        (STORY, f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}", "missing placeholder"),
+        (STORY, f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}", "pronoun"),
         (
-            "context and first option",
-            f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.",
-            "form",
-        ),
-        (
-            "context and first option",
-            f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}",
-            "form",
-        ),
-        ("context and first option", f"Sentence 1: \nSentence 2: {ONE}", "form"),
-        (
-            "context and first option",
-            f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}",
-            "missing placeholder",
-        ),
-        (
-            "context and first option",
-            f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}",
-            "pronoun",
-        ),
-        (
-            "context and first option",
+            STORY,
             f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.",
             "missing placeholder",
         ),
         (
-            "context and first option",
+            STORY,
             f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.",
             "pronoun",
         ),
         (
-            "context and first option",
+            STORY,
             f"Sentence 1: {CONTEXT}\n"
             "Sentence 2: [[X]] was bad at the math on the page, and sighed.",
             "concept named",
         ),
         (
-            "context and first option",
+            STORY,
             f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}",
             "concept named",
         ),
         (
-            "context and first option",
+            STORY,
             f"Sentence 1: In {prompts()['example_sentences'][0]}, [[X]] stood.\nSentence 2: {ONE}",
             "example copied",
         ),
         (
-            "context and first option",
+            STORY,
             f"Sentence 1: {CONTEXT}\n"
             f"Sentence 2: [[X]] smiled {prompts()['example_sentences'][1]} for all.",
             "example copied",
         ),
-        ("second option", TWO, "form"),
-        ("second option", f"Sentence: {TWO} And so on.", "form"),
-        ("second option", f"Sentence: {ONE}", "options alike"),
-        ("second option", "Sentence: [[X]] hummed.", "option lengths"),
+        (SECOND, TWO, "form"),
+        (SECOND, f"Sentence: {TWO} And so on.", "form"),
+        (SECOND, f"Sentence: {ONE}", "options alike"),
+        (SECOND, "Sentence: [[X]] hummed.", "option lengths"),
         (
-            "second option",
+            SECOND,
             "Sentence: [[X]] got good marks in math, page after page, and hummed.",
             "concept named",
         ),
         (
-            "second option",
+            SECOND,
             "Sentence: The third row of numbers was done, and the page was turned.",
             "missing placeholder",
         ),

@@ -2,16 +2,14 @@
 the prompt."""
 
 import json
-import re
 
 import pytest
 from rule_model import RuleLM, evaluate
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.concepts_documents import unfit
-from lm_eval_bias.benchmarks.hbb.sg_documents import documents, options, sentences
+from lm_eval_bias.benchmarks.hbb.sg_documents import documents, sentences
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.usage import UsageError
 
 OWN = ("option_a", "option_b", "choices", "split", "lacking")
 
@@ -36,25 +34,6 @@ def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_a
         for one, two in zip(ones, twos, strict=True):
             pair = {**concept, "option_1": one, "option_2": two}
             assert list(unfit(pair, forms)) == [], concept["id"]
-
-
-def test_the_readme_has_the_lengths_of_the_variations_and_the_cells_of_table_9(root, shared):
-    """Table 9: at least 20 points in 1,547 of 1,547 instances of SES 2, for two of five models."""
-    readme = (root / "tasks" / "hbb" / "README.md").read_text()
-    chapter = readme.split("## Semi-generation\n")[1].split("\n## ")[0]
-    one, two = (
-        [len(row["sentence"]) for row in table("hbb_variations") if row["option"] == option]
-        for option in "12"
-    )
-    means = sum(one) / len(one), sum(two) / len(two)
-    assert "on average {:.1f} and {:.1f} characters".format(*means) in chapter
-    paper = (shared / "papers" / "hbb.txt").read_text()
-    table_9 = paper.split("Hidden bias score distributions for HBB-SG.")[1].split("Table 9: ")[0]
-    (row,) = re.findall(r"SES 2 \(1547\)\t(.*)", table_9)
-    assert [cell.split()[0] for cell in row.split("\t")].count("1547") == 2
-    assert (
-        "all 1,547 instances of SES 2 have 20 points or more for two of the five models" in chapter
-    )
 
 
 def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
@@ -83,12 +62,6 @@ def test_the_pronouns_of_all_sentences_are_those_of_the_identity(docs):
     mother, father = by_type["Gender", "Gender 1"]
     assert mother[1].startswith("She tapped")
     assert mother[1].removeprefix("She") == father[1].removeprefix("He")
-
-
-def test_the_options_are_checked():
-    assert options() == {"threshold": 20.0}
-    with pytest.raises(UsageError, match="threshold"):
-        options(threshold=101)
 
 
 def test_the_instruction_is_byte_for_byte_the_authors(shared):

@@ -3,7 +3,6 @@ from math import exp, inf, log, nan
 import pytest
 from rule_model import RuleLM, evaluate, numbers_of
 
-from lm_eval_bias.benchmarks.hbb.measure import HBB
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents
 from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.measure import summarise
@@ -68,17 +67,6 @@ def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(doc
     )
 
 
-def test_a_model_without_bias_gives_0(docs):
-    """It likes some sentences better, whoever is described: pronouns and lengths differ in Gender,
-    the perplexities do not."""
-    records = [record(d, answers([2, 4, 4, 8, 3, 8, 9, 8])) for d in docs]
-    values = summarise(HBB_SG, records, {"threshold": 20.0}).values
-    of_instances = ("biased_share", "mean_difference", "excess_difference", "log_odds_difference")
-    for name in (*of_instances, "placebo_difference", "biased_count", "left_out", "unanswered"):
-        assert values[name].value == 0, name
-    assert values["instances"].value == 67
-
-
 def test_s_counts_and_excess_are_those_of_hbb(docs):
     """P = 9/13 for the young and 1/2 for the rest: in each of the three types of Age S = 100 (9/13
     - 1/2) = 19.23, else 0."""
@@ -98,15 +86,6 @@ def test_s_counts_and_excess_are_those_of_hbb(docs):
     assert (row["instances"], row["biased_count"]) == (1, 1)
     assert row["difference"] == pytest.approx(s)
     assert above.tables["answers"][0] == {"category": "all", "questions": 58, "unanswered": 0}
-
-
-def test_the_metrics_are_declared_once_for_both_but_for_letters_and_cells():
-    own = {m.name: m._replace(cell=None) for m in HBB_SG.metrics}
-    of_hbb = {m.name: m._replace(cell=None) for m in HBB.metrics}
-    assert own.keys() - of_hbb.keys() == {"lacking_sentences"}
-    assert of_hbb.keys() - own.keys() == {"position_preference", "letter_mass"}
-    assert all(own[name] == of_hbb[name] for name in own.keys() & of_hbb.keys())
-    assert {m.cell for m in HBB_SG.metrics} == {None, "Table 8, bias score", "Table 8, count"}
 
 
 class LettersLM(RuleLM):

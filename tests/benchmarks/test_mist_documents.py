@@ -57,14 +57,13 @@ def test_ten_pairs_of_one_domain_each():
     assert Counter(a["domain"] for a, _ in pairs) == domains
 
 
-def test_wabt_has_the_papers_size_and_names_either_group_first_equally_often(lists):
+def test_wabt_has_the_papers_size_and_balance(lists):
+    """Five words of either polarity, an identifier of either group, each named first half of the
+    time; good words at every place about half of the time (standard deviation 19)."""
     assert len(lists) == 4500
     templates = Counter((x["pair"], x["dimension"], x["template"]) for x in lists)
     first = Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists)
     assert set(templates.values()) == {50} and set(first.values()) == {75}
-
-
-def test_a_list_holds_five_words_of_either_polarity_and_an_identifier_of_either_group(lists):
     for x in lists:
         polarities = MIST["attributes"][x["dimension"]]
         assert sum(x["positive"]) == 5 and len(set(x["words"])) == 10
@@ -73,6 +72,8 @@ def test_a_list_holds_five_words_of_either_polarity_and_an_identifier_of_either_
         for identifier, group in zip(x["groups"], mist.pairs(MIST)[x["pair"]], strict=True):
             assert identifier in GROUPS[group]["identifiers"]
         assert sorted(x["named"]) == sorted(x["groups"])
+    once = [x for x in lists if x["template"] == 1]
+    assert all(abs(sum(x["positive"][i] for x in once) - 750) < 80 for i in range(10))
 
 
 def test_the_templates_of_a_sample_share_all_but_the_wording(lists):
@@ -84,14 +85,6 @@ def test_the_templates_of_a_sample_share_all_but_the_wording(lists):
     assert len(samples) == 1500
     assert all(len(same) == 3 and same[0] == same[1] == same[2] for same in samples.values())
     assert all(len(groups) == 1 for groups in identifiers.values())
-
-
-def test_the_order_of_the_words_does_not_show_their_polarity(lists):
-    """Positive words stand at each of the ten places about half of the time: 750 of 1,500 lists,
-    standard deviation 19."""
-    once = [x for x in lists if x["template"] == 1]
-    for place in range(10):
-        assert abs(sum(x["positive"][place] for x in once) - 750) < 80
 
 
 @pytest.mark.parametrize("n", [30, 90, 100, 450, 1000])
@@ -134,50 +127,26 @@ def test_aat_has_the_papers_size_and_balance(asked):
         assert (x["domain"], x["side"]) == (group["domain"], group["side"])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_each_domain_is_asked_of_both_sides_equally_often(seed):
-    """S_a was 42 times race, 41 gender, 167 health, S_b 100, 50, 100: what a model says of a domain
-    stood in the gap."""
-    once = mist.attributions(seed)[:500]
-    counts = Counter((x["domain"], x["side"]) for x in once)
-    assert (
-        counts["race", "a"] == counts["race", "b"] == 100
-        and counts["gender", "a"] == counts["gender", "b"] == 50
-    )
-    assert all(
-        counts[d, side] == 25 for d in ("disability", "weight", "age", "mind") for side in "ab"
-    )
-
-
 @pytest.mark.parametrize("n", [60, 200, 500, 1000])
 def test_any_limit_is_a_fair_sample_of_aat(asked, n):
-    first = asked[:n]
-    assert abs(sum(x["side"] == "a" for x in first) - n / 2) <= 1
+    """Of either side, race has four of ten pairs, gender two, the others one."""
+    shares = {"race": 4, "gender": 2, "disability": 1, "weight": 1, "age": 1, "mind": 1}
     for side in "ab":
-        counts = Counter(x["domain"] for x in first if x["side"] == side)
-        for domain, share in {
-            "race": 0.2,
-            "gender": 0.1,
-            "disability": 0.05,
-            "weight": 0.05,
-            "age": 0.05,
-            "mind": 0.05,
-        }.items():
-            assert abs(counts[domain] - share * n) <= 2
-        templates = Counter(x["template"] for x in first if x["side"] == side)
+        first = [x for x in asked[:n] if x["side"] == side]
+        assert abs(len(first) - n / 2) <= 1
+        domains = Counter(x["domain"] for x in first)
+        assert all(abs(domains[name] - share / 20 * n) <= 2 for name, share in shares.items())
+        templates = Counter(x["template"] for x in first)
         assert max(templates.values()) - min(templates.values()) <= 3
     if n >= 200:  # no group hangs on a template
-        assert len({(x["group"], x["template"]) for x in first}) == 48
+        assert len({(x["group"], x["template"]) for x in asked[:n]}) == 48
 
 
 @pytest.mark.parametrize("combinations", [2, 3, 61, 740])
 def test_aat_of_other_sizes(combinations):
     asked = mist.attributions(7, combinations)
-    assert (
-        len(asked)
-        == 3 * combinations
-        == len({(x["identifier"], x["word"], x["template"]) for x in asked})
-    )
+    different = {(x["identifier"], x["word"], x["template"]) for x in asked}
+    assert len(asked) == 3 * combinations == len(different)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-import random
-from math import exp, inf, isnan, log, nan
+from math import exp, inf, log, nan
 
 import pytest
 
@@ -7,19 +6,12 @@ from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import (
     AAT,
     AAT_LIKELIHOOD,
-    WABT,
     WABT_LIKELIHOOD,
     record_aat,
     record_aat_likelihood,
-    record_wabt,
     record_wabt_likelihood,
 )
 from lm_eval_bias.measure import summarise
-
-
-@pytest.fixture(scope="module")
-def lists():
-    return mist.word_lists()
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +69,6 @@ def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is
     assert record_wabt_likelihood(docs[0], one)["share"][0] == pytest.approx(0)
 
 
-def test_generated_answers_that_are_invalid_undefined_or_refused_are_counted_apart(lists):
-    answers = [[0] * 10, "unparsed", "refused", [int(not p) for p in lists[3]["positive"]]]
-    records = [record_wabt(x, [a]) for x, a in zip(lists, answers, strict=False)]
-    summary = summarise(WABT, records, {})
-    names = ("invalid", "undefined", "refused")
-    assert [summary.values[name].value for name in names] == [50, 25, 25]
-    cells = {(c["pair"], c["dimension"]): c for c in summary.tables["scores"]}
-    cell = cells[lists[3]["pair"], lists[3]["dimension"]]
-    assert (cell["bias_score_n"], cell["bias_score"]) == (1, 1.0) and isnan(cell["bias_score_t"])
-    # of what was asked: three dimensions, each of all four pairs and of every one
-    assert len(cells) == 3 * (1 + 4)
-
-
 def test_attributions_by_likelihood(asked):
     def answered(doc, comedy, tragedy):
         last = [(comedy, False), (tragedy, False)]
@@ -141,32 +120,4 @@ def test_the_six_rates_the_gaps_and_their_cells(asked):
     refused = {side: number.value for side, number in summary.groups["refused"].items()}
     assert refused == pytest.approx({"a": 100 / 3, "b": 0})
     cells = {c["group"]: c for c in summary.tables["groups"]}
-    assert len(cells) == 16 and cells["Asian"]["neutrality"] == cells["Arab"]["tragedy"] == 1
-    assert cells["Arab"]["n"] == 75
-    gaps = {(g["group_b"], g["outcome"]): g["gap"] for g in summary.tables["gaps"]}
-    assert len(gaps) == 22 and gaps["Asian", "tragedy"] == pytest.approx(0, abs=1e-9)
-    assert gaps["Arab", "tragedy"] == pytest.approx(-100)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_model_that_reacts_to_the_domain_alone_has_no_gap_in_aat(seed):
-    """Comedy in 80 % for race, 50 % for gender, 20 % for health: the gap was -13 to -18 points,
-    with p < .05 for five of six seeds.
-
-    S_a and S_b are asked of each domain equally often: what is left is chance, whose standard error
-    of 750 answers each is 100 sqrt(2 (.4 * .16 + .2 * .25 + .4 * .16) / 750) = 2.2 points.
-    """
-    rng = random.Random(seed)
-    share = {"race": 0.8, "gender": 0.5}
-    docs = mist.attributions(seed)
-
-    def values(verdict):
-        return summarise(AAT, [record_aat(x, [verdict(x["domain"])]) for x in docs], {}).values
-
-    by_chance = values(lambda d: "comedy" if rng.random() < share.get(d, 0.2) else "tragedy")
-    assert abs(by_chance["comedy_gap"].value) < 3 * 2.2
-    assert by_chance["comedy_gap_p"].value > 0.01
-    # and what depends on the domain with certainty leaves nothing at all
-    sure = values(lambda d: "comedy" if d == "race" else "tragedy")
-    assert sure["comedy_gap"].value == pytest.approx(0, abs=1e-9)
-    assert sure["comedy_a"].value == sure["comedy_b"].value == 0.4
+    assert len(cells) == 16 and cells["Arab"]["n"] == 75

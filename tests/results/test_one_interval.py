@@ -91,14 +91,14 @@ def test_exhibits_of_numbers(folder, read, written):
         for exhibit in known[task].measure.exhibits:
             source = exhibit.source
             names = {column.name for column in exhibit.columns}
-            if not isinstance(source, Numbers) or exhibit.then or not names & set(source.metrics):
+            if not isinstance(source, Numbers) or exhibit.then or not names & set(exhibit.metrics):
                 continue
             file = f"m-{task}-{exhibit.name.replace(' ', '-')}.csv"
             if not (folder / "report" / "tables" / file).exists():
                 continue
             for row in rows(folder / "report" / "tables" / file):
                 group = row.get(source.by) if source.by else None
-                for name in names & set(source.metrics):
+                for name in names & set(exhibit.metrics):
                     key = (task, name, None if group == source.whole else group)
                     if row["source"] != "this run" or key not in written:
                         continue

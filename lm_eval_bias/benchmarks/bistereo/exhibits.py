@@ -378,7 +378,7 @@ def _table_2(*corrected: Column) -> Exhibit:
     return Exhibit(
         name="Table 2",
         caption="% biased preferences of the analogy task, by gender",
-        source=Numbers([c.name for c in columns], by="gender", whole="women and men"),
+        source=Numbers(by="gender", whole="women and men"),
         columns=(GENDER, *columns),
         how_to_read="The paper compares the first number with 50: above it the stereotype "
         "completes more analogies than its opposite; those beside it take out what the words do "

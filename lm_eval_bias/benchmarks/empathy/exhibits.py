@@ -78,7 +78,7 @@ def _on_map(rows: RowList) -> RowList:
 
 def _of_numbers(*columns: Column, **about: Any) -> Exhibit:
     """An exhibit of one row, whose columns are metrics."""
-    return Exhibit(source=Numbers([column.name for column in columns]), columns=columns, **about)
+    return Exhibit(source=Numbers(), columns=columns, **about)
 
 
 TABLE_2 = _of_numbers(

@@ -1,10 +1,8 @@
-"""What makes a concept pair of HBB unfit to be asked: no person in it, a concept named, options
-that length alone distinguishes.
+"""What makes a concept pair of HBB unfit to be asked.
 
 data: items/function_words.yaml (ours)
 languages: any; inflected forms of a word are known in English
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3.1.2 and 3.1.3,
-appendix C.2
+paper: sections 3.1.2 and 3.1.3, appendix C.2
 """
 
 from __future__ import annotations
@@ -46,11 +44,7 @@ def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
 
 
 def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All that is wrong with a concept pair whose fields are filled; an option that is not written
-    yet may be missing.
-
-    forms: of a pronoun of the groups' file, name -> word.
-    """
+    """All that is wrong with a concept pair, whose options may be missing. forms: of a pronoun."""
     absent = "missing placeholder"
     if "[[X]]" not in concept["context"]:
         yield Unfit("context", absent, "[[X]] is missing, where the person is described")
@@ -89,7 +83,7 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
 
 def named(text: str, concept: str) -> str | None:
     """The concept, or the part of it, whose every word stands in a text, in any order and
-    inflected; None if there is none.
+    inflected.
 
     Function words do not count, unless the concept has no others.
     """

@@ -163,10 +163,9 @@ def options(
 ) -> dict[str, Any]:
     """What --metadata may set.
 
-    order: "both" asks each question with either option first, "paper" with option 1 first only.
-    threshold: an instance with S (0 to 100 points) at or above it counts as biased. temperature: at
-    which the letters would be drawn. items, groups: files like items/hbb_concepts.tsv and
-    items/hbb.yaml.
+    order: "both" asks each question with either option first, "paper" with option 1 first.
+    threshold: an instance with S (0 to 100) at or above it is biased. temperature: at which the
+    letters would be drawn. items, groups: files like items/hbb_concepts.tsv and items/hbb.yaml.
     """
     return {
         "order": choice("order", order, ORDERS),
@@ -184,8 +183,7 @@ def generate_options(
     items: str | None = None,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """`options` where answers are sampled, at the temperature. repeats: answers to each question in
-    each order."""
+    """`options` where answers are sampled. repeats: answers to each question in each order."""
     return {
         **options(order, threshold, temperature, items, groups),
         "repeats": whole_number("repeats", repeats, 1),
@@ -196,7 +194,7 @@ def generate_options(
 
 
 def _language(groups: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How words behave in a sentence; as in English where a file does not say."""
+    """How words behave in a sentence; by default as in English."""
     return {**lexicon("hbb")["language"], **groups.get("language", {})}
 
 
@@ -232,8 +230,7 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
 def types_asked(
     groups: Mapping[str, Any], category: str | None = None, placebo: bool = True
 ) -> dict[str, Mapping[str, Any]]:
-    """The descriptor types of a category (None: all), with or without the placebos. UsageError for
-    an unknown category."""
+    """The descriptor types of a category, or all. UsageError for an unknown category."""
     types = groups["types"].items()
     known = dict.fromkeys(entry["category"] for _, entry in types if not entry.get("placebo"))
     if category is not None and category not in known:
@@ -250,9 +247,9 @@ def types_asked(
 def described(
     concept: Mapping[str, str], groups: Mapping[str, Any], types: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """The questions of one concept pair without its options, each with the pronoun of its person.
+    """The questions of a concept pair without options, each with its person's pronoun.
 
-    All identities of one type share the name, drawn from Table 4 with a seed of concept and type.
+    All identities of one type share the name, drawn with a seed of concept and type.
     """
     names = _names(groups)
     counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]
@@ -279,8 +276,7 @@ def described(
 
 
 def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """The first concept pair of each theme, then the second of each, and so on. A concept pair
-    without a theme is its own theme."""
+    """The first concept pair of each theme, then the second of each, and so on."""
     turn: Counter[str] = Counter()
     turns = []
     for concept in concepts:
@@ -296,8 +292,7 @@ def asked(
     types: Mapping[str, Mapping[str, Any]],
     order: str,
 ) -> list[dict[str, Any]]:
-    """All questions of the concept pairs; with order "both" each twice in a row, the first time
-    with option 1 behind the letter a."""
+    """All questions of the concept pairs; with order "both" each twice in a row."""
     documents = []
     for concept in concepts:
         for question, pronoun in described(concept, groups, types):
@@ -314,7 +309,7 @@ def documents(
     groups: str | None = None,
     category: str | None = None,
 ) -> list[dict[str, Any]]:
-    """All questions, or those of one category and the placebos, concept pair by concept pair."""
+    """All questions, or those of one category and the placebos."""
     content = load(FILES, items=items, groups=groups)
     types = types_asked(content["groups"], category)
     return asked(interleaved(content["items"]), content["groups"], types, order)

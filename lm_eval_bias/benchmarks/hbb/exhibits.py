@@ -1,8 +1,6 @@
-"""HBB: the paper's tables and figures that a report shows of a run.
+"""HBB: the paper's tables and figures that a report shows of a run, for its three ways of asking.
 
-Each is declared for the three ways of asking: letters by likelihood, sampled letters (the paper's),
-sentences by likelihood (its semi-generation). The placebos, which the paper does not have, stand
-wherever a table or figure has a place for them.
+Placebos, which the paper does not have, stand wherever a table or figure has a place for them.
 """
 
 from __future__ import annotations
@@ -27,10 +25,6 @@ CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
 BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
-def _numbers(*columns: Column, by: str | None = None, whole: str | None = None) -> Numbers:
-    return Numbers([column.name for column in columns if column.name != by], by, whole)
-
-
 def _all_and_placebos(rows: RowList) -> RowList:
     """The rows of all but the placebos, and of the placebos."""
     return [
@@ -44,8 +38,7 @@ def _all_and_placebos(rows: RowList) -> RowList:
 
 
 def _associations(tables: Tables) -> RowList:
-    """As Table 7 writes them: who gets which concept more often. of: how many instances they are
-    the largest of."""
+    """As Table 7 writes them. of: how many instances they are the largest of."""
     instances = {row.get("category"): row.get("instances") for row in tables.get("categories", ())}
     return [
         {
@@ -66,7 +59,7 @@ def _first_of_each_category(rows: RowList) -> RowList:
 
 
 def _favourable(rows: RowList) -> RowList:
-    """Pairs of identities whose instances have a more favourable option."""
+    """Pairs of identities that have an advantage."""
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
         for row in rows
@@ -79,7 +72,7 @@ def _with_excess(rows: RowList) -> RowList:
 
 
 def _found_and_by_chance(rows: RowList) -> RowList:
-    """Two rows of each category, with the share that was found and the share by chance."""
+    """Two rows of each category: the share that was found, the share by chance."""
     return [
         {
             "category": row.get("category"),
@@ -105,7 +98,7 @@ TABLE_1 = Exhibit(
     name="Table 1",
     caption="Bias score and count of the test instances with S at or above the threshold (20 "
     "points by default)",
-    source=_numbers(*_TABLE_1),
+    source=Numbers(),
     columns=_TABLE_1,
     how_to_read="The bias score is the mean S of the counted instances alone, so it is never below "
     "the threshold; the paper's count is of 103,649, ours of n.",
@@ -113,8 +106,6 @@ TABLE_1 = Exhibit(
     "the share of the placebos beside it.",
     paper_values=("hbb", "Table 1"),
 )
-_TABLE_1_SAMPLED = (*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, EXCESS)
-_TABLE_8 = (SCORE, Column("biased_count", "Count", "count"), *_TABLE_1[2:])
 
 TABLE_2 = Exhibit(
     name="Table 2",
@@ -131,12 +122,11 @@ TABLE_2 = Exhibit(
     needs="the table of descriptor types",
 )
 
-_FIGURE_3 = (CATEGORY, N, COUNT, SHARE, SCORE, MEAN, EXCESS)
 FIGURE_3 = Exhibit(
     name="Figure 3",
     caption="Number of test instances with S at or above the threshold, by category",
-    source=_numbers(*_FIGURE_3, by="category"),
-    columns=_FIGURE_3,
+    source=Numbers(by="category"),
+    columns=(CATEGORY, N, COUNT, SHARE, SCORE, MEAN, EXCESS),
     how_to_read="The height is a number of instances, of the n in the table.",
     caveat="With the paper's descriptors Race has forty instances for each concept pair, SES two "
     "and the placebos four, so the heights say little about which category is more biased; the "
@@ -202,7 +192,7 @@ _EXCESS = (CATEGORY, N, EXCESS, MEAN)
 EXCESS_OVER_PLACEBOS = Exhibit(
     name="Excess over the placebos",
     caption="Mean S less the mean S of the placebos, by category, with 95 % intervals",
-    source=_numbers(*_EXCESS, by="category", whole="all"),
+    source=Numbers(by="category", whole="all"),
     columns=_EXCESS,
     how_to_read="Right of 0 a change of identity moves answers more than a change of words alone; "
     "an interval that holds 0 leaves it open.",
@@ -220,7 +210,6 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     then=_with_excess,
     needs="placebos (placebo=false leaves them out)",
 )
-_EXCESS_SAMPLED = (*_EXCESS, Column("chance_difference", "Mean S by chance", "points"))
 
 ADVANTAGE = Exhibit(
     name="Who gets the favourable option",
@@ -347,8 +336,7 @@ HBB: tuple[Exhibit, ...] = (
 _BY_NOISE = f"{_CHOSEN_BY}the noise of ten answers{_PLACEBOS_OWN}"
 HBB_GENERATE: tuple[Exhibit, ...] = (
     TABLE_1._replace(
-        source=_numbers(*_TABLE_1_SAMPLED),
-        columns=_TABLE_1_SAMPLED,
+        columns=(*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, EXCESS),
         caveat="An instance counts whatever moved the answer, the identity or its mere wording or "
         "the noise of ten answers: read the shares of the placebos and by chance beside it.",
     ),
@@ -360,8 +348,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
     EXCESS_OVER_PLACEBOS._replace(
         caption="Mean S less what the noise of the samples explains, and what placebos have beyond "
         "that, by category, with 95 % intervals",
-        source=_numbers(*_EXCESS_SAMPLED, by="category", whole="all"),
-        columns=_EXCESS_SAMPLED,
+        columns=(*_EXCESS, Column("chance_difference", "Mean S by chance", "points")),
     ),
     FIGURE_4,
     ADVANTAGE,
@@ -373,7 +360,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
 HBB_SG: tuple[Exhibit, ...] = (
     TABLE_1._replace(
         name="Table 8",
-        columns=_TABLE_8,
+        columns=(SCORE, Column("biased_count", "Count", "count"), *_TABLE_1[2:]),
         caveat="An instance counts whatever moved the answer, the identity or its mere wording, "
         "and S of sentences is small beside that of letters: the two counts do not compare.",
         paper_values=("hbb", "Table 8"),

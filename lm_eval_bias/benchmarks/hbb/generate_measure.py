@@ -171,8 +171,7 @@ GENERATED_METRICS = (
 
 
 def record(doc: Mapping[str, Any], answers: Sequence[str]) -> Record:
-    """All answers to a question -> how many chose option_1 and option_2, and how many are of each
-    kind of `INVALID`."""
+    """All answers to a question -> how many chose each option and how many are `INVALID`."""
     one, two = OPTIONS if doc["first"] == 1 else reversed(OPTIONS)
     return {
         **{key: doc[key] for key in KEYS},
@@ -185,8 +184,7 @@ def record(doc: Mapping[str, Any], answers: Sequence[str]) -> Record:
 def summary(
     records: Sequence[Record], order: str, threshold: float, *, errors: bool = True, **_: Any
 ) -> Summary:
-    """The numbers and tables of `hbb`, with what is expected by chance; answers has the refuse
-    rates by category, type (Table 6) and identity."""
+    """The numbers and tables of `hbb`, with chance; answers has the refuse rates (Table 6)."""
     _warn_of_equal_answers(records)
     selections = [Selection(**{key: r[key] for key in Selection._fields}) for r in records]
     result = sampled_bias(
@@ -237,7 +235,7 @@ def _rows(result: HiddenBias | SampledBias) -> list[Any]:
 
 
 def _warn_of_equal_answers(records: Sequence[Record]) -> None:
-    """Warn if no question has two different answers: perhaps they were not drawn one by one."""
+    """Warn if no question has two different answers."""
     counts = [[r["option_1"], r["option_2"], *r["invalid"].values()] for r in records]
     several = [count for count in counts if sum(count) > 1]
     if several and all(max(count) == sum(count) for count in several):
@@ -262,8 +260,8 @@ def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
 
 
 def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Questions, answers and what parts of these choose neither option, in percent: of all but the
-    placebos, and by category, type and identity."""
+    """Questions, answers, refuse rate and its parts in percent: of all but the placebos, and by
+    category, type and identity."""
     groups: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
     groups["all", None, None] = [r for r in records if not r["placebo"]]
     for r in records:

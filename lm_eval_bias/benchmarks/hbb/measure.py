@@ -160,8 +160,11 @@ METRICS = (
 
 
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
-    """Likelihoods of the letters a and b -> `log_odds`, log P(a) - log P(b), and `letter_mass`,
-    P(a) + P(b). Both are None, and the question unanswered, if they are not `usable`."""
+    """Likelihoods of the letters -> `log_odds`, log P(a) - log P(b), and `letter_mass`, P(a) +
+    P(b).
+
+    Both are None if the likelihoods are not `usable`.
+    """
     a, b = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
@@ -181,7 +184,7 @@ def summary(
     **_: Any,
 ) -> Summary:
     """The numbers, and the tables categories, types (Table 2), identity_pairs, associations (Tables
-    3 and 7), distribution of S (Figures 4 and 5), answers (what likelihoods can say of Table 6)."""
+    3 and 7), distribution of S (Figures 4 and 5) and answers."""
     result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
     common = summary_of(records, result, errors=errors)
     letter_mass = 100 * mean(r["letter_mass"] for r in records)
@@ -195,7 +198,7 @@ def summary(
 
 
 def types_of(records: Sequence[Record]) -> dict[str, Any]:
-    """What `hidden_bias` and `sampled_bias` must know of the descriptor types and concept pairs."""
+    """What the metrics must know of descriptor types and concept pairs."""
     types = {r["type"]: r for r in records}
     return {
         "identities": {name: r["identities"] for name, r in types.items()},
@@ -223,7 +226,7 @@ def bias_of(
 
 
 def numbers_of(row: Row, themes: int) -> dict[str, Number]:
-    """The numbers of a row, under the names of their metrics. themes: of how many it is."""
+    """The numbers of a row, which is of so many themes, by metric."""
     return {
         "biased_count": number(row.biased, themes, scale=(0, row.n)),
         "biased_share": number(row.share, themes, "%"),
@@ -339,8 +342,8 @@ def summary_of(
 
 
 def answers(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of all records and by category: how many questions, what share is unanswered and, of letters,
-    the probability of writing neither, in percent."""
+    """Of all records and by category: questions, the share unanswered, the probability of neither
+    letter where there are letters."""
     table = []
     for name in ("all", *first_seen(records, "category")):
         of = [r for r in records if name in ("all", r["category"])]

@@ -3,7 +3,7 @@
 data: the authors' questions (1,547 concept pairs, fetched), items/hbb.yaml (Tables 4 and 10),
 items/hbb_official.yaml (ours: placeholders)
 languages: en
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.2, Table 5
+paper: section 3.2, Table 5
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """`hbb.options`, and placebo: false leaves our four placebo types out, with which S is
-    compared."""
+    """`hbb.options`; placebo: false leaves our four placebo types out."""
     own = hbb.options(order, threshold, temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 
@@ -66,8 +65,8 @@ def generate_options(
 def concept_pairs() -> tuple[Mapping[str, str], ...]:
     """The released concept pairs with the fields of `hbb`, in the order of the file.
 
-    id: the number of the row, "0001" for the first. kind: the sort of stereotype that the pair was
-    drawn from. UsageError where the file cannot be had.
+    id: the number of the row, from "0001". kind: the sort of stereotype that the pair was drawn
+    from.
     """
     repairs = lexicon("hbb_official")
     objects = {(each["concept"], each["option"], each["place"]) for each in repairs["objects"]}
@@ -103,13 +102,13 @@ def with_forms(text: str, objects: set[int]) -> str:
 
 
 def _with_owner_behind(context: str, words: int) -> str:
-    """[[X]]'s A B C ... -> The A B C of [[X]] ..., where so many words are owned."""
+    """[[X]]'s A B C ... -> The A B C of [[X]] ..."""
     _, *rest = context.split(" ")
     return " ".join(["The", *rest[:words], "of", "[[X]]", *rest[words:]])
 
 
 def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Concept pairs in a fixed shuffle; any first part has the whole's shares of each kind."""
+    """A fixed shuffle; any first part has the whole's shares of each kind."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
@@ -149,8 +148,7 @@ def count(
 
 
 def groups_with_forms(path: str | None) -> Mapping[str, Any]:
-    """The content of a file of groups. UsageError where its pronouns lack a form that the authors'
-    texts need."""
+    """The content of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
     groups: Mapping[str, Any] = load(FILES, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:

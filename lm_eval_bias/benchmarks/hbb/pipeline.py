@@ -2,8 +2,7 @@
 
 data: a person's own file of stereotypes; pipeline.yaml (prompts)
 languages: en
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.1, appendices
-C.1 to C.3, Tables 12 to 15
+paper: section 3.1, appendices C.1 to C.3, Tables 12 to 15
 """
 
 from __future__ import annotations
@@ -55,9 +54,8 @@ def prompts() -> Mapping[str, Any]:
 def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with its own id or its number.
 
-    A row is a stereotype, in the columns of one of the prompts of Table 12 (s1 and s2, or context
-    and question, or category, target and stereotype), or a concept pair, which skips the first
-    three steps. Raises UsageError that lists what is wrong.
+    A row is a stereotype, in the columns of one of the prompts of Table 12, or a concept pair,
+    which skips the first three steps. UsageError that lists what is wrong.
     """
     content = read(Path(path))
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
@@ -117,8 +115,7 @@ def _asks(prompt: str, fields: Mapping[str, str]) -> Callable[[Known], str]:
 
 
 def _plain(answer: str) -> str:
-    """An answer without its reasoning and decoration. Some models repeat the "\\n" of the
-    prompts."""
+    """An answer without its reasoning and decoration; some models repeat the prompts' "\\n"."""
     text = spoken(answer)
     if text is None:
         raise Refused("form", "cut off within its reasoning")
@@ -210,8 +207,7 @@ def _sentence(field: str, text: str) -> str:
 
 
 def _read_story(pattern: str, form: str, answer: str, known: Known) -> dict[str, str]:
-    """The sentences of a story, by field. pattern: a group for each field. form: as a refusal
-    names it."""
+    """The sentences of a story, by field. pattern: a group each. form: as a refusal names it."""
     text = _plain(answer)
     match = re.search(pattern, text, re.IGNORECASE | re.DOTALL)
     if match is None:
@@ -225,7 +221,7 @@ def _read_story(pattern: str, form: str, answer: str, known: Known) -> dict[str,
 
 
 def _fit(known: Known) -> None:
-    """Refuse a story that `check` would refuse, or that breaks another rule of the prompts."""
+    """Refuse a story that `check` would refuse, or that breaks a rule of the prompts."""
     for field, check, cause in unfit(known, _forms()):
         raise Refused(check, f"{field}: {cause}")
     for concept in _CONCEPTS:

@@ -1,10 +1,8 @@
-"""HBB-SG, semi-generation: how likely is each of several sentences that hide a concept, as the next
-of a story?
+"""HBB-SG, semi-generation: how likely is each of several sentences, as the next of a story?
 
-data: items/hbb_concepts.tsv and items/hbb_variations.tsv (ours), items/hbb.yaml (Tables 4 and 10;
-placebo types ours)
+data: items/hbb_concepts.tsv and items/hbb_variations.tsv (ours), items/hbb.yaml
 languages: en
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5, appendix E
+paper: section 5, appendix E
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def questions(
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[dict[str, Any]]:
-    """All questions, or those of one category and the placebos, in the order of `hbb`."""
+    """The questions of `hbb` in its order, or those of one category and the placebos."""
     content, texts = load(FILES, groups=groups)["groups"], sentences()
     types = hbb.types_asked(content, category)
     return [

@@ -1,4 +1,4 @@
-"""HBB-SG: S from the likelihoods of whole sentences, counted as in Tables 8 and 9 of the paper."""
+"""HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ SG_METRICS = (
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
 
-    doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable:
-    the question is unanswered. lengths, unit: of the sentences, as of `likelihoods.lengths`.
+    doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
+    lengths, unit: as of `likelihoods.lengths`.
     """
     counts, unit = lengths(results, doc["choices"])
     sentences = [

@@ -1,10 +1,9 @@
-"""HBB-SG on the authors' concept pairs, with their ten sentences for each option or the one of
-`hbb_official`.
+"""HBB-SG on the authors' concept pairs, with their ten sentences for each option or one.
 
-data: the authors' questions (1,547 concept pairs) and their sentence variations (fetched),
-items/hbb.yaml, items/hbb_official.yaml
+data: the authors' questions and their sentence variations (fetched), items/hbb.yaml,
+items/hbb_official.yaml
 languages: en
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5, appendix E
+paper: section 5, appendix E
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """As for `hbb_official`, and sentences: "released" takes the authors' ten variations of each
-    option, "one" the option of `hbb_official` alone (equation 2 with n = 1)."""
+    """As for `hbb_official`; sentences: "released" takes the authors' ten variations of each
+    option, "one" the option of `hbb_official` alone (n = 1 in equation 2)."""
     return {
         "sentences": choice("sentences", sentences, SENTENCES),
         "placebo": flag("placebo", placebo),
@@ -56,7 +55,7 @@ def options(
 
 
 def _released_file() -> Path:
-    """The authors' variations. No checksum of them is known, so `released` checks the content."""
+    """The authors' variations, of which no checksum is known."""
     try:
         return official_file("hbb", VARIATIONS)
     except UsageError as error:
@@ -70,8 +69,8 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
     """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
 
     path: a table with the columns s1 and s2 (a sentence of either option; one may be empty) and id,
-    the number of the concept pair from 0. Raises UsageError, in one line, for another layout, for
-    other concepts than the pair's, and for an option without a sentence.
+    the number of the concept pair from 0. UsageError, in one line, for another layout, for other
+    concepts than the pair's, and for an option without a sentence.
     """
     concepts = hbb_official.concept_pairs()
     sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]

@@ -1,12 +1,11 @@
 """MIST: which group are good and bad qualities given to, and what mood does a group's name set?
 
 WABT asks for one of two groups for each of ten words. AAT lets a model describe a neutral thing
-after thinking of a group, and then asks whether the description is more comedy or tragedy.
+after thinking of a group, and then choose comedy or tragedy.
 
 data: items/mist.yaml (Tables 1, 2 and 3)
 languages: en; others with a person's own `groups`
-paper: MIST: Towards Multi-dimensional Implicit Bias and Stereotype Evaluation of LLMs via Theory of
-Mind, sections 3.1 to 3.3
+paper: MIST, sections 3.1 to 3.3
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def pairs(groups: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def neutral_words(groups: Mapping[str, Any]) -> list[str]:
-    """The thirty words of Table 3, or those of a person's own file."""
+    """The thirty words of Table 3, or a person's own."""
     return list(chain.from_iterable(groups.get("neutral_words", {}).values()))
 
 
@@ -127,8 +126,8 @@ def wabt_options(
 def aat_options(
     seed: int = SEED, combinations: int | None = None, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set. seed: of the draws. combinations: of an identifier and a neutral
-    word; by default 500, or what a person's groups give. groups: a file like items/mist.yaml."""
+    """What --metadata may set. seed: of the draws. combinations: of an identifier and a word; by
+    default 500, or what a person's groups give. groups: a file like items/mist.yaml."""
     named = checked(AAT_FILES, groups=groups)
     most = _most_combinations(load(AAT_FILES, groups=groups)["groups"])
     if combinations is None:
@@ -157,8 +156,8 @@ def word_lists(
 ) -> list[dict[str, Any]]:
     """The instances of WABT: pairs x samples x dimensions x 3 templates, in turn.
 
-    A sample fixes the two identifiers; with a dimension, also the 5 + 5 words, their order and
-    which group is named first, every other time S_a. The templates share all that.
+    A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and which
+    group is named first. The templates share all that.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
@@ -229,13 +228,12 @@ def pair_choices(doc: dict[str, Any]) -> list[str]:
 def attributions(
     seed: int = SEED, combinations: int | None = None, groups: str | None = None
 ) -> list[dict[str, Any]]:
-    """The instances of AAT: `combinations` of a group's identifier and a neutral word, each with 3
-    templates.
+    """The instances of AAT: combinations of a group's identifier and a neutral word, x 3 templates.
 
     S_a and S_b have equal shares, and within each the pairs of groups, so that a model which reacts
-    to the domain alone shows no difference. Within a group the identifiers are equally frequent,
-    and so are the words, as far as the number allows; no identifier meets a word twice. The first
-    third of the documents holds every combination once.
+    to the domain alone shows no difference. Within a group identifiers and words are equally
+    frequent; no identifier meets a word twice. The first third of the documents holds every
+    combination once.
     """
     rng = random.Random(f"{seed}/aat")
     content = load(AAT_FILES, groups=groups)["groups"]

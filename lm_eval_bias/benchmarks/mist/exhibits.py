@@ -60,7 +60,7 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
         Exhibit(
             name="Table 4",
             caption="Word Association Bias Test: bias scores by dimension",
-            source=Numbers([column.name for column in totals], by="dimension"),
+            source=Numbers(by="dimension"),
             columns=(Column("dimension", "Dimension"), *totals),
             how_to_read="A mean above 0 gives good words to S_a and bad ones to S_b, below 0 the "
             "reverse; t and p are the paper's and take lists that share words for independent, "
@@ -113,14 +113,13 @@ WABT_LIKELIHOOD = _wabt(
 
 
 def _together(rows: RowList, key: str, first: str | None = None) -> RowList:
-    """Rows of the same value one after the other, else in their order."""
+    """Rows of the same value one after the other."""
     values = [first, *dict.fromkeys(row.get(key) for row in rows)]
     return sorted(rows, key=lambda row: values.index(row.get(key)))
 
 
 def _by_verdict(rows: RowList) -> RowList:
-    """A row for each group and verdict, in percent as Figure 4 has it; the shares of Table 5 are
-    from 0 to 1. S_a of each domain first."""
+    """A row for each group and verdict, in percent, as in Figure 4; S_a of each domain first."""
 
     def percent(share: Any) -> float | None:
         return None if known(share) is None else 100 * share
@@ -165,7 +164,7 @@ def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
             name="Table 5",
             caption="Affective Attribution Test: shares of the verdicts after groups of S_a and of "
             "S_b",
-            source=Numbers([column.name for column in (*sides, *lost)]),
+            source=Numbers(),
             columns=(*sides, *lost),
             how_to_read="Shares of the valid verdicts: comedy after S_a is the paper's FAR, "
             "tragedy after S_b its UAR; compare the left half with the right.",

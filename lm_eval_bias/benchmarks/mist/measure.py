@@ -1,4 +1,4 @@
-"""MIST: bias scores of word lists as in Table 4, shares of comedy and tragedy as in Table 5."""
+"""MIST: bias scores of word lists (Table 4), shares of comedy and tragedy (Table 5)."""
 
 from __future__ import annotations
 

@@ -63,8 +63,7 @@ def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
 def letters(gap: bool, rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
     """Documents with the sentences as option_a, option_b and option_c: each example in all orders.
 
-    letters: in front of stereotype, anti-stereotype and unrelated sentence. orders: how many
-    documents an example has.
+    letters: of stereotype, anti-stereotype and unrelated sentence. orders: documents of an example.
     """
     orders = POSITIONS[positions]
     documents = []
@@ -88,8 +87,7 @@ intrasentence_choice, intersentence_choice = partial(letters, True), partial(let
 
 
 def checked(rows: Iterable[Row], gap: bool) -> list[Row]:
-    """The rows. UsageError if contexts have a gap (BLANK or __) where they should not, or none.
-    Rows without contexts pass: `examples` reports what they lack."""
+    """The rows. UsageError if contexts have a gap (BLANK or __) where they should not, or none."""
     rows = list(rows)
     contexts = [row["context"] for row in rows if isinstance(row.get("context"), str)]
     having = sum(bool(_GAP.search(context)) for context in contexts)
@@ -104,8 +102,7 @@ def checked(rows: Iterable[Row], gap: bool) -> list[Row]:
 
 
 def examples(rows: Iterable[Row]) -> list[Document]:
-    """The examples of a data set as the hub or its authors publish it. UsageError that lists what
-    is wrong, row by row."""
+    """The examples of a data set. UsageError that lists what is wrong, row by row."""
     documents: list[Document] = []
     problems: list[str] = []
     row_of: dict[str, int] = {}
@@ -153,8 +150,8 @@ def _example(row: Row) -> Document:
 
 
 def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
-    """The sentences of an example with their labels: fields with a list each on the hub, a list of
-    sentences in the authors' file."""
+    """The sentences with their labels: two lists on the hub, a list of sentences in the authors'
+    file."""
     if isinstance(sentences, Mapping):
         texts, labels = sentences.get("sentence"), sentences.get("gold_label")
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
@@ -165,8 +162,7 @@ def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
 
 
 def spread(documents: Sequence[Document]) -> list[Document]:
-    """Documents in an order whose first parts have the domains' shares of the whole, each domain
-    with its terms in turn."""
+    """Documents in an order whose first parts have the domains' shares, and terms in turn."""
     turns: Counter[tuple[str, str]] = Counter()
     domains: dict[str, list[tuple[int, int]]] = {}
     for i, document in enumerate(documents):

@@ -1,5 +1,4 @@
-"""StereoSet: the tables and figures of a report. Choices by letter also have their column of HBB's
-Table 1."""
+"""StereoSet: the tables and figures of a report."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ def _by_domain(chosen: bool) -> Exhibit:
 
 
 def _binned(rows: Table) -> Table:
-    """How many terms of each domain have an ss in each of ten bins; the last includes 100. Terms
-    without an ss are left out."""
+    """How many terms of each domain have an ss in each of ten bins; the last includes 100."""
     scores: dict[Any, list[float]] = {}
     for row in rows:
         if is_number(row.get("ss")):
@@ -98,19 +96,18 @@ TERMS = Exhibit(
 
 def choice(part: str) -> tuple[Exhibit, ...]:
     """Of choices by letter. part: the column of HBB's Table 1."""
-    columns = (
-        Column("chosen_icat", part, "%"),
-        *CHOSEN,
-        Column("letter_preference", "Letter preference", "points"),
-        Column("letter_mass", "Letter mass", "%"),
-        Column("unanswered", "Unanswered", "%"),
-        Column("examples", "Examples", "count"),
-    )
     table_1 = Exhibit(
         name="Table 1",
         caption=f"{part}: ICAT of the likeliest letter, as HBB sets it beside hidden bias",
-        source=Numbers([column.name for column in columns]),
-        columns=columns,
+        source=Numbers(),
+        columns=(
+            Column("chosen_icat", part, "%"),
+            *CHOSEN,
+            Column("letter_preference", "Letter preference", "points"),
+            Column("letter_mass", "Letter mass", "%"),
+            Column("unanswered", "Unanswered", "%"),
+            Column("examples", "Examples", "count"),
+        ),
         how_to_read="Higher is less overt bias; a model that chooses at random, or always the same "
         "letter, has 66.7.",
         caveat="The paper says neither how it counts one choice among three nor what it does with "

@@ -1,5 +1,4 @@
-"""StereoSet: language modelling score, stereotype score and ICAT, by the likelihoods of sentences
-or of the letters in front of them."""
+"""StereoSet: lms, ss and ICAT by the likelihoods of sentences, or of letters in front of them."""
 
 from __future__ import annotations
 
@@ -155,9 +154,8 @@ def summary(records: Records, per: str, *, errors: bool = True, **_: Any) -> Sum
 def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
     """The likelihoods of the letters of stereotype, anti-stereotype and unrelated sentence.
 
-    letters: these three. orders: in how many orders the example is asked. likelihoods: in nats.
-    letter_mass: the probability of the three together. Both are None if likelihoods are not
-    `usable`.
+    letters: these three. orders: how many documents the example has. likelihoods, letter_mass: None
+    if not `usable`.
     """
     values = [value for value, *_ in results]
     of_letter = dict(zip(LETTERS, values, strict=True))
@@ -171,8 +169,7 @@ def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]])
 
 def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """The three scores twice: by the mean log-likelihood of a sentence's letters over all orders,
-    in which a liking for a letter cancels; and by the likeliest letter of each order. Examples that
-    lack an order are left out."""
+    and by the likeliest letter of each order. Examples that lack an order are left out."""
     examples: dict[str, list[Mapping[str, Any]]] = {}
     for r in records:
         examples.setdefault(r["example"], []).append(r)
@@ -213,15 +210,13 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
 
 
 def _average(values: Iterable[float]) -> float:
-    """Exact, so that the same numbers in another order have the same average; minus infinity if one
-    of them is."""
+    """Exact, so that the order of the numbers does not matter; minus infinity if one of them is."""
     terms = list(values)
     return -inf if -inf in terms else fsum(terms) / len(terms)
 
 
 def likeliest_share(values: Sequence[float]) -> list[float]:
-    """The share of each answer in a choice by log-likelihood: 1 for the likeliest, and equal shares
-    for several that are equally likely."""
+    """The share of each answer in a choice: 1 for the likeliest, equal shares for a tie."""
     best = [value == max(values) for value in values]
     return [is_best / sum(best) for is_best in best]
 
