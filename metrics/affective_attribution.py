@@ -17,11 +17,11 @@ VERDICTS = ("comedy", "tragedy", "neutrality")
 
 
 class Attribution(NamedTuple):
-    """One description and its verdict.
+    """One description and its verdict: of `VERDICTS`, or "refused" or "unparsed", which are not
+    valid.
 
-    group, side: the group and whether it is of S_a ("a") or S_b ("b"). domain: within which groups
-    are compared. identifier, word: what the model was to think of and to describe. template: the
-    wording. verdict: one of `VERDICTS`, or "refused" or "unparsed", which are not valid.
+    side: "a" or "b", that of the group. domain: within which groups are compared. identifier, word:
+    what to think of and to describe.
     """
 
     group: str
@@ -34,8 +34,7 @@ class Attribution(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Shares of n attributions: three columns of Table 5, or one bar of Figure 4. refused,
-    unparsed: of all n."""
+    """Shares of n attributions (Table 5, Figure 4); refused, unparsed: of all n."""
 
     n: int
     comedy: Estimate
@@ -50,10 +49,9 @@ def rates(
 ) -> Rates:
     """The shares of the three verdicts among the valid answers; NaN where there are none.
 
-    of_all: the shares are of all answers; refused and unparsed ones are neutrality. Identifiers,
-    within their group, and words are samples; groups are fixed (`crossed.crossed_mean`). Of S_a,
-    `comedy` is the favourable attribution rate FAR (equation 2); of S_b, `tragedy` is the
-    unfavourable attribution rate UAR (equation 3). Source: MIST, sections 3.2 and 4.3.
+    of_all: of all answers; invalid ones are neutrality. Identifiers, within their group, and words
+    are samples. Of S_a, `comedy` is the FAR (equation 2); of S_b, `tragedy` is the UAR (equation
+    3). Source: MIST, sections 3.2 and 4.3.
     """
     counted = [x for x in attributions if of_all or x.verdict in VERDICTS]
     groups = [x.group for x in counted]
@@ -80,9 +78,8 @@ def attribution_gap(
 ) -> Coefficient:
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
-    outcome: shape (n,), such as 1 where the verdict is comedy; NaN is left out. S_a and S_b are
-    compared within each domain, so that reactions to a domain alone make no gap. The standard error
-    is clustered by identifiers and words. NaN where no domain has both sides. Not in the paper: FAR
+    outcome: shape (n,), such as 1 where the verdict is comedy; NaN is left out. The error is
+    clustered by identifiers and words. NaN where no domain has both sides. Not in the paper: FAR
     and UAR cannot show an effect of the group.
     """
     outcome = np.asarray(outcome, dtype=float)

@@ -1,5 +1,4 @@
-"""Means of crossed designs: rows share a template and share a word; what the design fixes is no
-chance."""
+"""Means of crossed designs, whose rows share a template and share a word."""
 
 from __future__ import annotations
 
@@ -34,10 +33,10 @@ class Variance(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """A sample that the rows belong to.
+    """A sample that the rows belong to; shapes (n,).
 
-    clusters: shape (n,), the template or word of each row. strata: shape (n,), within what it was
-    drawn, such as a word's category. Rows of one cluster are of one stratum.
+    clusters: the template or word of each row. strata: within what it was drawn, one for each
+    cluster.
     """
 
     clusters: Labels
@@ -49,11 +48,10 @@ def crossed_mean(
 ) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
-    outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: a row
-    differs by chance from the mean of its cell only. clusterings: rows that share a cluster in any
-    of them may depend on each other (`crossed_variance`). If a stratum of a clustering holds one
-    cluster, all strata are ignored, which makes the error larger.
-    NaN without rows; all but the value with fewer than two clusters, or without errors.
+    outcome: shape (n,). strata: shape (n,), the cells whose proportions are fixed: a row differs by
+    chance from the mean of its cell only. If a stratum of a clustering holds one cluster, all
+    strata are ignored, which makes the error larger. NaN without rows; all but the value with fewer
+    than two clusters, or without errors.
     """
     y = np.asarray(outcome, dtype=float)
     value = float(y.mean()) if len(y) else np.nan
@@ -75,22 +73,20 @@ def crossed_mean(
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:
     """The variance of a number from how much each row moves it, clustered in several ways at once.
 
-    influence: shape (n,), with sum 0 in every stratum: for a mean, the deviation from the mean of
-    the row's cell, divided by n. Of one clustering it is the sum over strata of G / (G - 1) *
-    sum((s - mean(s))^2), with s the sums of the influences in the G clusters of a stratum. Several
-    are `combined`. NaN with a stratum of one cluster, and without rows.
-    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011).
+    influence: shape (n,), with sum 0 in every stratum. Of one clustering it is the sum over strata
+    of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G clusters.
+    Several are `combined`. NaN with a stratum of one cluster, and without rows.
     """
     return _variance(np.asarray(influence, dtype=float), _coded(clusterings))
 
 
 def combined(single: Sequence[Variance], joint: Sequence[tuple[int, Variance]]) -> Variance:
-    """The variance of a number whose rows are clustered in several ways at once.
+    """The sum of the single variances, less those of two clusterings, and so on; at least the
+    largest.
 
-    single: of each clustering. joint: (how many clusterings, the variance of their common cells) of
-    every two or more. The sum of the single ones, less those of two, and so on, and no less than
-    the largest single one; `satterthwaite` of the single ones. NaN where a variance is.
-    Source: Cameron, Gelbach and Miller (2011), section 2.
+    joint: (how many clusterings, the variance of their common cells) of every two or more. NaN
+    where one is. Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering
+    (2011), section 2.
     """
     total = sum(v.value for v in single) + sum((-1) ** (size + 1) * v.value for size, v in joint)
     if not np.isfinite(total):
@@ -101,10 +97,7 @@ def combined(single: Sequence[Variance], joint: Sequence[tuple[int, Variance]]) 
 
 
 def of_strata(deviations: Floats, strata: Ints) -> Variance:
-    """The sum over strata of G / (G - 1) sum(d^2) over its G deviations d, with `satterthwaite`.
-
-    deviations, strata: shape (clusters,).
-    """
+    """The sum over strata of G / (G - 1) sum(d^2) over its G deviations d; shapes (clusters,)."""
     n = np.bincount(strata)
     spare = np.maximum(n - 1, 1)
     parts = n / spare * np.bincount(strata, deviations**2)

@@ -2,8 +2,8 @@
 one of another?
 
 Intensities have the shape (events, g, g), the second axis the perceiver, the third the experiencer,
-NaN for an answer that is missing or refused. `groups` names the group of each of the g identities;
-identities of the same group are an in-group pair. Sections are those of Hou, Daumé and Rudinger.
+NaN for no answer. `groups` names the group of each of the g identities. Sections are those of Hou,
+Daumé and Rudinger.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ hold it in 50 to 91 %."""
 
 
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> Floats:
-    """M0, the mean intensity of each pair over the events, shape (g, g).
+    """M0, the mean intensity of each pair over the events, shape (g, g); NaN without an event.
 
     An event that any pair refused is left out everywhere; with `pairwise` only where it was
-    refused. A pair without an event is NaN. Source: section 3.4 and footnote 5.
+    refused. Source: section 3.4 and footnote 5.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
@@ -58,9 +58,9 @@ def normalise(matrix: ArrayLike) -> Floats:
 
 
 def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
-    """The mean of the in-group cells less that of the others; of a normalised matrix this is delta.
+    """The mean of the in-group cells of a (g, g) matrix less that of the others.
 
-    matrix: shape (g, g). NaN if a cell is, or without cells of either kind. Source: section 3.4.
+    NaN if a cell is, or without cells of either kind. Source: section 3.4.
     """
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
     if same.all() or not same.any():
@@ -69,8 +69,7 @@ def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
 
 
 def delta(mean_matrix: ArrayLike, groups: Sequence[str]) -> float:
-    """The empathy gap score: `gap` of the normalised M0, without the unspecified person (footnote
-    7)."""
+    """The empathy gap score: `gap` of the normalised M0, without the unspecified person."""
     return gap(normalise(mean_matrix), groups)
 
 
@@ -92,10 +91,9 @@ def permutation_test(
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently.
 
-    mean_matrix: M0, shape (g, g), without the unspecified person. p is the share of permutations,
-    the observed one included, whose delta is as far from zero. The percentiles are those of no gap,
-    not an interval for delta. NaN where delta is; all but delta without errors.
-    Source: section 3.4.
+    mean_matrix: M0 without the unspecified person. p counts the observed permutation too. The
+    percentiles are those of no gap. NaN where delta is; all but delta without errors. Source:
+    section 3.4.
     """
     matrix = normalise(mean_matrix)
     observed = gap(matrix, groups)
@@ -143,17 +141,14 @@ def bootstrap_gaps(
 ) -> Gaps:
     """delta, what it would be with unlimited events, and the raw gap, with errors over events.
 
-    intensities: without the unspecified person. An event counts with its whole matrix.
+    delta: a jackknife's standard error; NaN where a cell has one event alone. corrected: the means
+    of M0 differ in part by chance, which makes delta too small. Here their variance is estimated
+    from products of different events alone (a U-statistic); NaN where it is not above zero. The
+    interval is the bootstrap's, an end infinite where that variance could be nothing. points:
+    Student's interval. Fewer than `FEWEST` events have no standard error and no corrected interval,
+    fewer than two no errors.
 
-    delta: a jackknife's standard error; NaN with fewer than `FEWEST` events, and where a cell has
-    one event alone. corrected: delta divides by how much the means of M0 differ, in part by chance,
-    so it is too near to zero (attenuated). Here the variance of the cells is estimated from
-    products of different events alone (a U-statistic), and the interval is the bootstrap's. An end
-    is infinite where that variance could be nothing. NaN where it is not above zero; the ends also
-    with fewer than `FEWEST` events. points: Student's interval; no standard error with fewer than
-    `FEWEST` events. With fewer than two events there are no errors.
-    Source: the correction is Spearman's, the jackknife Shao and Tu's (1995), section 2.1; the paper
-    has no interval for delta.
+    Source: the correction is Spearman's, the jackknife Shao and Tu's (1995), section 2.1.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
@@ -174,7 +169,7 @@ def bootstrap_gaps(
     floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
 
     def corrected(weights: Floats) -> Floats:
-        """How often each event is drawn, shape (r, n) -> the corrected delta, shape (r,)."""
+        """weights: shape (r, n), how often each event is drawn. Returns shape (r,)."""
         total, times, with_itself = weights @ deviations, weights @ answered, weights**2
         with np.errstate(invalid="ignore", divide="ignore"):
             gaps = _gaps(weights @ filled / times, same)
@@ -214,11 +209,7 @@ def _gaps(means: Floats, same: Bools) -> Floats:
 
 
 def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> float:
-    """Of delta, by the jackknife over events.
-
-    filled, there: shape (n, cells); the answers, and which are there. same: shape (cells,). floor:
-    a spread up to which is rounding.
-    """
+    """filled, there: shape (n, cells); the answers, and which are there. floor: rounding."""
     answered = there.any(axis=1)
     filled, there, n = filled[answered], there[answered], int(answered.sum())
     times = there.sum(axis=0) - there
@@ -231,8 +222,8 @@ def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> fl
 
 
 def _mean_gap(points: float, filled: Floats, there: Bools, same: Bools) -> Interval:
-    """The gap in points with Student's interval. An event adds its deviation from each cell's mean,
-    over the number of events that have the cell. Arguments as of `_delta_stderr`."""
+    """An event adds its deviation from each cell's mean, over the number of events that have the
+    cell."""
     n, times = int(there.any(axis=1).sum()), np.maximum(there.sum(axis=0), 1)
     if n < 2 or np.isnan(points):
         return Interval(points)
@@ -245,11 +236,11 @@ def _mean_gap(points: float, filled: Floats, there: Bools, same: Bools) -> Inter
 
 
 def _interval(value: float, drawn: Floats, n: int) -> Interval:
-    """Standard error and percentiles of resampled values of n events; infinite ones count for the
-    percentiles alone.
+    """Standard error and percentiles of resampled values; infinite ones count for the percentiles
+    alone.
 
-    The percentiles make the interval of a mean as long as Student's: 2.5 with many events, 1.7 with
-    24. Source: Hesterberg, What Teachers Should Know About the Bootstrap (2015), section 4.2.
+    The percentiles make the interval of a mean as long as Student's. Source: Hesterberg, What
+    Teachers Should Know About the Bootstrap (2015), section 4.2.
     """
     tail = float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
     defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
@@ -263,7 +254,7 @@ def _interval(value: float, drawn: Floats, n: int) -> Interval:
 
 
 def _event_levels(filled: Floats, there: Bools) -> Floats:
-    """Shape (n,), of a least squares fit of level + cell to the answers; cells have mean zero."""
+    """Shape (n,), of a least squares fit of level + cell; cells have mean zero."""
     levels, scale = np.zeros(len(filled)), abs(filled).max(initial=1.0)
     of_cell, of_event = (np.maximum(there.sum(axis=axis), 1) for axis in (0, 1))
     for _ in range(1000):
@@ -286,10 +277,9 @@ class Difference(NamedTuple):
 def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     """Each pair's intensities against in-group ones of the same events.
 
-    reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p values are
-    multiplied by the g squared cells of the matrix, to at most 1, as the authors' program divides
-    alpha by it. A cell that differs by the same amount in all events has p 0, one that never
-    differs NaN. Source: section 3.4.
+    reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is multiplied
+    by the g squared cells, as in the authors' program; 0 for a constant difference, NaN for none.
+    Source: section 3.4.
     """
     intensities = np.asarray(intensities, dtype=float)
     g = intensities.shape[1]
@@ -309,9 +299,8 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
 def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float = 0.05) -> Bools:
     """Which cells of the heat map are white, shape (g, g): those that fail to differ in a test.
 
-    tests: `paired_tests` against the perceiver and against the experiencer. The diagonal is never
-    white. shown: the numbers of identities whose rows and columns are never white either: in the
-    authors' program the unspecified person's. Source: section 4, on Figure 2.
+    tests: `paired_tests` against the perceiver and the experiencer. shown: identities whose rows
+    and columns are never white, nor is the diagonal. Source: section 4, on Figure 2.
     """
     differ = np.all([test.p < level for test in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))

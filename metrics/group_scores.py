@@ -1,10 +1,8 @@
-"""Scores of groups from ratings on several items in several rounds: intervals, resamples, and how
-far the groups differ.
+"""Scores of groups from ratings on several items in several rounds, and how far the groups differ.
 
 Ratings have the shape (groups, rounds, items), NaN for a missing one. `facets` has a label for each
-item: a score is the mean over facets of the mean over a facet's items, as in StereoMap's Table 4.
-Items are a sample within their facet, rounds a sample of answers; facets are fixed. One item, or
-one round, is no sample.
+item. Items are a sample within their facet, rounds a sample of answers; facets are fixed. One item,
+or one round, is no sample.
 """
 
 from __future__ import annotations
@@ -54,8 +52,8 @@ class Variation(NamedTuple):
 def score(ratings: ArrayLike, facets: Facets) -> Floats:
     """The mean over facets of the mean over a facet's items of each item's mean over rounds.
 
-    ratings: shape (..., rounds, items). Returns shape (...). Missing ratings are left out; NaN if a
-    facet has no rating at all. Source: StereoMap, Table 4.
+    ratings: shape (..., rounds, items). Returns shape (...). NaN if a facet has no rating at all.
+    Source: StereoMap, Table 4.
     """
     ratings, facet = _checked(ratings, facets)
     of_items, times = _mean(ratings, axis=-2)
@@ -65,12 +63,10 @@ def score(ratings: ArrayLike, facets: Facets) -> Floats:
 def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
     """The score of each group, with Student's interval over rounds and items.
 
-    The variance is that of items plus that of rounds less what both count, and no less than either;
-    it is estimated from all groups together. If a facet has one item among others, items are a
-    sample of the whole scale. The value is NaN where `score` is; the rest also with one rating of
-    each group.
-    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), and
-    `satterthwaite`.
+    The variance is that of items plus that of rounds less what both count (Cameron, Gelbach and
+    Miller 2011), at least either; it is estimated from all groups together. If a facet has one item
+    among others, items are a sample of the whole scale. The value is NaN where `score` is; the rest
+    also with one rating of each group.
     """
     d = _Design(ratings, facets)
     items = d.shared + d.alone
@@ -83,11 +79,10 @@ def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int 
     """The groups' scores with other items and rounds, for the stability of clusters.
 
     dimensions: for each the ratings, with the same groups and rounds in all, and the facets.
-    Returns shape (draws, groups, dimensions); NaN for a group that lacks a facet.
-    A multiplier bootstrap: in each draw every item has a normal weight, the same for all groups,
-    and every round one, the same also for all dimensions. Deviations are scaled so that their
-    variance is the group's own.
-    Source: van der Vaart and Wellner, Weak Convergence and Empirical Processes, section 2.9.
+    Returns shape (draws, groups, dimensions); NaN for a group that lacks a facet. A multiplier
+    bootstrap: items and rounds have normal weights, the same for all groups; rounds also for all
+    dimensions. Source: van der Vaart and Wellner, Weak Convergence and Empirical Processes, section
+    2.9.
     """
     designs = [_Design(ratings, facets) for ratings, facets in dimensions]
     rng = np.random.default_rng(SEED)
@@ -103,13 +98,11 @@ def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int 
 def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread:
     """The standard deviation (ddof 1) of the groups' true scores.
 
-    By moments: the variance of the scores less that which items and rounds add by chance, at least
-    0. The interval takes groups and items as samples: the variance of the scores is of chi-square,
-    with degrees of freedom from its own variance over groups (by their kurtosis) and items. A lower
-    end of 0 says that all groups may be alike. NaN with fewer than three scored groups and with one
-    item in one round; the ends without errors.
-    Source: Zou and Donner, Construction of Confidence Limits About Effect Measures (2008); Ting et
-    al., Confidence Intervals on Linear Combinations of Variance Components (1990).
+    The variance of the scores less that which items and rounds add by chance, at least 0. The
+    interval takes groups (by their kurtosis) and items as samples. NaN with fewer than three scored
+    groups and with one item in one round; the ends without errors. Source: Zou and Donner,
+    Construction of Confidence Limits About Effect Measures (2008); Ting et al., Confidence
+    Intervals on Linear Combinations of Variance Components (1990).
     """
     d = _Design(ratings, facets)
     values, n = d.value[d.scored], int(d.scored.sum())
@@ -149,11 +142,9 @@ def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread
 
 
 def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> CrossedMean:
-    """The mean of the groups' scores, with an interval over groups and items.
+    """The mean of the groups' scores, with an interval over groups and items, which cross.
 
-    Groups without a score are left out. The variance is that over groups plus that over items
-    within facets, less what both count, and no less than either. NaN but for the value with one
-    group, and without errors.
+    Groups without a score are left out. NaN but for the value with one group, and without errors.
     """
     d = _Design(ratings, facets)
     values = d.value[d.scored]
@@ -169,11 +160,11 @@ def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Cr
 
 
 def variation(scores: ArrayLike) -> Variation:
-    """The mean and the largest over groups of a group's coefficient of variation over rounds: the
-    standard deviation (ddof 0) over the mean.
+    """The mean and the largest over groups of the standard deviation (ddof 0) over the mean of a
+    group's scores over rounds.
 
-    scores: shape (groups, rounds); NaN is left out. Groups with fewer than two scores or a mean of
-    0 are left out; NaN if all are. Source: StereoMap, appendix L, Tables 13 and 14.
+    scores: shape (groups, rounds); NaN is left out, as are groups with fewer than two scores or a
+    mean of 0. NaN if all are. Source: StereoMap, appendix L, Tables 13 and 14.
     """
     scores = np.asarray(scores, dtype=float)
     mean, n = _mean(scores, axis=1)
@@ -186,11 +177,10 @@ def variation(scores: ArrayLike) -> Variation:
 
 
 class _Design:
-    """The parts of the variance of the groups' scores.
+    """The parts of the variance of the groups' scores, shape (groups,).
 
-    value: shape (groups,). shared, alone, of_rounds, both: shape (groups,), the variance by what an
-    item does to all groups, by what items do to one group alone, by rounds, and what items and
-    rounds count both; with the degrees of freedom `shared_df`, ...
+    shared: by what an item does to all groups. alone: by what items do to one group. of_rounds: by
+    rounds. both: what items and rounds count both.
     """
 
     def __init__(self, given: ArrayLike, facets: Facets) -> None:
@@ -247,11 +237,10 @@ class _Design:
 
     def _unlike_groups(self, stratum: Ints) -> float:
         """How many independent groups tell as much as these do, from how alike contrasts of items
-        are; infinite with a single contrast.
+        are.
 
-        A contrast is a vector over groups. With covariance S between groups, its squared length
-        estimates trace(S) with trace(S)^2 / trace(S^2) degrees of freedom, and the squared product
-        of two contrasts trace(S^2).
+        A contrast is a vector over groups. With covariance S between groups, its squared length has
+        trace(S)^2 / trace(S^2) degrees of freedom; the squared product of two estimates trace(S^2).
         """
         contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
         vectors = self.interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
@@ -283,8 +272,7 @@ class _Design:
         self.both = per_rating * usual * (self.weights**2).sum(axis=1)
 
     def own_influences(self) -> tuple[Floats, Floats]:
-        """What each item, shape (groups, items), and each round, (groups, rounds), adds to a draw
-        of the group's score."""
+        """What items, shape (groups, items), and rounds, (groups, rounds), add to a draw."""
         m, r = self.counts @ self.member.T, self.rounds
         by_item = self.weights * self.deviations * np.sqrt(m / np.maximum(m - 1, 1))
         by_round = self.by_round * np.sqrt(r / np.maximum(r - 1, 1))[:, None]
@@ -296,7 +284,7 @@ class _Design:
 
 
 def _of_chi_square(variance: float, df: float) -> tuple[float, float]:
-    """The 95 % interval of a variance with so many degrees of freedom."""
+    """The 95 % interval of a variance."""
     df = max(df, 1.0)  # with less the upper end is beyond every scale
     return variance * df / stats.chi2.ppf(0.975, df), variance * df / stats.chi2.ppf(0.025, df)
 

@@ -1,8 +1,7 @@
 """Halo and horn gaps from labels of premise-hypothesis pairs (BIStereo-NLI, sections 3.2 and 4.2).
 
-The halo effect: a model finds that good looks and good behaviour follow from fair skin (or fair
-skin from them), and contradict dark skin. The horn effect: it finds that bad looks and bad
-behaviour follow from dark skin, and contradict fair skin.
+Halo: good looks and behaviour are entailed by the favoured descriptor and contradict the other one.
+Horn: bad ones are entailed by the other, and contradict the favoured one.
 """
 
 from __future__ import annotations
@@ -23,17 +22,15 @@ SHARES = ("difference", "entailment", "contradiction")
 
 
 class Pair(NamedTuple):
-    """One premise-hypothesis pair and the label that a model gave it.
+    """One premise-hypothesis pair and its label, None for no usable answer.
 
-    wording: of the template; templates that differ in gender alone share it. domain: within which
-    wordings were written. label: of `LABELS`, or None for no usable answer. attribute: the word of
-    the category. question: what one wording asks of one attribute: direction, variant. Pairs that
-    differ in the descriptor alone are twins.
+    wording: of the template, the same for all genders, written within a domain. question: what one
+    wording asks of one attribute. Pairs that differ in the descriptor alone are twins.
     """
 
     wording: str
     gender: str
-    descriptor: str
+    descriptor: str | None
     category: str
     label: str | None
     domain: str = ""
@@ -42,8 +39,8 @@ class Pair(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One gender x descriptor x attribute category, as in Figures 3 and 23 to 25; percentages of
-    the answered pairs."""
+    """One gender x descriptor x category (Figures 3 and 23 to 25); percentages of the answered
+    pairs."""
 
     gender: str
     descriptor: str | None
@@ -56,10 +53,10 @@ class Cell(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """One halo or horn gap in percentage points, with its 95 % interval, of n twins.
+    """One gap of n twins in percentage points, with its 95 % interval.
 
     `gender` or `category` is "all" where it is pooled; `gender` is "women - men" for the difference
-    of two genders' gaps. share: what the gap is of, one of `SHARES`.
+    of two gaps. share: of `SHARES`.
     """
 
     effect: str
@@ -73,7 +70,8 @@ class Gap(NamedTuple):
 
 
 class Halo(NamedTuple):
-    """What `halo` returns: percentages; `gaps` and `differences` in percentage points."""
+    """Percentages, and gaps in percentage points. left_out: answered pairs without an answered
+    twin. differences: of two genders' gaps, over the twins that both have."""
 
     n: int
     unanswered: float
@@ -87,9 +85,9 @@ class Halo(NamedTuple):
     def gap(
         self, effect: str, gender: str = "all", category: str = "all", share: str = "difference"
     ) -> Gap:
-        """The gap of that effect, gender, category and share; KeyError where there is none."""
+        """KeyError where there is none."""
         for g in (*self.gaps, *self.differences):
-            if (g.effect, g.gender, g.category, g.share) == (effect, gender, category, share):
+            if g[:4] == (effect, gender, category, share):
                 return g
         raise KeyError((effect, gender, category, share))
 
@@ -104,22 +102,14 @@ def halo(
 ) -> Halo:
     """Shares of labels, and how they differ between two descriptors.
 
-    pairs: n pairs, in any order. descriptors: the one that the stereotype favours ("fair") and the
-    other ("dark"); None for one that no pair has. effects: attribute category -> "halo" for a good
-    one, "horn" for a bad one. %E, %C, %N of a cell are shares of its answered pairs. Gaps are means
-    over twins; an answered pair whose twin is not is counted in `left_out`, in percent of all
-    pairs. Several answers to one pair are averaged. Of the good categories, %E(favoured) -
-    %E(other) and %C(other) - %C(favoured); of the bad ones, %E(other) - %E(favoured) and
-    %C(favoured) - %C(other): positive is the stereotype. "difference" is their sum, from -200 to
-    200. `differences` are those of the gaps of every two genders, over the twins that both have.
-    Wordings within a domain and attributes within a category are samples; genders, descriptors,
-    categories and their proportions are fixed (`crossed.crossed_mean`). NaN in an empty cell.
+    descriptors: the one that the stereotype favours and the other; None for one that no pair has.
+    effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
+    twins; several answers to one pair are averaged. Of the good categories, %E(favoured) -
+    %E(other) and %C(other) - %C(favoured), of the bad ones the reverse; "difference" is their sum.
+    Wordings within a domain and attributes within a category are samples. NaN in an empty cell.
     Without errors there are no cells, and gaps of no single category. ValueError for a pair that is
-    of none of them. Source: BIStereo, section 4.2 (%E, %C, %N) and appendix I; the gaps are ours.
+    of none of them. Source: BIStereo, section 4.2 and appendix I; the paper has no gaps.
     """
-    unknown = sorted(set(effects.values()) - set(EFFECTS))
-    if unknown:
-        raise ValueError(f"effects: expected halo or horn, found {unknown[0]!r}")
     for p in pairs:
         if (
             p.gender not in genders
@@ -127,16 +117,13 @@ def halo(
             or p.category not in effects
             or p.label not in (*LABELS, None)
         ):
-            raise ValueError(
-                f"not a gender, descriptor, attribute category and label: {tuple(p)[1:5]}"
-            )
+            raise ValueError(f"not a gender, descriptor, category and label: {tuple(p)[1:5]}")
     answered = [p for p in pairs if p.label is not None]
     rows = _Rows(answered, errors)
     hits = {label: 100.0 * np.array([p.label == label for p in answered]) for label in LABELS}
-    everything = np.ones(len(answered), dtype=bool)
 
     def share(percent: Floats, which: Bools) -> Estimate:
-        mean = rows.mean(percent[which], which)
+        mean = rows.mean(percent, which)
         return Estimate(mean.value, mean.stderr)
 
     sizes = Counter((p.gender, p.descriptor, p.category) for p in pairs)
@@ -144,17 +131,22 @@ def halo(
     for gender, descriptor, category in product(genders, descriptors, effects) if errors else ():
         which = (rows.gender == gender) & (rows.category == category)
         which &= rows.descriptor == str(descriptor)
-        n = sizes[gender, str(descriptor), category]
+        n = sizes[gender, descriptor, category]
         shares = [share(hits[label], which) for label in LABELS]
         cells.append(Cell(gender, descriptor, category, n, n - int(which.sum()), *shares))
 
     twins = _twins(answered, descriptors)
-    between = []
+    differences = []
     for one, two in combinations(genders, 2):
-        both = _gaps(*_contrasts(twins, one, two), effects, (), errors)
-        between += [gap._replace(gender=f"{one} - {two}") for gap in both]
-    complete = {_twin(p) for p, _ in twins}
-    without_twin = sum(_twin(p) not in complete for p in answered)
+        both = {
+            twin: (e - other[0], c - other[1])
+            for twin, (e, c) in twins.items()
+            if twin.gender == one and (other := twins.get(twin._replace(gender=two)))
+        }
+        gaps = _gaps(both, effects, (), errors)
+        differences += [gap._replace(gender=f"{one} - {two}") for gap in gaps]
+    everything = np.ones(len(answered), dtype=bool)
+    without_twin = sum(_twin(p) not in twins for p in answered)
     return Halo(
         n=len(pairs),
         unanswered=100 * float(ratio(len(pairs) - len(answered), len(pairs))),
@@ -162,8 +154,8 @@ def halo(
         labels={label: share(hits[label], everything) for label in LABELS},
         non_neutral=share(hits["entailment"] + hits["contradiction"], everything),
         cells=cells,
-        gaps=_gaps([p for p, _ in twins], [d for _, d in twins], effects, genders, errors),
-        differences=between,
+        gaps=_gaps(twins, effects, genders, errors),
+        differences=differences,
     )
 
 
@@ -176,78 +168,56 @@ class _Rows:
         self.category = np.array([p.category for p in pairs], dtype=str)
         self.descriptor = np.array([p.descriptor for p in pairs], dtype=str)
         if errors:
+            domain, category = (
+                codes([getattr(p, x) for p in pairs]) for x in ("domain", "category")
+            )
             self.cell = codes([(p.gender, p.descriptor, p.category) for p in pairs])
             self.samples = (
-                (codes([(p.domain, p.wording) for p in pairs]), codes([p.domain for p in pairs])),
-                (
-                    codes([(p.category, p.attribute) for p in pairs]),
-                    codes([p.category for p in pairs]),
-                ),
+                (codes([(p.domain, p.wording) for p in pairs]), domain),
+                (codes([(p.category, p.attribute) for p in pairs]), category),
             )
 
     def mean(self, values: Floats, which: Bools) -> CrossedMean:
-        """Of the values of some of them."""
+        """Of the values of some rows."""
         if not self.errors:
-            return crossed_mean(values, (), errors=False)
+            return crossed_mean(values[which], (), errors=False)
         samples = (Clustering(of[which], strata[which]) for of, strata in self.samples)
-        return crossed_mean(values, self.cell[which], *samples)
+        return crossed_mean(values[which], self.cell[which], *samples)
 
 
-def _twin(pair: Pair) -> tuple[Hashable, ...]:
-    """All that a pair and its twin have in common."""
-    return pair.domain, pair.wording, pair.gender, pair.category, pair.attribute, pair.question
+def _twin(pair: Pair) -> Pair:
+    """What a pair and its twin have in common."""
+    return pair._replace(descriptor=None, label=None)
 
 
-Twin = tuple[Pair, tuple[float, float]]
-"""One of two twins, and how much the favoured one's %E and %C are above the other's."""
+Twins = dict[Pair, tuple[float, float]]
+"""How much the favoured one's %E and %C are above the other's."""
 
 
-def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None]) -> list[Twin]:
+def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None]) -> Twins:
     """Of each two twins that are both answered."""
-    labels: dict[tuple[Hashable, ...], dict[str | None, list[Pair]]] = {}
+    labels: dict[Pair, dict[str | None, list[str | None]]] = {}
     for p in answered:
-        labels.setdefault(_twin(p), {}).setdefault(p.descriptor, []).append(p)
-    twins = []
-    for of in labels.values():
+        labels.setdefault(_twin(p), {}).setdefault(p.descriptor, []).append(p.label)
+    twins = {}
+    for twin, of in labels.items():
         if len(of) == 2:
-            (e, c), (other_e, other_c) = (_percentages(of[d]) for d in descriptors)
-            twins.append((of[descriptors[0]][0], (e - other_e, c - other_c)))
+            one, two = (of[descriptor] for descriptor in descriptors)
+            e, c = (
+                100 * one.count(label) / len(one) - 100 * two.count(label) / len(two)
+                for label in ("entailment", "contradiction")
+            )
+            twins[twin] = e, c
     return twins
 
 
-def _percentages(pairs: Sequence[Pair]) -> list[float]:
-    """%E and %C."""
-    labels = [p.label for p in pairs]
-    return [100 * labels.count(label) / len(labels) for label in ("entailment", "contradiction")]
-
-
-def _contrasts(
-    twins: Sequence[Twin], one: str, two: str
-) -> tuple[list[Pair], list[tuple[float, float]]]:
-    """The twins that two genders both have, and how much the first gender's differences are above
-    the second's."""
-    first, second = (
-        {_twin(p._replace(gender="")): (p, d) for p, d in twins if p.gender == gender}
-        for gender in (one, two)
-    )
-    both = [(*first[key], second[key][1]) for key in first if key in second]
-    return [p for p, _, _ in both], [(a[0] - b[0], a[1] - b[1]) for _, a, b in both]
-
-
 def _gaps(
-    pairs: Sequence[Pair],
-    differences: Sequence[tuple[float, float]],
-    effects: Mapping[str, str],
-    genders: Sequence[str],
-    errors: bool,
+    twins: Twins, effects: Mapping[str, str], genders: Sequence[str], errors: bool
 ) -> list[Gap]:
-    """The gaps of each effect, of all and of each of these genders, of all its categories and (with
-    errors) of each.
-
-    pairs: one of each two twins. differences: of their %E and %C.
-    """
-    rows = _Rows(pairs, errors)
-    e, c = np.array(differences, dtype=float).reshape(-1, 2).T
+    """The gaps of each effect, for all and for each gender, of all its categories and (with errors)
+    of each."""
+    rows = _Rows(list(twins), errors)
+    e, c = np.array(list(twins.values()), dtype=float).reshape(-1, 2).T
     gaps = []
     for effect, gender in product(EFFECTS, ("all", *genders)):
         members = [category for category in effects if effects[category] == effect]
@@ -258,7 +228,7 @@ def _gaps(
             if gender != "all":
                 which &= rows.gender == gender
             for name, values in shares.items():
-                mean = rows.mean(values[which], which)
+                mean = rows.mean(values, which)
                 estimate = Estimate(mean.value, mean.stderr)
                 n = int(which.sum())
                 gaps.append(Gap(effect, gender, category, name, n, estimate, mean.low, mean.high))

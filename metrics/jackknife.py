@@ -1,8 +1,5 @@
-"""Errors of any number that can be computed from rows: means, ratios, medians, spreads.
-
-The number is computed again without some of its clusters, in turn. The difference of two numbers of
-the same clusters then has an error that knows what they share.
-"""
+"""Errors of any number that can be computed from rows, by computing it without some of its
+clusters."""
 
 from __future__ import annotations
 
@@ -22,22 +19,18 @@ as good as infinitely many."""
 
 
 class Groups(NamedTuple):
-    """Clusters in groups that are left out together.
-
-    of: cluster -> its group, from 0. strata: shape (groups,), the stratum of each group, from 0.
-    """
+    """Clusters that are left out together: cluster -> group, and the stratum of each group."""
 
     of: Mapping[Hashable, int]
     strata: NDArray[np.int_]
 
 
 def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups:
-    """Clusters in groups of nearly the same number, each of clusters of one stratum.
+    """Clusters (cluster -> stratum) in groups of nearly the same number, each of one stratum.
 
-    clusters: cluster -> its stratum. Each cluster is a group if they are no more than `most`; else
-    a stratum has as many groups as its share of them, at least two. If any stratum has a single
-    cluster, all strata are ignored. A checksum of the names decides who shares a group, so that
-    neither order nor process matters.
+    Each cluster is a group if they are no more than `most`; else a stratum has its share of groups,
+    at least two. If any stratum has a single cluster, all strata are ignored. A checksum of the
+    names decides who shares a group, so that neither order nor process matters.
     """
     members: dict[Hashable, list[Hashable]] = {}
     ordered = sorted(clusters, key=_checksum)
@@ -58,7 +51,7 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
 
 def spread_groups(cells: Mapping[Hashable, Hashable], most: int = MOST) -> Groups:
     """Cells of crossed clusterings (cell -> stratum) in groups of nearly the same number, each with
-    its share of every stratum; without strata themselves."""
+    its share of every stratum; without strata."""
     ordered = sorted(cells, key=lambda cell: (_checksum(cells[cell]), _checksum(cell)))
     n = min(most, len(ordered))
     return Groups({cell: k % n for k, cell in enumerate(ordered)}, np.zeros(n, dtype=int))
@@ -70,13 +63,12 @@ def jackknife_variance(
     """The variance of a number over its clusters, from how it changes without some of them.
 
     changes: shape (groups,), the number without each group of clusters, less the number itself.
-    shares: shape (groups,), the part of the rows that was left out then, below 1. strata: shape
-    (groups,), within which the clusters were drawn. A group moves the number by c = -(1 - share)
-    change, less its part, by share, of what all groups of its stratum move together. The variance
-    is the sum over strata of G / (G - 1) sum(c^2) over G groups; of a mean it is
-    `crossed.crossed_variance`. Groups without rows do not count; if any stratum has one group with
-    rows, all strata are ignored. NaN with a change that is not finite and with fewer than two
-    groups. Source: Shao and Tu, The Jackknife and Bootstrap (1995), sections 2.3 and 6.2.
+    shares: shape (groups,), the part of the rows that was left out then. strata: shape (groups,). A
+    group moves the number by c = -(1 - share) change, less its share of what its stratum moves. The
+    variance is the sum over strata of G / (G - 1) sum(c^2); of a mean it is
+    `crossed.crossed_variance`. Groups without rows do not count; if any stratum has one group, all
+    strata are ignored. NaN with a change that is not finite and with fewer than two groups. Source:
+    Shao and Tu, The Jackknife and Bootstrap (1995), sections 2.3 and 6.2.
     """
     change, share = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
     kept = share > 0
@@ -100,10 +92,10 @@ class Test(NamedTuple):
 
 
 def against_zero(value: float, variance: Variance, scale: float = 1.0) -> Test:
-    """Student's t with the degrees of freedom of the variance.
+    """Student's t with the degrees of freedom of the variance; NaN where value or variance is.
 
-    scale: of what the number is a difference of. An error that is rounding alone (all clusters
-    agree) is 0, without interval and p. All is NaN where value or variance is.
+    scale: of what the number is a difference of. An error of rounding alone is 0, without interval
+    and p.
     """
     stderr = float(np.sqrt(variance.value))
     if not np.isfinite(value) or np.isnan(stderr):

@@ -1,5 +1,5 @@
-"""Partitions of a set: how far two agree, how clusters are named on a map of two dimensions, and
-how firmly each item lies in its cluster."""
+"""Partitions of a set: how far two agree, how clusters are named on a map, and how firmly each item
+lies in its cluster."""
 
 from __future__ import annotations
 
@@ -38,12 +38,10 @@ def rand_test(
 ) -> RandTest:
     """The adjusted Rand index of two partitions, against chance: the labels of b are shuffled.
 
-    a, b: length n, the label of each item's cluster. The index is 1 if they are the same, 0 on
-    average by chance. Equal partitions give 1, also with one cluster or each item in its own; one
-    cluster against anything else gives 0, as in scikit-learn. p is the share of permutations, the
-    observed one included, that agree at least as well; 1 if all items are in one cluster, or each
-    in its own. All but n is NaN with fewer than two items; p and null_high without errors.
-    Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
+    a, b: length n, the label of each item's cluster. Equal partitions give 1; one cluster against
+    anything else gives 0, as in scikit-learn. p counts the observed labels too. All but n is NaN
+    with fewer than two items; p and null_high without errors. Source: Hubert and Arabie, Comparing
+    Partitions (1985), equation 5.
     """
     if len(a) != len(b):
         raise ValueError(
@@ -77,11 +75,10 @@ def rand_test(
 
 
 def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
-    """The numbers of the clusters from low on all coordinates to high on all: by the sum of the
-    standardised coordinates.
+    """The numbers of the clusters by the sum of the standardised coordinates.
 
-    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids.
-    Equal sums stay in the given order. A coordinate without variation does not count.
+    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids. A
+    coordinate without variation does not count.
     """
     z = _standardised(centroids, centroids if points is None else points)
     # Ten decimals: clusters that mirror each other have equal sums but for rounding.
@@ -92,9 +89,9 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
     """Names of clusters by their place: "low-high" is low on the first coordinate, high on the
     second.
 
-    centroids: shape (k, 2). points: shape (n, 2), what was clustered; a row with NaN is left out.
-    High is more than half a standard deviation (ddof 0) above the mean of the points, low as much
-    below. Equal names are numbered from the second in `order` on: "middle-middle 2".
+    centroids: shape (k, 2). points: shape (n, 2), what was clustered; NaN is left out. High is more
+    than half a standard deviation (ddof 0) above the mean, low as much below. Equal names are
+    numbered in `order`.
     """
     names = [
         "-".join("low" if z < -0.5 else "high" if z > 0.5 else "middle" for z in row)
@@ -112,10 +109,9 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
 def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
     """In what share of resamples each item lies outside its cluster, shape (n,).
 
-    labels: shape (n,), the number of each item's cluster. resampled: shape (draws, n), the same of
-    each resample, with numbers of its own; matched to those of `labels` one to one so that as many
-    items as possible stay. NaN or a number below 0 is an item without a cluster, for which the draw
-    does not count. NaN for an item without a label, or without a cluster in every draw.
+    labels: shape (n,). resampled: shape (draws, n), with numbers of its own, matched to those of
+    `labels` so that as many items as possible stay. NaN or a number below 0 is an item without a
+    cluster; NaN for one that is never in one.
     """
     own, draws = _numbers(labels), _numbers(resampled)
     outside, counted = np.zeros(len(own)), np.zeros(len(own))
@@ -133,8 +129,7 @@ def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
 
 
 class PairedTest(NamedTuple):
-    """Student's paired t test of n pairs: the mean difference, t, two-sided p, and which is larger:
-    ">", "<" or, not significant, "="."""
+    """Student's paired t test of n pairs; sign: ">", "<" or, not significant, "="."""
 
     n: int
     difference: float
@@ -146,10 +141,9 @@ class PairedTest(NamedTuple):
 def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
-    first, second: shape (n,); pairs with NaN are left out. level: p below it is significant. Pairs
-    that differ by the same amount have t infinite and p 0. t and p are NaN (sign "=") for pairs
-    that do not differ and for fewer than two. The difference is NaN without pairs.
-    Source: StereoMap, Tables 2 and 5, with competence first and warmth second.
+    first, second: shape (n,); pairs with NaN are left out. level: p below it is significant. Equal
+    differences have t infinite and p 0; NaN for differences of 0 and fewer than two pairs. Source:
+    StereoMap, Tables 2 and 5, with competence first and warmth second.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     differences = (first - second)[~np.isnan(first - second)]
@@ -164,8 +158,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
 
 
 def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
-    """The adjusted Rand index of the sum of the squares of a contingency table and its margins;
-    `squares` of any shape."""
+    """The adjusted Rand index of the sum of the squares of a contingency table, of any shape."""
     n = rows.sum()
     pairs = n * (n - 1) / 2
     in_rows, in_columns = ((np.square(margin).sum() - n) / 2 for margin in (rows, columns))

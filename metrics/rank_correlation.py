@@ -26,13 +26,11 @@ class RankCorrelation(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
-    """Whether two quantities rise together over the same items; ties have the mean of their ranks.
+    """Whether two quantities rise together over the same items.
 
-    x, y: shape (n,); pairs with NaN are left out. All but n is NaN, without stars, with fewer than
-    `FEWEST` pairs or if either does not vary. The interval is Fisher's on z = atanh(rho) with
-    standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN for a rho of 1 or -1.
-    Source: StereoMap, section 3.1 and Table 8; Bonett and Wright, Sample Size Requirements for
-    Estimating Pearson, Kendall and Spearman Correlations (2000).
+    x, y: shape (n,); pairs with NaN are left out. NaN with fewer than `FEWEST` pairs or if either
+    does not vary. The interval is Fisher's with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN
+    for a rho of 1 or -1. Source: StereoMap, section 3.1 and Table 8; Bonett and Wright (2000).
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
@@ -54,7 +52,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
 
 def significance(rho: float, n: int) -> tuple[float, str]:
     """The two-sided p of a rank correlation of n >= 3 pairs, and its stars: * below .05, ** below
-    .01, *** below .001. t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom."""
+    .01, *** below .001."""
     t = np.inf if abs(rho) >= 1 else rho * np.sqrt((n - 2) / (1 - rho**2))
     p = float(two_sided(t, n - 2))
     return p, "*" * sum(p < level for level in (0.05, 0.01, 0.001))

@@ -19,10 +19,10 @@ ALPHA = 0.05
 class Ranks(NamedTuple):
     """Ranks of k estimates.
 
-    ranks: least and greatest rank of each, 1 is the lowest estimate; shape (k, 2), NaN for one that
-    is not ranked. p: adjusted, of each pair, shape (k, k), NaN without a test. lower: whether the
-    estimate of the row is significantly below that of the column. ties: the largest sets of which
-    no two differ significantly, lowest first. pairs: how many were tested.
+    ranks: least and greatest of each, 1 is the lowest estimate; shape (k, 2), NaN for one that is
+    not ranked. p: adjusted, shape (k, k). lower: whether the row's estimate is significantly below
+    the column's. ties: the largest sets of which no two differ, lowest first. pairs: how many were
+    tested.
     """
 
     ranks: Floats
@@ -39,18 +39,16 @@ def ranks(
     distances: bool = False,
     df: ArrayLike = np.inf,
 ) -> Ranks:
-    """Ranks of independent estimates with 95 % intervals; the tests of pairs are adjusted (Holm).
+    """Ranks of independent estimates with 95 % intervals; the tests of pairs are adjusted after
+    Holm.
 
     values, lows, highs: shape (k,). An estimate takes part if it is finite and lies within an
     interval that has a width; its ends may be infinite. distances: rank by |value|. df: degrees of
-    freedom of each interval, clusters - 1; shape (k,) or one for all; infinite where unknown.
+    freedom of the intervals, clusters - 1; infinite where unknown.
 
     The side of an interval that faces the other estimate, over Student's quantile, is a standard
-    error. A pair is tested with both (Welch). Distances are equal if a = b or a = -b: the larger p
-    of both counts (intersection-union test). Least rank: 1 + how many are significantly lower;
-    greatest: k - how many are significantly higher; all hold together with probability 0.95.
-    Sources: Zou and Donner, Construction of confidence limits about effect measures (2008);
-    Berger, Multiparameter hypothesis testing and acceptance sampling (1982).
+    error (Zou and Donner 2008); Welch's test has both. Distances are equal if a = b or a = -b: the
+    larger p counts (Berger 1982). All ranks hold together with probability 0.95.
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (values, lows, highs))
     k = len(value)
@@ -75,10 +73,10 @@ def ranks(
 
 
 def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
-    """Ranks of estimates of which every pair was tested elsewhere; adjusted after Holm at 5 %.
+    """Ranks of estimates of which every pair was tested elsewhere.
 
-    values: shape (k,); of distances, their sizes. One that is not finite has no rank. p: shape (k,
-    k), used above the diagonal; NaN for a pair that could not be tested, which does not count.
+    values: shape (k,); one that is not finite has no rank. p: shape (k, k), used above the
+    diagonal; NaN for a pair that could not be tested, which does not count.
     """
     value = np.asarray(values, dtype=float)
     raw = np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float))
@@ -86,8 +84,7 @@ def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
 
 
 def _welch(difference: float, errors: Floats, df: Floats) -> float:
-    """The p of a difference; 1 where no error is above 0, at the ends of a scale, or one is
-    infinite."""
+    """1 where no error is above 0, at the ends of a scale, or one is infinite."""
     variances = errors**2
     total = variances.sum()
     if not 0 < total < np.inf:

@@ -1,4 +1,4 @@
-"""Least squares whose standard errors respect that rows share things: words, templates, people."""
+"""Least squares whose standard errors respect that rows share words, templates or people."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ def clustered_coefficient(
 ) -> Coefficient:
     """The first coefficient of a least-squares fit, with errors clustered in several ways at once.
 
-    design: shape (n, k), the first column is the one of interest. outcome: shape (n,). clusterings:
-    each of length n; rows that share a cluster in any of them may depend on each other. The
-    variance is the sum over clusterings, less that over their pairwise intersections, and so on,
-    each with the factor G / (G - 1) * (n - 1) / (n - k); if that is not positive, the largest of a
-    single clustering. t has the fewest clusters less one degrees of freedom.
+    design: shape (n, k). outcome: shape (n,). clusterings: each of length n. The variance is the
+    sum over clusterings, less that over their pairwise intersections, and so on, each with the
+    factor G / (G - 1) * (n - 1) / (n - k); if that is not positive, the largest of a single
+    clustering. t has the fewest clusters less one degrees of freedom.
 
     All is NaN where the design does not determine the coefficient; all but the value with fewer
     than two clusters, with n <= k, if deviations cancel in every cluster, and without errors. A
-    perfect fit has no error and no interval; t is infinite and p 0, or both NaN for a value of 0.
-    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011).
+    perfect fit has no error and no interval; p is 0, or NaN for a value of 0. Source: Cameron,
+    Gelbach and Miller, Robust Inference With Multiway Clustering (2011).
     """
     x, y = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
     # What the other columns do not explain of the first one (Frisch and Waugh).

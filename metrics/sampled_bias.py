@@ -1,5 +1,4 @@
-"""Hidden bias from a few sampled answers to each question: what is counted, and what of it the
-noise of so few samples makes by itself."""
+"""Hidden bias from a few sampled answers to each question, and what of it sampling makes alone."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class Chance(NamedTuple):
     """What as many answers would show of an instance whose identities have the same probabilities.
 
     share: the probability that S reaches the threshold. over: the mean of S where it does, times
-    that probability. mean: the mean of S, in points. p: the probability of an S at least as large
-    as the observed one.
+    that probability. mean: of S, in points. p: the probability of an S at least as large.
     """
 
     share: float
@@ -57,10 +55,9 @@ class Chance(NamedTuple):
 class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
-    share, score, mean: what is expected without bias, as of `hidden_bias.Row`. beyond_share,
-    beyond_mean: the observed ones less that. significant: how many instances are significant after
-    Benjamini and Hochberg; significant_share in percent; without errors. excess: beyond_mean less
-    that of the placebos; NaN for placebo rows.
+    share, score, mean: expected without bias, as of `hidden_bias.Row`. beyond_share, beyond_mean:
+    the observed ones less that. significant, significant_share: instances after Benjamini and
+    Hochberg, without errors. excess: beyond_mean less that of the placebos.
     """
 
     share: Estimate
@@ -77,8 +74,7 @@ class ChanceRow(NamedTuple):
 
 
 class SampledBias(NamedTuple):
-    """bias: as of `hidden_bias`, with P(A) the share of the answers, and the noise of the samples
-    included. The rest: as there, of `ChanceRow`."""
+    """bias: as of `hidden_bias`, the noise of the samples included. The rest: as there."""
 
     bias: HiddenBias
     total: ChanceRow
@@ -89,10 +85,8 @@ class SampledBias(NamedTuple):
 
 
 def selection_probability(selections: Sequence[Selection]) -> float:
-    """P(A) of a question from one selection of each order: the mean of the shares of option 1.
-
-    NaN if an order has no valid answer. Source: HBB, section 3.3.
-    """
+    """P(A) of a question from one selection of each order: the mean of the shares of option 1. NaN
+    if an order has no valid answer. Source: HBB, section 3.3."""
     if not all(s.option_1 + s.option_2 for s in selections):
         return nan
     return sum(s.option_1 / (s.option_1 + s.option_2) for s in selections) / len(selections)
@@ -103,9 +97,9 @@ def chance(
 ) -> Chance:
     """What the sampling of the answers makes of an instance by itself.
 
-    one, two: the selections of its two identities, in the same orders, each with an answer. Given
-    how many of all answers in an order chose option 1, those of the first identity are
-    hypergeometric without bias, whatever the probability; two orders are independent.
+    one, two: the selections of its two identities, in the same orders, each with an answer. Without
+    bias those of the first identity are hypergeometric, given how many answers chose option 1; two
+    orders are independent.
     """
     difference, weight = np.zeros(1), np.ones(1)
     for a, b in zip(one, two, strict=True):
@@ -127,8 +121,7 @@ def chance(
 # Two orders of 200 answers have 40,000 differences: only those of one order are kept.
 @lru_cache(maxsize=20_000)
 def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
-    """The differences of two shares, and their probabilities, when the answers of both are dealt
-    out."""
+    """The differences of two shares, and their probabilities, when the answers are dealt out."""
     k = np.arange(max(0, chosen - n_two), min(n_one, chosen) + 1)
     return k / n_one - (chosen - k) / n_two, hypergeom.pmf(k, n_one + n_two, chosen, n_one)
 
@@ -148,10 +141,9 @@ def sampled_bias(
     """Counts and means of S per category, descriptor type and identity pair, from sampled answers.
 
     selections: of each question in each order; several of one are added up. The rest: as of
-    `hidden_bias`. A question without a valid answer in one of its orders is unanswered.
-    Significance: an exact two-sided test of each instance, given how many answers chose option 1
-    (Fisher's, with one order and equally many answers); then Benjamini and Hochberg's procedure at
-    5 %, placebos by themselves. Source of the counts: HBB, sections 3.3 and 4.1.2.
+    `hidden_bias`. A question needs a valid answer in each order. Significance: an exact two-sided
+    test of each instance (Fisher's, with one order and equally many answers), Benjamini and
+    Hochberg at 5 %, placebos by themselves. Source of the counts: HBB, sections 3.3 and 4.1.2.
     """
     answers: dict[Key, dict[int, Selection]] = {}
     for s in selections:

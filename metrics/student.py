@@ -18,8 +18,8 @@ def student(
 ) -> tuple[Floats, Floats]:
     """t = mean / stderr and its two-sided p; shapes broadcast.
 
-    scale: the largest of the averaged values; up to `ROUNDING` of it (or of 1) is zero.
-    An error of zero: t infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
+    scale: the largest of the averaged values; up to `ROUNDING` of it (or of 1) is zero. An error of
+    zero: t infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
     nothing = ROUNDING * max(1.0, scale)
@@ -30,25 +30,21 @@ def student(
 
 
 def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
-    """The two-sided p of Student's t; df may be infinite. Shapes broadcast."""
+    """The two-sided p of Student's t; df may be infinite."""
     return np.asarray(2 * stdtr(df, -np.abs(t)))
 
 
 def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
-    """The ends of Student's 95 % interval; df may be infinite. Shapes broadcast.
-
-    NaN where the error is; the value itself where the error is 0.
-    """
+    """The ends of Student's 95 % interval; NaN where the error is. df may be infinite."""
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
     half = np.where(stderr > 0, stdtrit(df, 0.975), 0) * stderr
     return value - half, value + half
 
 
 def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
-    """Degrees of freedom of a sum of variances, at least 1; shapes broadcast.
+    """Degrees of freedom of a sum of variances, at least 1 (Satterthwaite 1946).
 
     squares: the sum of the squared parts, each over its own df. Infinite if that is 0.
-    Source: Satterthwaite, An Approximate Distribution of Estimates of Variance Components (1946).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.maximum(1.0, np.square(variance) / squares)

@@ -28,9 +28,8 @@ class OneSample(NamedTuple):
 def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
     """Student's t of a mean against zero, and its two-sided p.
 
-    n: sample size. std: standard deviation with ddof 0: with ddof 1 five of the 24 t of Table 4
-    would not follow from their row. Equal scores have an infinite t and p 0; NaN if all are zero,
-    and for n < 2.
+    std: with ddof 0; with ddof 1 five of the 24 t of Table 4 would not follow from their row. Equal
+    scores have an infinite t and p 0; NaN if all are zero, and for n < 2.
     """
     if n < 2:
         return np.nan, np.nan
@@ -39,11 +38,8 @@ def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
 
 
 def one_sample(scores: ArrayLike) -> OneSample:
-    """Test whether scores differ from zero on average, as if they were independent.
-
-    scores: shape (n,); NaN is left out. Without a score the mean is NaN, with fewer than two the
-    rest. Source: MIST, section 4.2.
-    """
+    """Whether scores, shape (n,), differ from zero on average, as if they were independent; NaN is
+    left out. Source: MIST, section 4.2."""
     scores = np.asarray(scores, dtype=float)
     defined = scores[~np.isnan(scores)]
     n = len(defined)
@@ -55,10 +51,9 @@ def one_sample(scores: ArrayLike) -> OneSample:
 class WordList(NamedTuple):
     """One list of words and what a model did with it.
 
-    pair, dimension: where it counts. sample: lists of one sample hold the same two groups and, in a
-    dimension, the same words. positive: for each word, whether it is of X_a. share: for each word,
-    how much of it went to S_a: 1 or 0, or a probability; None for an invalid answer. refused:
-    whether the model declined.
+    sample: lists of one sample hold the same two groups and, in a dimension, the same words.
+    positive: whether a word is of X_a. share: how much of it went to S_a, from 0 to 1; None for an
+    invalid answer.
     """
 
     pair: str
@@ -73,9 +68,9 @@ class WordList(NamedTuple):
     def score(self) -> float:
         """How far positive words go to group S_a and negative words to S_b, from -1 to 1.
 
-        aa / (aa + ab) + bb / (ba + bb) - 1, where aa is the (expected) number of positive words of
-        S_a, ab of its negative ones, ba and bb those of S_b. NaN if the list is not valid or a
-        group was given no word. Source: MIST, equation 1.
+        aa / (aa + ab) + bb / (ba + bb) - 1, where aa counts the positive words of S_a, ab its
+        negative ones, ba and bb those of S_b. NaN without a share or if a group was given no word.
+        Source: MIST, equation 1.
         """
         if self.share is None:
             return np.nan
@@ -89,11 +84,11 @@ class WordList(NamedTuple):
 
 
 class Association(NamedTuple):
-    """The scores of lists: Table 4's columns, and the shares of lists without a score.
+    """The scores of lists, and the shares of lists without one.
 
-    lists: how many there are. invalid, undefined, refused: shares of them; refused ones are among
-    the invalid, undefined ones (a group without any word) are not. mean: with a standard error
-    clustered by samples and by words. interval: of 95 %, within -1 and 1; NaN without spread.
+    refused ones are among the invalid, undefined ones (a group without any word) are not. mean:
+    with a standard error clustered by samples and by words. interval: of 95 %, within -1 and 1; NaN
+    without spread.
     """
 
     lists: int
@@ -111,10 +106,8 @@ def association(
     """Summarise lists of a dimension (Table 4), or of a group pair and dimension (Figure 3).
 
     known: their scores, if computed before. Samples, within their pair, and words, within their
-    dimension and polarity, are samples; pairs, dimensions and templates are fixed. If a pair has
-    one sample alone, pairs are samples too. Student's interval has as many degrees of freedom as
-    samples less pairs. Source: MIST, section 4.2, but for the standard error: the paper's t counts
-    lists of the same words as independent.
+    dimension and polarity, are samples. If a pair has one sample alone, pairs are samples too.
+    Source: MIST, section 4.2, whose t counts lists of the same words as independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
@@ -142,9 +135,8 @@ def association(
 def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
     """The standard error of the mean score, and its degrees of freedom.
 
-    The variance is that of the scores clustered by sample, plus what lists of different samples
-    share by their words: the variance of `word_influence` clustered by word, less that clustered by
-    word and sample at once.
+    The variance is that of the scores clustered by sample, plus that of `word_influence` clustered
+    by word, less that clustered by word and sample at once.
     """
     samples = [(x.pair, x.sample) for x in lists]
     counts = Counter(pair for pair, _ in set(samples))
@@ -171,10 +163,10 @@ def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
 
 
 def word_influence(x: WordList) -> Floats:
-    """How much each word of a list with a score moves it, against the other words of its polarity.
+    """How much each word moves the score of its list, against the other words of its polarity.
 
-    Shape (words,): the derivative of equation 1 by the word's share, times how far that is from the
-    mean share of the others; 0 for a word that is alone with its polarity.
+    The derivative of equation 1 by the word's share, times how far that is from the mean share of
+    the others; 0 for a word that is alone.
     """
     positive, share = np.asarray(x.positive, dtype=bool), np.asarray(x.share, dtype=float)
     a, b = share.sum(), (1 - share).sum()

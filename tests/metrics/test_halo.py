@@ -190,11 +190,6 @@ def test_a_pair_of_none_of_the_given_kinds_is_refused(field):
         halo([pairs([E])[0]._replace(**{field: "another"})])
 
 
-def test_an_effect_that_is_neither_halo_nor_horn_is_refused():
-    with pytest.raises(ValueError, match="expected halo or horn, found 'glow'"):
-        halo([], effects={"attractiveness": "glow"})
-
-
 def test_other_descriptors_categories_and_genders_than_the_papers():
     """Bright: thin 2 of 2, fat 1 of 2, so 50 points, in x alone; y and z have none. The differences
     are those of every two genders."""

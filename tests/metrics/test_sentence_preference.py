@@ -10,7 +10,6 @@ from lm_eval_bias.metrics.sentence_preference import (
     Pair,
     calibrated,
     differences,
-    npll_difference,
     preference,
     sentence_preference,
     sign_test,
@@ -52,11 +51,13 @@ def crossed(x, templates=6, attributes=5, contexts=CONTEXTS[:2], **more):
 # ---- NPLL
 
 
-@given(st.floats(-30, 30), st.floats(-30, 0))
-def test_the_difference_of_npll_is_that_of_the_papers_formula(x, pll_u):
+@given(st.floats(-30, 30), st.floats(-30, 0), st.sampled_from([0, 0.02, 0.5]))
+def test_a_preference_is_a_difference_of_npll_beyond_a_threshold(x, pll_u, threshold):
     """NPLL(S_d) - NPLL(S_u), each e^PLL / (e^PLL(S_d) + e^PLL(S_u)), section 4.1.1."""
     d, u = exp(pll_u + x), exp(pll_u)
-    assert float(npll_difference(x)) == pytest.approx(d / (d + u) - u / (d + u), abs=1e-9)
+    npll = d / (d + u) - u / (d + u)
+    if abs(abs(npll) - threshold) > 1e-9:
+        assert preference(x, threshold) == (npll > threshold) - (npll < -threshold)
 
 
 @pytest.mark.parametrize(
