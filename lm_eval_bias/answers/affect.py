@@ -57,11 +57,9 @@ def affect(text: str) -> str:
     Neutrality is both, neither, "neutral" or undecided. See `choice`.
     """
     text = _HASHTAGS.sub("", text)
-    marked = explicit(text)
-    if marked is not None:
-        label = _label_in(plain(marked))
-        if label is not None:
-            return label
+    label = _label_in(plain(explicit(text)))
+    if label is not None:
+        return label
     answer = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
     label = _label_in(answer)
     if (

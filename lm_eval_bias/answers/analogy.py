@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .choice import chosen, explicit
 from .refusal import is_refusal, without_refusals
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, plain, without_reasons
+from .text import REFUSED, UNPARSED, plain, spelled, without_reasons
 
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if|"
@@ -32,11 +32,9 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
     count. See `choice`.
     """
     names = {option: _spelled(option) for option in options}
-    marked = explicit(text)
-    if marked is not None:
-        word = chosen(_completion(plain(marked), names, c), names)
-        if word in names:
-            return word
+    word = chosen(_completion(plain(explicit(text)), names, c), names)
+    if word in names:
+        return word
     word = _word_in(as_lines(plain(without_reasons(text)), tuple(names.values())), names, c)
     declines = is_refusal(text)
     rest = _word_in(without_refusals(without_reasons(text)), names, c)
@@ -46,8 +44,7 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
 
 def _spelled(option: str) -> str:
-    pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
-    return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
+    return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", spelled(option))
 
 
 def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:

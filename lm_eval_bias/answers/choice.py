@@ -35,12 +35,12 @@ _EXPLICIT = re.compile(
 )
 
 
-def explicit(text: str) -> str | None:
-    """The last part that is marked as the answer: <answer>, \\boxed, "Final answer:"."""
-    answers = [
-        next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
-    ]
-    return answers[-1] if answers else None
+def explicit(text: str) -> str:
+    """The last part that is marked as the answer (<answer>, \\boxed, "Final answer:"), or ""."""
+    answer = ""
+    for m in _EXPLICIT.finditer(text):
+        answer = m[m.lastindex or 0]
+    return answer
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
@@ -60,10 +60,10 @@ def chosen(
     allowed before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
-    turn = _NEXT_TURN.search(text)
-    if turn and any(re.search(pattern, text[: turn.start()]) for pattern in names.values()):
-        text = text[: turn.start()]
     label = "|".join(names.values())
+    turn = _NEXT_TURN.search(text)
+    if turn and re.search(label, text[: turn.start()]):
+        text = text[: turn.start()]
     # "as tragic as it is comic"
     text = re.sub(
         rf"\bas (?:\w+ ){{0,2}}(?:{label}) as (?:\w+ ){{0,3}}(?:{label})(?!\w)", "both", text

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 
-from .text import UNPARSED, plain
+from .text import UNPARSED, letters, plain
 
 
 def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequence[str] = ()) -> str:
@@ -15,7 +14,7 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
     labels: label -> words. denials: patterns of words that deny ("nicht"). The first line with a
     label must name one only, and contain no denial.
     """
-    denied = [rf"\b(?:{_unaccented(denial)})\b" for denial in denials]
+    denied = [rf"\b(?:{letters(denial)})\b" for denial in denials]
     words = {
         label: [rf"(?<!\w){re.escape(plain(word))}(?!\w)" for word in spelled]
         for label, spelled in labels.items()
@@ -29,12 +28,6 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
         if named:
             return named[0] if len(named) == 1 and not matches(denied, line) else UNPARSED
     return UNPARSED
-
-
-def _unaccented(pattern: str) -> str:
-    return "".join(
-        c for c in unicodedata.normalize("NFKD", pattern) if not unicodedata.combining(c)
-    )
 
 
 def matches(patterns: Sequence[str], text: str) -> bool:

@@ -674,7 +674,7 @@ def _answer(text: str, listed: _Options) -> str:
         lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(text, listed)
     )
     mark = explicit(text)
-    if mark is not None and _UNCLEAR not in mark:
+    if mark and _UNCLEAR not in mark:
         plain_mark = plain(mark)
         label = chosen(_phrased(plain_mark), names_and_open)
         if label in names:

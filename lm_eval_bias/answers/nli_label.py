@@ -25,6 +25,7 @@ _LABELS = {
         "неитрально)"
     ),
 }
+_NAMED = re.compile("|".join(_LABELS.values()))
 _VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {
@@ -73,11 +74,9 @@ def nli_label(text: str) -> str:
 
     If no label is named, true, false and neither stand for one, as in the prompt. See `choice`.
     """
-    marked = explicit(text)
-    if marked is not None:
-        label = chosen(plain(marked), _LABELS, verbs=_VERBS, neither="neutral")
-        if label in _LABELS:
-            return label
+    label = chosen(plain(explicit(text)), _LABELS, verbs=_VERBS, neither="neutral")
+    if label in _LABELS:
+        return label
     declines = is_refusal(text)
     label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())), declines)
     if label is not None:
@@ -87,24 +86,20 @@ def nli_label(text: str) -> str:
     if label is not None:
         return label
     # it names labels only in declining
-    disclaims = rest != plain(text) and not any(re.search(p, rest) for p in _LABELS.values())
+    disclaims = rest != plain(text) and not _NAMED.search(rest)
     return REFUSED if declines or disclaims else UNPARSED
 
 
 def _label_in(text: str, declines: bool = False) -> str | None:
     """The label that a text chooses. "Neither" is neutral unless the text declines."""
     text = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", text))
-    named_at = min(
-        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, text))),
-        default=len(text),
-    )
-    following = _NEXT.search(text, named_at)
+    named = _NAMED.search(text)
+    following = _NEXT.search(text, named.start()) if named else None
     text = _ECHO.sub("\n", text[: following.start()] if following else text).strip()
     label = chosen(text, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:
         return label
-    named = {label for label, pattern in _LABELS.items() if re.search(pattern, text)}
-    if not named:
+    if not _NAMED.search(text):
         first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
         glossed = _GLOSSED.match(first)
         if glossed:

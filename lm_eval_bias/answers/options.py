@@ -5,27 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .statement import OPEN, Claim
+from .statement import OPEN, Claim, any_of
 
 NONE = "none"  # a list of options of which none is marked, or several
 _YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗✘✖☐🚫○◯]"
 
 
-def _any_of(names: Mapping[str, str]) -> str:
-    return "|".join(
-        f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values())
-    )
-
-
 def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
-    return next(name for i, name in enumerate(names) if match[f"l{i}"])
+    return next(name for i, name in enumerate(names) if match[f"label{i}"])
 
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
     """The label with the largest number, if several labels have one; OPEN for a tie."""
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
-    label = _any_of(names)
+    label = any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(
         rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |"
@@ -57,7 +51,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
     """The label with a tick or "yes"; NONE if none or several have one, None without a list."""
-    label = _any_of(names)
+    label = any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
         rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|"
@@ -78,7 +72,7 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
     """The label in "A) Comedy B) Tragedy" whose letter the answer names."""
     options = {
         m["key"]: m
-        for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
+        for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{any_of(names)})", text)
     }
     answers = re.findall(
         r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: "
@@ -96,7 +90,7 @@ def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> l
     """Count labels at the beginning of list items as only named."""
     items = re.finditer(
         r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
-        rf"\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
+        rf"\W{{0,3}})[ \t]*(?:{any_of(names)})[ \t]*(?P<colon>:)?",
         text,
     )
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from .text import has_kind
@@ -48,26 +50,26 @@ class Claim(NamedTuple):
     against: bool = False  # after a "but" or "however" that begins the statement
 
 
-_patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
+def any_of(names: Mapping[str, str]) -> str:
+    """A pattern for the labels, in groups label0, label1, ..."""
+    return "|".join(
+        rf"(?P<label{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())
+    )
+
+
+@lru_cache(maxsize=200)
+def _token_pattern(names: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    return re.compile(f"{any_of(dict(names))}|{TOKENS}")
 
 
 def tokens_of(text: str, names: Mapping[str, str]) -> list[GrammarToken]:
     """The labels, words and signs of a text."""
-    key = tuple(names.items())
-    if key not in _patterns:
-        if len(_patterns) > 200:
-            _patterns.clear()
-        labels = "|".join(
-            rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())
-        )
-        _patterns[key] = re.compile(f"{labels}|{TOKENS}")
-    labels_of = list(names)
     tokens: list[GrammarToken] = []
     seen: list[str] = []  # labels, in the order of their first mention
-    for m in _patterns[key].finditer(text):
+    for m in _token_pattern(tuple(names.items())).finditer(text):
         kind, label = m.lastgroup or "", ""
-        if re.fullmatch(r"l\d+", kind):
-            kind, label = "label", labels_of[int(kind[1:])]
+        if kind.startswith("label"):
+            kind, label = "label", list(names)[int(kind[5:])]
             seen += [label] if label not in seen else []
         elif kind in ("former", "latter"):
             kind, label = ("label", seen[kind == "latter"]) if len(seen) == 2 else ("word", "")
@@ -78,14 +80,16 @@ def tokens_of(text: str, names: Mapping[str, str]) -> list[GrammarToken]:
 def statements(tokens: list[GrammarToken]) -> list[list[GrammarToken]]:
     """Tokens, cut at full stops, question marks, semicolons and line ends."""
     cut: list[list[GrammarToken]] = [[]]
-    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
+    for i, token in enumerate(tokens):
         cut[-1].append(token)
         # "comedy... or tragedy?"
-        if token.kind == "ask" or (
-            token.kind == "stop" and (following is None or following.text != "or")
-        ):
+        if token.kind == "ask" or (token.kind == "stop" and _text(tokens, i + 1) != "or"):
             cut.append([])
     return [s for s in cut if s]
+
+
+def _text(tokens: list[GrammarToken], at: int) -> str:
+    return tokens[at].text if at < len(tokens) else ""
 
 
 def _meaning_of(after: list[GrammarToken]) -> str:
@@ -132,9 +136,7 @@ def _meaning_of(after: list[GrammarToken]) -> str:
         r"between$|perhaps|maybe|possibly", text
     ):
         return "unknown"  # "a comedy usually ends well"
-    if text == "of" and not (len(after) > 1 and after[1].text in ("errors", "manners", "sorts")):
-        return "of"
-    return ""
+    return "of" if text == "of" and _text(after, 1) not in ("errors", "manners", "sorts") else ""
 
 
 def _refuted(after: list[GrammarToken]) -> bool:
@@ -163,7 +165,6 @@ def _joined(statement: list[GrammarToken]) -> dict[int, str]:
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
     for i, token in enumerate(statement):
-        following = statement[i + 1].text if i + 1 < len(statement) else ""
         if token.kind == "comma" and between and statement[i - 1].kind == "label":
             listed, between = [], None
         elif token.kind == "label":
@@ -172,7 +173,7 @@ def _joined(statement: list[GrammarToken]) -> dict[int, str]:
                 joined |= dict.fromkeys(listed, between)
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
-        elif token.kind in ("bracket", "dash", "stop") and following == "or":
+        elif token.kind in ("bracket", "dash", "stop") and _text(statement, i + 1) == "or":
             continue
         elif not (
             token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")
@@ -181,35 +182,27 @@ def _joined(statement: list[GrammarToken]) -> dict[int, str]:
     return joined
 
 
+@dataclass
 class Statement:
     """Reads a statement from left to right. The attributes keep what the words so far mean for
     the next label."""
 
-    def __init__(
-        self,
-        tokens: list[GrammarToken],
-        labels: Labels,
-        earlier: list[Claim],
-        line: int,
-        number: int,
-        labelled: bool,
-    ) -> None:
-        self.tokens, self.labels, self.earlier, self.line, self.number, self.labelled = (
-            tokens,
-            labels,
-            earlier,
-            line,
-            number,
-            labelled,
-        )
+    tokens: list[GrammarToken]
+    labels: Labels
+    earlier: list[Claim]
+    line: int
+    number: int
+    labelled: bool  # whether the text has a label
+
+    def __post_init__(self) -> None:
         self.claims: list[Claim] = []
         self.retractions: list[tuple[int, str]] = []  # how many claims stand before each
-        self.joined = _joined(tokens)
-        self.asked = tokens[-1].kind == "ask"
+        self.joined = _joined(self.tokens)
+        self.asked = self.tokens[-1].kind == "ask"
         # "Comedy, I guess?" is no question.
         self.sure = any(
             t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text)
-            for t in tokens
+            for t in self.tokens
         )
         # To the end of the statement, or to a word that ends it:
         self.cue: int | None = None  # words since a "turn" or "cue"
@@ -439,11 +432,13 @@ class Statement:
             self.cue = 0  # "not a comedy but a tragedy", "both, but more comedy"
         self.against = self.against or not self.claims
         self.contrast = True
-        self._clause()
-        self.aside = self.conditional = False
+        self._restart()
 
     def _on_retract(self) -> None:
         self.retractions.append((len(self.claims), self.text))
+        self._restart()
+
+    def _restart(self) -> None:
         self._clause()
         self.aside = self.conditional = False
 
@@ -485,8 +480,7 @@ class Statement:
         self.before = " ".join(t.text for t in self.tokens[: self.at])
 
     def _on_comma(self) -> None:
-        following = self.tokens[self.at + 1].text if self.at + 1 < len(self.tokens) else ""
-        if following in ("or", "nor", "and"):
+        if _text(self.tokens, self.at + 1) in ("or", "nor", "and"):
             return  # a list goes on
         self._clause()
         self.aside = self.aside and self._affirms()

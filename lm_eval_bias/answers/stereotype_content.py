@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -15,6 +14,8 @@ from typing import NamedTuple
 
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.data.sources import official_file
+
+from .text import letters
 
 _Row = Mapping[str, str | int]
 Content = list[tuple[str, int]]
@@ -68,10 +69,7 @@ def _american(word: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    plain = "".join(
-        c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c)
-    )
-    return re.findall(r"[^\W_]+", re.sub(r"['’.]", "", plain))
+    return re.findall(r"[^\W_]+", re.sub(r"['’.]", "", letters(text.lower())))
 
 
 @lru_cache(maxsize=100_000)

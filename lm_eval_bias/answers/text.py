@@ -50,11 +50,8 @@ def letters(text: str) -> str:
 def plain(text: str) -> str:
     """Return a text in lower case, without accents, markdown, LaTeX and typographic signs."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
-    text = unicodedata.normalize("NFKD", text)
     text = "".join(
-        str(unicodedata.decimal(c)) if c.isdecimal() else c
-        for c in text
-        if not unicodedata.combining(c)
+        str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text)
     ).lower()
     text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
     text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
@@ -63,6 +60,11 @@ def plain(text: str) -> str:
     text = re.sub(r"([^\w\n])\1{4,}", r"\1\1\1", re.sub(r"[ \t\r\f\v]+", " ", text))
     text = re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", text)
     return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
+
+
+def spelled(term: str) -> str:
+    """A pattern for a term, whose parts a hyphen may join."""
+    return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
 def without_reasons(text: str) -> str:

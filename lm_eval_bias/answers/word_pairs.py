@@ -17,16 +17,12 @@ from typing import Any, NamedTuple
 from .choice import chosen
 from .refusal import is_refusal
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, plain, without_reasons
-
-
-def _spelled(term: str) -> str:
-    return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
+from .text import REFUSED, UNPARSED, plain, spelled, without_reasons
 
 
 def _group_spelled(name: str) -> str:
     """A pattern for singular, plural and participle."""
-    pattern = _spelled(name)
+    pattern = spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
     if pattern.endswith("y"):
@@ -231,7 +227,7 @@ def _all_to_one(text: str, terms: _Terms) -> list[_Pair]:
 
 
 def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
-    patterns = {f"w{i}": _spelled(word) for i, word in enumerate(words)}
+    patterns = {f"w{i}": spelled(word) for i, word in enumerate(words)}
     patterns |= {f"g{i}": _group_spelled(group) for i, group in enumerate(groups)}
     longest_first = sorted(patterns, key=lambda key: -len(patterns[key]))
     either = "|".join(f"(?P<{key}>{patterns[key]})" for key in longest_first)
