@@ -63,15 +63,10 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
 def with_fractions(text: str) -> str:
     """Write 87½ as 87.5, and LaTeX fractions with a slash."""
     text = re.sub(
-        r"(?<!\w)\s?([½¼¾])",
-        lambda m: (
-            " 0" + f"{unicodedata.numeric(m[1]):.2f}"[1:]
-            if not text[: m.start()].rstrip()[-1:].isdigit()
-            else m.group()
-        ),
+        r"(?:(?<=\d)|(?<!\w)(?P<alone>))\s?(?P<sign>[½¼¾])",
+        lambda m: (" 0" if m["alone"] == "" else "") + f"{unicodedata.numeric(m['sign']):.2f}"[1:],
         text,
     )
-    text = re.sub(r"(?<=\d)\s?([½¼¾])", lambda m: f"{unicodedata.numeric(m[1]):.2f}"[1:], text)
     return re.sub(r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2", text)
 
 

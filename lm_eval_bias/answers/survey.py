@@ -18,7 +18,7 @@ from .intensity import intensity, with_fractions
 from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens_of, words
-from .refusal import has_refusal, is_refusal
+from .refusal import has_refusal
 from .text import REFUSED, UNPARSED, has_kind, plain
 
 _LEAST, _MOST = 1.0, 5.0
@@ -37,19 +37,19 @@ def survey_answer(
     text = _without_prompt(_without_next_turn(text, names))
     plain_text = plain(text)
     lines = _without_form(lines_of(text, names.is_label))
-    will_not = _WILL_NOT.search(plain_text) is not None
-    declines = is_refusal(text) or has_refusal(text) or will_not
-    before = _before_declining(lines) if declines else None
+    will_not = _WILL_NOT.search(plain_text)
+    declines = has_refusal(text) or will_not
+    written = lines
     lines = [_spoken(line, names) for line in lines] if declines else lines
     reader = _SurveyReader(lines, names)
     ratings = reader.ratings() or _in_turn(lines, items)
-    turned_over = _REVERSED.search(plain_text) or _OTHER_ENDS.search(plain_text)
     rated = reader.rated
-    if len(items) == 1 and not reader.claims and not turned_over and not will_not:
+    if len(items) == 1 and not reader.claims and not will_not:
         ratings, rated = _single(items[0], lines)
-    ratings = {} if turned_over else ratings
-    held_back = declines and not ratings and has_refusal(_DISCLAIMER.sub(" ", text))
-    if held_back and before is not None:
+    if _OTHER_ENDS.search(plain_text):
+        ratings = {}
+    held_back = bool(declines) and not ratings and has_refusal(_DISCLAIMER.sub(" ", text))
+    if held_back and (before := _before_declining(written)):
         lines, held_back = lines[:before], False
     listed = keywords_in(
         lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back
@@ -75,11 +75,11 @@ _WILL_NOT = re.compile(
 )
 
 
-def _before_declining(lines: list[Line]) -> int | None:
+def _before_declining(lines: list[Line]) -> int:
     """How many lines stand before the first one that declines, if it is about ratings."""
     first = next((i for i, line in enumerate(lines) if has_refusal(line.text)), 0)
     numbers = r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b"
-    return first if first and re.search(numbers, lines[first].plain) else None
+    return first if first and re.search(numbers, lines[first].plain) else 0
 
 
 def _spoken(line: Line, names: _ItemNames) -> Line:
@@ -96,9 +96,7 @@ def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
         numbers = re.sub(r"\s*/\s*5\b", "", text).strip(" .;,|")
         if re.fullmatch(r"[1-5](?:\.5)?(?:[,;\s]+[1-5](?:\.5)?){5,}", numbers):
             values = [float(n) for n in re.split(r"[,;\s]+", numbers)]
-            if len(values) == len(items) or (
-                len(values) == len(items) - 1 and items[-1] == OVERALL
-            ):
+            if len(values) in (len(items), len(items) - (OVERALL in items)):
                 return dict(zip(items, values, strict=False))
     return {}
 
@@ -200,15 +198,9 @@ _ODD = {"proud": "pride", "fight": "fought"}
 def _forms(item: str) -> str:
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
-        stem = (
-            _ENDING.sub("", word)
-            if len(word) > 4
-            else word.removesuffix("y")
-            if len(word) == 4 and word[-1] == "y"
-            else word
-        )
+        stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y")
         stem = stem if len(stem) > 2 else word
-        parts.append(rf"(?:{stem}(?:{_ENDINGS})?{'|' + _ODD[word] if word in _ODD else ''})")
+        parts.append(rf"(?:{stem}(?:{_ENDINGS})?|{_ODD.get(word, stem)})")
     return r"[\s-]*".join(parts) or re.escape(plain(item)) or "(?!)"
 
 
@@ -328,15 +320,13 @@ _LEGEND = re.compile(
 )
 
 
-_REVERSED = re.compile(  # 1 is the highest, 5 the lowest
+_OTHER_ENDS = re.compile(  # 1 is the highest and 5 the lowest, or "0 = not at all, 4 = extremely"
     r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|"
     r"highest|high|best|a lot|totally|fully|strongly agree|very (?:much|positiv\w+|high|warm|good|"
     r"often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:not|none|"
     r"never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|"
-    "rarely))"
-)
-_OTHER_ENDS = re.compile(  # "0 = not at all, 4 = extremely"
-    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*"
+    "rarely))|"
+    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)\d{{1,3}}\s*"
     r"[=:]\s*\W?(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|"
     r"max\w*)\b(?![^\n]*\b5\s*[=:-])"
 )
@@ -521,12 +511,9 @@ class _Sentence(list[Token]):
     def places(self, kind: str, start: int = 0) -> list[int]:
         return [i for i, token in enumerate(self) if token.kind == kind and i >= start]
 
-    def find(self, kind: str, start: int, stop: int | None = None) -> int | None:
-        return next((i for i, t in enumerate(self[:stop]) if t.kind == kind and i >= start), None)
-
-    def next_item(self, start: int) -> int:
-        following = self.find("item", start)
-        return len(self) if following is None else following
+    def find(self, kind: str, start: int) -> int:
+        """The first token of a kind from `start` on, or the end of the sentence."""
+        return next(iter(self.places(kind, start)), len(self))
 
     def past(self, i: int, kinds: frozenset[str], texts: frozenset[str] = frozenset()) -> int:
         while self.kind(i) != "item" and (self.kind(i) in kinds or self.word(i) in texts):
@@ -587,7 +574,7 @@ class _Sentence(list[Token]):
             return False  # "3 (or 2)"
         if kind == "open":  # "4 (by the young), 2 (by the old)"
             close = self.find("close", j)
-            second = [t.kind for t in self[close + 1 : close + 4]] if close is not None else []
+            second = [t.kind for t in self[close + 1 : close + 4]]
             if (
                 second[:1]
                 and second[0] in _JOINS
@@ -608,10 +595,7 @@ class _Sentence(list[Token]):
         following = self.kind(j + 1)
         if kind == "number" or (kind in ("comma", "slash", "op") and following == "number"):
             other = j if kind == "number" else j + 1  # "4, 1 in 5 disagrees"
-            return kind != "slash" and (
-                self.rated_item(other) is not None
-                or (other + 1 < len(self) and not self.goes_on(other))
-            )
+            return kind != "slash" and other + 1 < len(self) and not self.goes_on(other)
         if kind in ("and", "counting") and following == "number":
             return kind == "and" and (self.is_either(i) or self.rated_item(j + 1) is not None)
         if kind == "counting" and word in ("for", "among", "in"):
@@ -789,22 +773,9 @@ class _SurveyReader:
         mentions = self.names.mentions(text)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(text)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(text)]
-        begins = len(text) - len(re.sub(r"^\W+", "", text))
         if len(self.names.items) == 1:
             own += [t._replace(kind="own", text="") for t in overall if t.end - t.start > 7]
             overall = []
-        if mentions:
-            opens = mentions[0].start <= begins + 8
-            overall = [
-                t
-                for t in overall
-                if (t.start > mentions[0].start or not opens)
-                and (
-                    t.start == begins
-                    or text[: t.start].rstrip()[-1:] in (".", "!", "?", ";")
-                    or len(text[t.start : t.end].split()) > 1
-                )
-            ]
         marks: list[Token] = []
         for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
             if not marks or mark.start >= marks[-1].end:
@@ -863,21 +834,16 @@ class _SurveyReader:
             return  # "Not traditional: 4" is another item
         if items and (self._one_each(sentence, items) or self._too_high(sentence)):
             return
-        kind = sentence.kind(at)
         own = sentence.find("own", 0)
-        if kind == "item":
+        if sentence.kind(at) == "item":
             self._field(sentence, at)
-        elif kind == "own":
-            self._own(sentence, at)
-        elif self.pending and self.waited < 2 and kind == "number":
-            self._following(sentence, at)
         elif items and self._is_turned(sentence, items):
             value = self._value(sentence, numbers[0])
             item = sentence[items[0]].text
             self.turned.append((self.line, _Rated(item, value, _FIELD, self.line, self.correcting)))
         elif items:
             self._prose(sentence)
-        elif own is not None and line.marker != "numeral":
+        elif own < len(sentence) and line.marker != "numeral":
             self._own(sentence, own)
         elif self.pending or has_kind(sentence, "wait"):
             self._following(sentence, at)
@@ -889,7 +855,7 @@ class _SurveyReader:
             return False
         group, after = sentence.group(at)
         first = sentence.find("number", at)
-        if first is None or has_kind(sentence[after:first], "item"):
+        if has_kind(sentence[after:first], "item"):
             return False
         stop = sentence.past(first, _JOINS | {"number", "hedge"})
         numbers = sentence.part(0, stop).places("number", first)
@@ -904,15 +870,13 @@ class _SurveyReader:
     def _field(self, sentence: _Sentence, at: int) -> None:
         """A sentence that begins with items."""
         group, after = sentence.group(at)
-        following = sentence.next_item(after)
+        following = sentence.find("item", after)
         number, value, corrects = self._linked(sentence, after, following, True)
         if number is None and following < len(sentence):  # items named in what explains it
-            numbers = sentence.places("number")
-            last = numbers[-1] if numbers else 0
+            last = (sentence.places("number") or [0])[-1]
             if (
-                last > 1
+                last
                 and sentence.closes(last)
-                and (len(numbers) == 1 or sentence[last - 1].kind == "open")
                 and sentence[last - 1].kind in _SETS_APART
                 and sentence[last - 2].kind != "item"
             ):
@@ -961,7 +925,7 @@ class _SurveyReader:
 
     def _own(self, sentence: _Sentence, at: int) -> None:
         """ "Rating: 4" """
-        following = sentence.next_item(at)
+        following = sentence.find("item", at)
         number, value, corrects = self._linked(sentence, at + 1, following, True)
         if number is None:
             if following < len(sentence):  # "Rating: friendly 4"
@@ -1069,14 +1033,6 @@ class _SurveyReader:
 
         previous: the rating before `begin`.
         """
-        polled = any(t.text in _POLLS for t in sentence) and not has_kind(sentence, "self verb")
-        if polled or has_kind(sentence, "othered"):
-            # "Few people admire them, so Admire gets a 1"
-            so = [i for i, t in enumerate(sentence) if t.text in ("so", "therefore", "hence")]
-            rest = sentence.part(so[-1] + 1 if so else len(sentence))
-            if begin or polled or has_kind(rest, "othered") or not has_kind(rest, "item"):
-                return False
-            sentence = rest
         corrects = any(
             t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(sentence)
         ) or any(t.text in _REVISING for t in sentence[:6])
@@ -1103,7 +1059,7 @@ class _SurveyReader:
                 i += 1
                 continue
             group, after = sentence.group(i)
-            following = sentence.next_item(after)
+            following = sentence.find("item", after)
             linked, value, changed = self._linked(sentence, after, following, False)
             if linked is not None and (
                 isnan(value) or (self._counts(sentence, linked) and not sentence[linked].base)
@@ -1232,9 +1188,9 @@ class _SurveyReader:
         for wait in range(i + 1, stop):
             if sentence[wait].kind != "wait" and sentence[wait].text not in _REVISING:
                 continue
-            later = sentence.find("number", wait + 1, min(stop, wait + 8))
+            later = sentence.find("number", wait + 1)
             if (
-                later is not None
+                later < min(stop, wait + 8)
                 and sentence[later - 1].text != "from"
                 and sentence.goes_on(later)
                 and not self._counts(sentence, later)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .choice import chosen
 from .refusal import is_refusal
@@ -128,11 +128,8 @@ class _Terms(NamedTuple):
 
         return [m for m in mentions if alone(m)]
 
-    def only(self, text: object) -> _Mention | None:
+    def only(self, text: str) -> _Mention | None:
         """The one word or group that a text consists of."""
-        if not isinstance(text, str):
-            return None
-        text = plain(text)
         mentions = self.mentions(text)
         if len(mentions) != 1:
             return None
@@ -159,10 +156,10 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
         lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not "))
     )
     answer = without_reasons(text)
-    from_json = _pairs_of_json(answer, terms)
-    if from_json:
-        readings = [from_json]
-    else:
+    members = _in_lines(plain(_members(answer)), terms)
+    readings = [_pairs_of_lines(members, terms)]
+    keyed = any(m.is_word and members[m.end : m.end + 1] == ":" for m in terms.mentions(members))
+    if not readings[0] and not keyed:
         lines = _in_lines(plain(answer), terms)
         readings = [_pairs_of_lines(lines, terms)]
         if any(group is None for _, group in readings[0]):
@@ -235,70 +232,21 @@ def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
     return _Terms(len(words), pattern, tuple(patterns.values())[len(words) :])
 
 
-def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
+def _members(text: str) -> str:
+    """The members of the JSON in a text, a line each; "" if there is none."""
     begin = re.search(r"[{\[]\s*[\"'(\[{]", text)
     if begin is None:
-        return []
-    end = max(text.rfind("}"), text.rfind("]")) + 1
+        return ""
+    json_text = text[begin.start() : max(text.rfind("}"), text.rfind("]")) + 1]
     for read in (json.loads, ast.literal_eval):
         try:
-            return list(_pairs_of_value(read(text[begin.start() : end]), terms))
+            value = read(json_text)
+            if isinstance(value, dict):
+                return "\n".join(f"{key}: {member}" for key, member in value.items())
+            return "\n".join(map(str, value)) if isinstance(value, list | tuple) else ""
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
-    return []
-
-
-def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
-    if isinstance(value, Mapping):
-        keys = [(terms.only(str(key)), part) for key, part in value.items()]
-        named = [m for m in map(terms.only, value.values()) if m]
-        if len(named) == 2 and named[0].is_word != named[1].is_word and not any(m for m, _ in keys):
-            group, word = sorted(named, key=lambda m: m.is_word)
-            yield word.number, group.number  # {"word": ..., "group": ...}
-            return
-        for key, part in keys:
-            if key is None:
-                yield from _pairs_of_value(part, terms)
-            elif key.is_word:
-                yield key.number, _group_of_value(part, terms)
-            else:
-                listed = re.split(r"[,;]", part) if isinstance(part, str) else part
-                for item in listed if isinstance(listed, list | tuple) else ():
-                    word_of_group = terms.only(item)
-                    if word_of_group and word_of_group.is_word:
-                        yield word_of_group.number, key.number
-    elif isinstance(value, list | tuple):
-        named = [m for m in map(terms.only, value) if m]
-        words = [m.number for m in named if m.is_word]
-        groups = {m.number for m in named if not m.is_word}
-        if len(words) == 1 and groups:
-            yield words[0], groups.pop() if len(groups) == 1 else None
-            return
-        for part in value:
-            if not isinstance(part, str):
-                yield from _pairs_of_value(part, terms)
-            elif terms.only(part) is None:
-                yield from _pairs_of_lines(plain(part), terms)
-
-
-def _group_of_value(value: Any, terms: _Terms) -> int | None:
-    """A word's group: by name, as true, or with the largest number."""
-    if isinstance(value, str):
-        mention = terms.only(value)
-        return _group_in([mention]) if mention else terms.choice(plain(value))
-    if isinstance(value, list | tuple) and len(value) == 1:
-        return _group_of_value(value[0], terms)
-    if isinstance(value, Mapping):
-        rated = {
-            _group_in([m]): part
-            for key, part in value.items()
-            if (m := terms.only(str(key))) and isinstance(part, bool | int | float)
-        }
-        best = [group for group, part in rated.items() if part == max(rated.values())]
-        if len(rated) == 2:
-            return best[0] if len(best) == 1 else None
-        return _group_in([m for m in map(terms.only, value.values()) if m])
-    return None
+    return ""
 
 
 def _group_in(mentions: list[_Mention]) -> int | None:
@@ -408,8 +356,6 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
                 if held is not None and bare:
                     pairs.append((held, group.number))
                     heading = None
-                elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
-                    heading = None  # a column of a table, whose other columns say something else
                 elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
                     heading = None if _DENIED.search(rest) else group.number
             elif len(groups) == 2:
