@@ -222,7 +222,7 @@ class _KeywordReader:
                 if len(keywords) > 1 or (keywords and self.reasons and line.marker != "heading"):
                     return i, keywords
             else:
-                keywords = _between_commas(line.text, 3) or self._list(i)
+                keywords = _between_commas(self._whole(i), 3) or self._list(i)
                 if len(keywords) > 2 or (len(keywords) > 1 and self.reasons):
                     return i, keywords
         return 0, []
@@ -254,7 +254,7 @@ class _KeywordReader:
             more = following and following[0].marker == first.marker and start + 1 not in self.rated
             several = _counted(first) or ([] if more else _between_commas(first.text, 3))
         else:
-            several = _between_commas(first.text, 2)
+            several = _between_commas(self._whole(start), 2)
         several = several or self._by_sides(start)
         if several:
             return several
@@ -299,6 +299,19 @@ class _KeywordReader:
                 break
             keywords += listed
         return keywords
+
+    def _whole(self, i: int) -> str:
+        """A line, with the next ones as long as it ends with a comma."""
+        text = self.lines[i].text
+        while (
+            text.rstrip().endswith(",")
+            and i + 1 < len(self.lines)
+            and i + 1 not in self.rated
+            and not self.lines[i + 1].marker
+        ):
+            i += 1
+            text += " " + self.lines[i].text
+        return text
 
     def _ends(self, i: int, shape: str) -> bool:
         """Whether another section begins at line i."""

@@ -409,6 +409,14 @@ class _Joiner:
         """ "0-100", "from 0 (not at all) to 100 (extremely)" """
         lead = self.lead(_FROM)
         after = self.at(i + 1)
+        if [self.at(k).kind for k in range(i - 1, i + 4)] == [
+            "open",
+            "number",
+            "comma",
+            "number",
+            "close",
+        ] and self.at(i + 2).value in TOPS:
+            return self.scale(i, i + 3, self.at(i + 2).value)
         if self.is_to(i + 1) or (after.text == "and" and self.lead(_BETWEEN, 2)):
             if self.at(i + 2).kind == "number" and self.top_at(i, i + 2, lead):
                 return self.gloss_after(i, i + 3)

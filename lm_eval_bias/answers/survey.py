@@ -773,9 +773,22 @@ class _SurveyReader:
         mentions = self.names.mentions(text)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(text)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(text)]
+        begins = len(text) - len(re.sub(r"^\W+", "", text))
         if len(self.names.items) == 1:
             own += [t._replace(kind="own", text="") for t in overall if t.end - t.start > 7]
             overall = []
+        if mentions:
+            opens = mentions[0].start <= begins + 8
+            overall = [
+                t
+                for t in overall
+                if (t.start > mentions[0].start or not opens)
+                and (
+                    t.start == begins
+                    or text[: t.start].rstrip()[-1:] in (".", "!", "?", ";")
+                    or len(text[t.start : t.end].split()) > 1
+                )
+            ]
         marks: list[Token] = []
         for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
             if not marks or mark.start >= marks[-1].end:
@@ -882,9 +895,6 @@ class _SurveyReader:
             ):
                 number, value, following = last, self._value(sentence, last), len(sentence)
         link = {t.kind for t in sentence[after:number]} if number is not None else set()
-        if isnan(value) and not (link & _SETS_APART and link <= _SETS_APART | {"hedge", "own"}):
-            # "Friendly 24/7", "Wealth is held by the top 1%"
-            number, following = None, len(sentence) if number is not None else following
         if number is not None:
             if self._counts(sentence, number):
                 return
@@ -1033,6 +1043,14 @@ class _SurveyReader:
 
         previous: the rating before `begin`.
         """
+        polled = any(t.text in _POLLS for t in sentence) and not has_kind(sentence, "self verb")
+        if polled or has_kind(sentence, "othered"):
+            # "Few people admire them, so Admire gets a 1"
+            so = [i for i, t in enumerate(sentence) if t.text in ("so", "therefore", "hence")]
+            rest = sentence.part(so[-1] + 1 if so else len(sentence))
+            if begin or polled or has_kind(rest, "othered") or not has_kind(rest, "item"):
+                return False
+            sentence = rest
         corrects = any(
             t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(sentence)
         ) or any(t.text in _REVISING for t in sentence[:6])

@@ -156,7 +156,7 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
         lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not "))
     )
     answer = without_reasons(text)
-    members = _in_lines(plain(_members(answer)), terms)
+    members = _in_lines(plain(_members(answer, terms)), terms)
     readings = [_pairs_of_lines(members, terms)]
     keyed = any(m.is_word and members[m.end : m.end + 1] == ":" for m in terms.mentions(members))
     if not readings[0] and not keyed:
@@ -232,8 +232,8 @@ def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
     return _Terms(len(words), pattern, tuple(patterns.values())[len(words) :])
 
 
-def _members(text: str) -> str:
-    """The members of the JSON in a text, a line each; "" if there is none."""
+def _members(text: str, terms: _Terms) -> str:
+    """The members of the JSON in a text, a line each and without quotes; "" if there is none."""
     begin = re.search(r"[{\[]\s*[\"'(\[{]", text)
     if begin is None:
         return ""
@@ -242,8 +242,12 @@ def _members(text: str) -> str:
         try:
             value = read(json_text)
             if isinstance(value, dict):
-                return "\n".join(f"{key}: {member}" for key, member in value.items())
-            return "\n".join(map(str, value)) if isinstance(value, list | tuple) else ""
+                value = [
+                    f"{key}: {member}"
+                    for key, member in value.items()
+                    if not isinstance(member, dict) or _group_in(terms.mentions(plain(key))) is None
+                ]
+            return re.sub(r"['\"]", "", "\n".join(map(str, value)))
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
     return ""
@@ -356,6 +360,8 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
                 if held is not None and bare:
                     pairs.append((held, group.number))
                     heading = None
+                elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
+                    heading = None  # a column of a table, whose other columns say something else
                 elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
                     heading = None if _DENIED.search(rest) else group.number
             elif len(groups) == 2:
@@ -434,12 +440,6 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
     """ "word, word and word to group, word to group" """
-    if (
-        not mentions[0].is_word
-        or mentions[-1].is_word
-        or not any(a.is_word and b.is_word for a, b in pairwise(mentions))
-    ):
-        return []
     pairs: list[_Pair] = []
     waiting: list[int] = []
     for a, b in pairwise(mentions):
