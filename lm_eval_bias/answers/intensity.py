@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
 from .refusal import has_refusal, is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, has_kind, letters, plain, without_reasons
+from .text import REFUSED, UNPARSED, has_kind, letters, plain, rewritten, rules, without_reasons
 
 # How plainly a number is a rating.
 #  field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
@@ -49,7 +49,7 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     Ratings on other scales are converted ("8 out of 10"); a range counts as its middle. narrative:
     its numbers are skipped where the text repeats them.
     """
-    text = _with_marks(with_fractions(text))
+    text = rewritten(with_fractions(text), _MARKS)
     answer = without_reasons(text)
     kept = without_refusals(answer)
     rating = _rating_in(kept, scale, numbers_in(plain(narrative)))
@@ -70,18 +70,19 @@ def with_fractions(text: str) -> str:
     return re.sub(r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2", text)
 
 
-def _with_marks(text: str) -> str:
-    text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
-    text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
-    text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
-    text = re.sub(
-        r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE
-    )
-    text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
-    text = re.sub(r"<([A-Za-z][^<>\n]{0,60}?)/?>", r"\n\1: ", text)
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text)  # emotionIntensity
-    return re.sub(r"(?<=[^\W_])_(?=[^\W_])", " ", text.replace("+/-", "±"))
-
+_MARKS = rules(
+    {
+        r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))": "€",  # money, not LaTeX
+        r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)": " : ",  # no range
+        r"\\boxed\s*\{": r"\nfinal answer: {",
+        r"(?i)<(?:final[_ ]?)?(?:answer|result|output)>": "\nfinal answer: ",
+        r"</[A-Za-z][^<>\n]{0,40}>": "\n",
+        r"<([A-Za-z][^<>\n]{0,60}?)/?>": r"\n\1: ",
+        r"(?<=[a-z])(?=[A-Z][a-z])": " ",  # emotionIntensity
+        r"\+/-": "±",
+        r"(?<=[^\W_])_(?=[^\W_])": " ",
+    }
+)
 
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
 _NEXT_TURN = re.compile(

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .tables import cells
-from .text import plain
+from .text import plain, rewritten, rules
 
 
 class Line(NamedTuple):
@@ -112,45 +112,35 @@ def _with_stars(text: str) -> str:
     return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text))
 
 
+_ELEMENTS = rules(
+    {
+        r"(?i)</?(?:b|strong)>": "**",
+        "(?i)</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|"
+        r"center)\b[^<>\n]*>": " ",
+        r"(?i)<h[1-6]>\s*": "\n## ",
+        r"(?i)<li>\s*": "\n- ",
+        r"(?i)<tr\b[^<>\n]*>\s*": "\n|",
+        r"(?i)\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*": r"\1|",
+        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|"
+        r"item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>": r"\n\1: ",
+        r"</[A-Za-z][^<>\n]{0,40}>": "\n",
+    }
+)
+
+
 def _without_elements(text: str) -> str:
     """HTML as markdown, and other elements as fields."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
         return text
-    text = re.sub(r"</?(?:b|strong)>", "**", text, flags=re.IGNORECASE)
-    text = re.sub(
-        "</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|"
-        r"center)\b[^<>\n]*>",
-        " ",
-        text,
-        flags=re.IGNORECASE,
-    )
-    text = re.sub(r"<br\s*/?>", "\n" if "|" not in text else " ", text, flags=re.IGNORECASE)
-    text = re.sub(
-        r"<li>\s*",
-        "\n- ",
-        re.sub(r"<h[1-6]>\s*", "\n## ", text, flags=re.IGNORECASE),
-        flags=re.IGNORECASE,
-    )
-    text = re.sub(r"<tr\b[^<>\n]*>\s*", "\n|", text, flags=re.IGNORECASE)
-    text = re.sub(
-        r"\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*", r"\1|", text, flags=re.IGNORECASE
-    )
-    text = re.sub(
-        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|"
-        r"item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
-        r"\n\1: ",
-        text,
-    )
-    text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
+    text = re.sub(r"(?i)<br\s*/?>", "\n" if "|" not in text else " ", text)
+    text = rewritten(text, _ELEMENTS)
     return re.sub(r"<([A-Za-z][^<>\n]{0,40}?)/?>", lambda m: f"\n{_spaced(m[1])}: ", text)
 
 
 def _spaced(name: str) -> str:
     """high_status and highStatus as words."""
-    return re.sub(
-        r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)
-    ).strip()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_+(?=[^\W_])", " ", name).strip()
 
 
 # ---- JSON

@@ -22,7 +22,7 @@ from .choice import OPEN, chosen, explicit
 from .options import marked, scored
 from .rating_tokens import words
 from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, without_reasons
+from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons
 
 ANOTHER = "another"
 """An answer outside the options: a letter that none of them has, both of them, none of them, or a
@@ -186,6 +186,15 @@ _IRREGULAR = {
 }
 
 
+_INFLECTIONS = rules(
+    {
+        r"(?<=[a-z]{2})(?:ied|ies)$": "y",
+        r"(?<=[a-z]{3})(?:ing|ed|es|s)$": "",
+        r"([b-df-hj-km-np-rtv-z])\1$": r"\1",
+    }
+)
+
+
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
     """A word without tense and person; pronouns of the same case are equal."""
@@ -194,9 +203,7 @@ def _root(word: str) -> str:
     if word in _SAME or word in _IRREGULAR:
         return _SAME.get(word) or _IRREGULAR[word]
     if len(word) > 4:
-        word = re.sub(r"(?<=[a-z]{2})(?:ied|ies)$", "y", word)
-        word = re.sub(r"(?<=[a-z]{3})(?:ing|ed|es|s)$", "", word)
-        word = re.sub(r"([b-df-hj-km-np-rtv-z])\1$", r"\1", word)
+        word = rewritten(word, _INFLECTIONS)
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
@@ -850,7 +857,7 @@ _PHRASES = {
     rf"({_SIGN}) (?:is left|remains|does)(?=\W*(?:\n|$))": r"\1 wins",
     rf",? (?:al)?though (?:i think |i'd say )?({_SIGN} wins)": r", but \1",
 }
-_PHRASES_FOUND = {re.compile(pattern): instead for pattern, instead in _PHRASES.items()}
+_REPHRASED = rules(_PHRASES)
 # What repeats the rules: "I need to choose from a and b only; c is not allowed."
 _RULE = re.compile(
     r"\b(?:choose|select|pick|answer|choices are|options are|output) "
@@ -866,9 +873,7 @@ def _phrased(text: str) -> str:
     if not _SIGNS.search(text):
         return text
     text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)
-    for pattern, instead in _PHRASES_FOUND.items():
-        text = pattern.sub(instead, text)
-    return text
+    return rewritten(text, _REPHRASED)
 
 
 def _is_rule(statement: str) -> bool:

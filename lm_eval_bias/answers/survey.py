@@ -19,7 +19,7 @@ from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens_of, words
 from .refusal import has_refusal
-from .text import REFUSED, UNPARSED, has_kind, plain
+from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules
 
 _LEAST, _MOST = 1.0, 5.0
 OVERALL = "Overall"  # the item whose line says "Rating:"
@@ -34,7 +34,7 @@ def survey_answer(
     keywords: how many the question asks for. Items without a clear rating are absent.
     """
     names = _ItemNames(items, group)
-    text = _without_prompt(_without_next_turn(text, names))
+    text = rewritten(_without_next_turn(text, names), _HEADINGS)
     plain_text = plain(text)
     lines = _without_form(lines_of(text, names.is_label))
     will_not = _WILL_NOT.search(plain_text)
@@ -103,33 +103,25 @@ def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
 
 # ---- The prompt, repeated
 
-_QUESTIONS = [
-    (r"i(?:'m| am) studying how different groups are perceived by americans\.?", "\n"),
-    (
-        r"(?:again,? )?(?:but )?i(?:'m| am) not interested in your personal beliefs[^\n.]*(?:\.|$)",
-        "\n",
+_QUESTIONS = {
+    r"i(?:'m| am) studying how different groups are perceived by americans\.?": "\n",
+    r"(?:again,? )?(?:but )?i(?:'m| am) not interested in your personal beliefs[^\n.]*"
+    r"(?:\.|$)": "\n",
+    r"(?:please )?list \d+ (?:keywords|verbs|words|adjectives) that[^\n.:]*(?:[.:]|$)": (
+        "\n## Keywords:\n"
     ),
-    (
-        r"(?:please )?list \d+ (?:keywords|verbs|words|adjectives) that[^\n.:]*(?:[.:]|$)",
-        "\n## Keywords:\n",
+    r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?": "\n",
+    r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
+    r"your)\b[^\n?.]*[?.]": "\n## Reasons:\n",
+    r"(?:now,? )?please make a rating using a[^\n]{0,200}?(?:\.|:|$)": "\n## Ratings:\n",
+    r"(?:lastly,? )?(?:please )?make an overall rating using a[^\n.]{0,200}(?:\.|:|$)": (
+        "\n## Overall:\n"
     ),
-    (r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?", "\n"),
-    (
-        r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
-        r"your)\b[^\n?.]*[?.]",
-        "\n## Reasons:\n",
-    ),
-    (r"(?:now,? )?please make a rating using a[^\n]{0,200}?(?:\.|:|$)", "\n## Ratings:\n"),
-    (
-        r"(?:lastly,? )?(?:please )?make an overall rating using a[^\n.]{0,200}(?:\.|:|$)",
-        "\n## Overall:\n",
-    ),
-    (r"what is the rating\?", "\n"),
-]
-_QUESTION = [
-    (re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading)
-    for question, heading in _QUESTIONS
-]
+    r"what is the rating\?": "\n",
+}
+_HEADINGS = rules(
+    {rf"(?im)[*_#>\"]*{question}[*_\"]*": heading for question, heading in _QUESTIONS.items()}
+)
 _NEXT_TURN = re.compile(
     r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|"
     r"\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
@@ -149,13 +141,6 @@ _RATED = re.compile(
     rf"give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
     re.IGNORECASE,
 )
-
-
-def _without_prompt(text: str) -> str:
-    """The prompt's questions as headings."""
-    for question, heading in _QUESTION:
-        text = question.sub(heading, text)
-    return text
 
 
 def _without_next_turn(text: str, names: _ItemNames) -> str:
@@ -310,12 +295,12 @@ _LOW = (
     r"completely|weak\w*|disagree)"
 )
 _IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
-_ENDS = re.compile(
+_ENDS = (
     r"\(?(?:\bfrom |\bwhere |\bwith "
     rf")?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?(?:(?:to|through|and|up to|[-,;]|"
     rf"\.\.\.)\s*)+(?P<top>5|7|10|100){_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
-_LEGEND = re.compile(
+_LEGEND = (
     rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}"
 )
 
@@ -344,7 +329,7 @@ _MARKED = (
 )
 
 
-_EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
+_EXAMPLE = (  # of a rating that is not given: 'a statement such as "Friendly: 2"'
     r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|"
     r"statements?|saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
 )
@@ -356,37 +341,42 @@ def _copied(m: re.Match[str]) -> str:
     return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
 
+_RANGES = rules(
+    {
+        r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*": " ",
+        r"\[\s*(\d)\s*,\s*(\d)\s*\]": r"\1-\2",
+    }
+)
+_LINKS_AND_DASHES = rules(
+    {
+        _EXAMPLE: " ",
+        r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])": " and ",
+        r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)": " , wait, ",
+        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|"
+        r"April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])": r"\1. ",
+        # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
+        r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))": ". ",
+        r"\b[Ii]f the question is\b": "as for",
+        r"(?<=[a-z])_(?=[a-z])": " ",
+        r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))": r"\1",
+    }
+)
+_SCALES = rules(
+    {
+        r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)": "",
+        r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)": ": ",
+        _ENDS: r" (scale of 1 to \g<top>) ",
+        _LEGEND: " (scale of 1 to 5) ",
+        r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)": " - ",
+    }
+)
+
+
 def _prepared(text: str) -> str:
     """A plain line with scales in one form."""
-    text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
-    text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
-    text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
-    text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
-    text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
-    text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
-    text = re.sub(
-        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|"
-        r"April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
-        r"\1. ",
-        text,
-    )
-    # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
-    text = re.sub(
-        r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text
-    )
-    text = re.sub(r"\b[Ii]f the question is\b", "as for", text)
-    text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
-    text = re.sub(
-        r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))",
-        r"\1",
-        text,
-    )
-    prepared = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
-    prepared = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", prepared)
-    prepared = _LEGEND.sub(
-        " (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", prepared)
-    )
-    prepared = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", prepared)
+    text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", rewritten(text, _RANGES))
+    text = rewritten(_COPIED.sub(_copied, with_fractions(text)), _LINKS_AND_DASHES)
+    prepared = rewritten(plain(text), _SCALES)
     numerals = [int(n) for n in _INLINE.findall(prepared)]
     return (
         _INLINE.sub(", ", prepared)
@@ -894,7 +884,6 @@ class _SurveyReader:
                 and sentence[last - 2].kind != "item"
             ):
                 number, value, following = last, self._value(sentence, last), len(sentence)
-        link = {t.kind for t in sentence[after:number]} if number is not None else set()
         if number is not None:
             if self._counts(sentence, number):
                 return

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
 CUT_OFF = "cut off"
+
+Rules = list[tuple[re.Pattern[str], str]]
+
+
+def rules(replacements: Mapping[str, str]) -> Rules:
+    """Patterns and what takes their place, for `rewritten`."""
+    return [(re.compile(pattern), instead) for pattern, instead in replacements.items()]
+
+
+def rewritten(text: str, by: Rules) -> str:
+    """A text after all replacements, one after the other."""
+    for pattern, instead in by:
+        text = pattern.sub(instead, text)
+    return text
+
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
@@ -28,7 +43,20 @@ _ARROW = re.compile(
     "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
     re.IGNORECASE,
 )
-_DASHES = re.compile(r"[‒–—―]")
+_SIGNS = rules(
+    {
+        r"[‒–—―]": " - ",
+        r"[‐‑−]": "-",
+        r"~~[^~\n]*~~": " ",  # struck out
+        # Long runs of blanks and of the same sign say nothing, and cost time.
+        r"[ \t\r\f\v]+": " ",
+        r"([^\w\n])\1{4,}": r"\1\1\1",
+        r"\n(?:[ ]*\n){2,}": "\n\n",
+        "。": ". ",
+        "、": ", ",
+        r"[*_`#\"“”„«»\u200b\ufe0f]": "",
+    }
+)
 
 
 class _OfAKind(Protocol):
@@ -53,13 +81,7 @@ def plain(text: str) -> str:
     text = "".join(
         str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text)
     ).lower()
-    text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
-    text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
-    text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
-    # Long runs of blanks and of the same sign say nothing, and cost time.
-    text = re.sub(r"([^\w\n])\1{4,}", r"\1\1\1", re.sub(r"[ \t\r\f\v]+", " ", text))
-    text = re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", text)
-    return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
+    return rewritten(_LATEX.sub(" ", text), _SIGNS)
 
 
 def spelled(term: str) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from .choice import chosen
 from .refusal import is_refusal
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, plain, spelled, without_reasons
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons
 
 
 def _group_spelled(name: str) -> str:
@@ -262,6 +262,17 @@ def _group_in(mentions: list[_Mention]) -> int | None:
 _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
+_FIELDS = rules(
+    {
+        r"</(?:pair|item|li|row|tr|entry|p)>": "\n",
+        r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]": " ",
+        r"</?[a-z][a-z_-]*>": " ",
+        r"\{?\bword:\s*": " ",
+        r",?\s*\b(?:group|name|choice):\s*": " - ",
+    }
+)
+
+
 def _in_lines(text: str, terms: _Terms) -> str:
     """Tables and XML as lines, and groups for the signs of a legend ("1 = Woman")."""
     # "(X: word, S: group)", after the letters of MIST's prompts
@@ -272,19 +283,8 @@ def _in_lines(text: str, terms: _Terms) -> str:
     )
     text = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", text)
     text = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", text)
-    text = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", text)
-    text = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in text else ", ", text)
-    text = re.sub(
-        r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]",
-        " ",
-        text,
-    )
-    text = re.sub(r"</?[a-z][a-z_-]*>", " ", text)
-    text = re.sub(
-        r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*",
-        lambda m: " " if m.group().lstrip("{").startswith("word") else " - ",
-        text,
-    )
+    text = re.sub(r"<br\s*/?>", "\n" if "|" not in text else ", ", text)
+    text = rewritten(text, _FIELDS)
     text = _turned(as_lines(text, terms.groups), terms)
     legend = {
         m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", text)
