@@ -160,7 +160,11 @@ class _KeywordReader:
             self.kinds = ["keywords" if kind == "reasons" else kind for kind in self.kinds]
             self.end = len(lines)
         else:
-            stops = [i for i in rated if not self.lines[i].plain.endswith(":")]
+            stops = [
+                i
+                for i, line in enumerate(self.lines)
+                if i in rated and not line.plain.endswith(":")
+            ]
             stops += [i for i, kind in enumerate(self.kinds) if kind in ("reasons", "ratings")]
             self.end = min([*stops, len(lines)])
 

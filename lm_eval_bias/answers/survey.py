@@ -884,6 +884,10 @@ class _SurveyReader:
                 and sentence[last - 2].kind != "item"
             ):
                 number, value, following = last, self._value(sentence, last), len(sentence)
+        link = {t.kind for t in sentence[after:number]} if number is not None else set()
+        if isnan(value) and not (link & _SETS_APART and link <= _SETS_APART | {"hedge", "own"}):
+            # "Friendly 24/7", "Wealth is held by the top 1%"
+            number, following = None, len(sentence) if number is not None else following
         if number is not None:
             if self._counts(sentence, number):
                 return
