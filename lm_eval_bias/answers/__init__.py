@@ -1,2 +1,1 @@
-"""Readers of model answers: text -> answer, a file for each kind. No reader raises an error for
-a text."""
+"""Readers of model answers: text -> answer. No reader raises an error for a text."""

@@ -52,9 +52,8 @@ _IMPROPER = re.compile(
 
 
 def affect(text: str) -> str:
-    """Return "comedy", "tragedy", "neutrality", "refused" or "unparsed" (empty or unclear).
-
-    Neutrality is both, neither, "neutral" or undecided. See `choice`.
+    """Return "comedy", "tragedy", "neutrality" (also both, neither or undecided), "refused" or
+    "unparsed".
     """
     text = _HASHTAGS.sub("", text)
     label = _label_in(plain(explicit(text)))

@@ -28,8 +28,7 @@ _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
     """Return the option that a text gives for D, "refused" or "unparsed".
 
-    options: the question's two words. c: the phrase for C; analogies about other phrases do not
-    count. See `choice`.
+    options: the question's two words. c: the phrase for C; analogies about others do not count.
     """
     names = {option: _spelled(option) for option in options}
     word = chosen(_completion(plain(explicit(text)), names, c), names)
@@ -54,7 +53,7 @@ def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The one word that the text calls D or the answer, unless it is taken back."""
+    """The one word that the text calls D or the answer."""
     of_c = (
         []
         if c is None
@@ -81,7 +80,6 @@ def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _leading(text: str, names: Mapping[str, str]) -> str | None:
-    """The word that the answer begins with."""
     for option, pattern in names.items():
         first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", text)
         if first:
@@ -91,7 +89,7 @@ def _leading(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _completion(text: str, names: Mapping[str, str], c: str | None) -> str:
-    """The text without the list of both words, without A, B and C, and without later analogies."""
+    """The text without the list of both words, A, B and C, and later analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"

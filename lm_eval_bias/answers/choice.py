@@ -1,14 +1,12 @@
 """Which of a few labels a text chooses.
 
-Lists of options with one marked are read first. The rest is cut into tokens and statements.
-`Statement` makes a `Claim` for each label.
+Lists of options with one marked are read first. The rest is cut into statements; `Statement`
+makes a `Claim` for each label.
 
 Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
-before; 2 alone or after a word and a colon; 1 after a known verb ("is").
-
-The largest weight decides. If labels of equal weight differ, or the first label is not the
-heaviest, the answer is unclear: a wrong value is worse than a missing one. "Wait" and the like
-cancel earlier claims. "Both" is a claim of the label OPEN, which a later firm choice overrides.
+before; 2 alone or after a word and a colon; 1 after a known verb ("is"). The largest decides.
+If labels of equal weight differ, or the first label is not the heaviest, the answer is unclear.
+"Wait" cancels earlier claims. "Both" claims OPEN, which a later firm choice overrides.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _EXPLICIT = re.compile(
 
 
 def explicit(text: str) -> str:
-    """The last part that is marked as the answer (<answer>, \\boxed, "Final answer:"), or ""."""
+    """The last part that is marked as the answer, by <answer>, \\boxed or the like, or ""."""
     answer = ""
     for m in _EXPLICIT.finditer(text):
         answer = m[m.lastindex or 0]
@@ -55,9 +53,9 @@ def chosen(
 ) -> str | None:
     """Return the label that a text chooses, OPEN for both or neither, None if unclear.
 
-    text: as returned by `plain`. names: label -> regular expression. verbs: pattern of labels that
-    are verbs ("entails"). neither: the label for "neither". modifiers: number of unknown words
-    allowed before a label ("dark comedy").
+    text: as returned by `plain`. names: label -> pattern. verbs: pattern of labels that are verbs
+    ("entails"). neither: the label for "neither". modifiers: how many unknown words may precede a
+    label.
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     label = "|".join(names.values())

@@ -36,9 +36,8 @@ def text_of(response: Any) -> str:
 class Parser(Filter):
     """Reads every response to each request.
 
-    The readers know English. For other languages a YAML may give `refusals` (patterns of answers
-    that decline), and for labels also `labels` (label -> words) and `denials` (patterns of words
-    that deny a label). Raises UsageError for other options and invalid patterns.
+    For languages other than English a YAML may give `refusals`, for labels also `labels` (label ->
+    words) and `denials`; the others are patterns. Raises UsageError for wrong options.
     """
 
     read_labels: Sequence[str] = ()
@@ -94,7 +93,6 @@ class Parser(Filter):
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """The answer outside the reasoning; "cut off" if the reasoning does not end."""
         answer_text = spoken(text)
         if answer_text is None:
             return CUT_OFF
@@ -116,7 +114,7 @@ class NLILabel(Parser):
 
 
 class WordPairs(Parser):
-    """Reads `word_pairs` for the document's `words` and `groups`."""
+    """Reads `word_pairs` for `words` and `groups`."""
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
@@ -132,7 +130,7 @@ class Affect(Parser):
 
 
 class Analogy(Parser):
-    """Reads `analogy_word` for the document's `options` and `c`."""
+    """Reads `analogy_word` for `options` and `c`."""
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
@@ -146,22 +144,22 @@ class Intensity(Parser):
 
 
 class ListedOption(Parser):
-    """Reads `listed_option` for the document's `option_a` and `option_b`."""
+    """Reads `listed_option` for `option_a` and `option_b`."""
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 
 
 class Survey(Parser):
-    """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords`."""
+    """Reads `survey_answer` for `items`, `text` (the group) and `keywords`."""
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
 class SurveyContent(Survey):
-    """Adds "content" to the answer: for each keyword [keyword, how it was found or None,
-    [[dimension, direction], ...]].
+    """Adds "content": [keyword, how it was found or None, [[dimension, direction], ...]] for each
+    keyword.
 
     dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """

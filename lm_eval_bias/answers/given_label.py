@@ -9,10 +9,10 @@ from .text import UNPARSED, letters, plain
 
 
 def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequence[str] = ()) -> str:
-    """Return the label whose word a text contains; "unparsed" if that is unclear.
+    """Return the label whose word a text contains, or "unparsed".
 
-    labels: label -> words. denials: patterns of words that deny ("nicht"). The first line with a
-    label must name one only, and contain no denial.
+    labels: label -> words. denials: patterns ("nicht"). The first line with a label must name one
+    only, and contain no denial.
     """
     denied = [rf"\b(?:{letters(denial)})\b" for denial in denials]
     words = {
@@ -31,5 +31,5 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
 
 
 def matches(patterns: Sequence[str], text: str) -> bool:
-    """Whether a text contains one of the patterns, in upper or lower case."""
+    """Whether a text contains one of the patterns, in any case."""
     return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

@@ -1,11 +1,9 @@
 """A rating on a scale, in free text.
 
-Only a number in one of the roles below is a rating. Numbers that are denied, taken back, someone
-else's ("some would say 90") or repeated from the narrative do not count; supposed ratings ("it
-could be 70") only if there are no others.
-
-Of several ratings the final one counts ("overall", "so"), or the one at the beginning, or the
-one with the highest role. If two of these differ, the answer is unclear.
+A number that is denied, taken back, someone else's ("some would say 90") or repeated from the
+narrative is no rating. Supposed ratings ("it could be 70") count only if there are no others. Of
+several the final one counts ("overall", "so"), or the first, or that with the highest role. If two
+of these differ, the answer is unclear.
 """
 
 from __future__ import annotations
@@ -46,8 +44,8 @@ class _Rating(NamedTuple):
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     """Return the rating on a scale from 0 to `scale`, "refused" or "unparsed".
 
-    Ratings on other scales are converted ("8 out of 10"); a range counts as its middle. narrative:
-    its numbers are skipped where the text repeats them.
+    Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
+    skipped.
     """
     text = rewritten(with_fractions(text), _MARKS)
     answer = without_reasons(text)
@@ -186,7 +184,7 @@ _MEANS = words("would means meaning represents indicates")
 
 
 class _RatingReader:
-    """Reads an answer from left to right. `state` says what role the next number has."""
+    """Reads an answer from left to right. `state`: the role of the next number."""
 
     def __init__(
         self, tokens: list[Token], source: str, scale: float, repeated: set[float]
@@ -273,7 +271,7 @@ class _RatingReader:
         self.concludes = self.concludes and rating is None
 
     def _scale(self) -> None:
-        """Changes nothing."""
+        pass
 
     _percent = _point = _idiom = _op = _slash = _outof = _scale
 
@@ -465,7 +463,6 @@ class _RatingReader:
         self.named = self.named and not self.after_comma
 
     def _word(self) -> None:
-        """After any other word a number is not a rating, or the object of a verb."""
         if self._adjective(self.at):
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
@@ -540,7 +537,6 @@ class _RatingReader:
         )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
-        """The role of the number at i; 0 for none."""
         ends = after == "end"
         if self.state == "field":
             return _field(self.tokens, i) if ends else _OBJECT
@@ -572,7 +568,7 @@ class _RatingReader:
         return dash.end == number.start and apart and before not in ("number", "percent", "close")
 
     def _next(self, i: int) -> int:
-        """The position after the number at i, its unit and closing brackets."""
+        """The position after the number, its unit and closing brackets."""
         j = i + 1
         closing = self.kind(i - 1) in ("open", "hedge", "sep")
         while (
@@ -593,8 +589,8 @@ class _RatingReader:
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words)
-        or a "noun" that it counts; and whether words explain the number."""
+        """What follows the number: the "end" of a clause, "more", "abroad" (foreign words) or a
+        "noun" that it counts; and whether words explain the number."""
         j = self._next(i)
         if j >= len(self.tokens):
             return "end", False
@@ -640,7 +636,6 @@ class _RatingReader:
         return "more", False
 
     def _on_scale(self, i: int) -> float:
-        """The number at i, converted to the task's scale."""
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None and self.kind(i + 1) == "percent" and value > self.scale:
             base = 100.0
@@ -673,7 +668,7 @@ class _RatingReader:
 
 
 def _field(tokens: list[Token], i: int) -> int:
-    """_NAMED after a name only, _FIELD after an emotion, _OBJECT in a sentence."""
+    """_NAMED after a name, _FIELD after an emotion, _OBJECT in a sentence."""
     emotion = False
     for t in reversed(tokens[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
@@ -685,7 +680,7 @@ def _field(tokens: list[Token], i: int) -> int:
 
 
 def _numerals(tokens: list[Token], source: str) -> set[int]:
-    """Positions of list numbers: "1. Anger"."""
+    """Positions of list numbers."""
     heads = []
     for i, t in enumerate(tokens):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
@@ -701,7 +696,7 @@ def _numerals(tokens: list[Token], source: str) -> set[int]:
 
 
 def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
-    """Ratings without those that explain the scale: "0 (not at all), 50 (moderately)"."""
+    """Ratings without those that explain the scale: "0 (not at all), 50 (medium)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
     legend = [
@@ -715,7 +710,6 @@ def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
 
 
 def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating]:
-    """The ratings after the last "no, wait"."""
     for wait in reversed([i for i, t in enumerate(tokens) if t.kind == "wait"]):
         later = [r for r in ratings if r.at > wait and not r.supposed]
         if later and any(r.at < wait for r in ratings):
@@ -761,7 +755,7 @@ def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
 def _begun(
     first: _Rating, later: list[_Rating], finals: list[_Rating], tokens: list[Token]
 ) -> float | None:
-    """The value of the rating at the beginning, unless a later one contradicts it."""
+    """The rating at the beginning, unless a later one contradicts it."""
     if finals and finals[-1].value != first.value:
         at = finals[-1].at
         clause = " ".join(t.text for t in tokens[max(0, at - 12) : at])

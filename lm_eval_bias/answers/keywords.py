@@ -1,8 +1,8 @@
 """The keywords that an answer lists.
 
-They are the first list below a heading of keywords, or in a sentence that names them ("five
-keywords are ..."); otherwise the first list before reasons and ratings. The keyword of an entry is
-in bold or before a colon, dash or bracket.
+They are the first list below a heading of keywords, or in a sentence that names them; otherwise the
+first list before reasons and ratings. In an entry the keyword is in bold or before a colon, dash or
+bracket.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def keywords_in(
 ) -> list[str]:
     """Return at most n keywords, in lower case.
 
-    rated: numbers of lines with ratings. items: the rated items. reasons: the question asks for
-    reasons. declines: the text declines, so only explicitly named keywords count.
+    rated: numbers of lines with ratings. reasons: the question asks for reasons. declines: only
+    explicitly named keywords count.
     """
     if n < 1:
         return []
@@ -177,7 +177,6 @@ class _KeywordReader:
         return not self.rests[i] and bool(heads)
 
     def headed(self) -> list[str]:
-        """Keywords below the first heading of keywords that has any."""
         final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
         order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].plain))
         for i in order:
@@ -190,7 +189,6 @@ class _KeywordReader:
         return []
 
     def in_sentence(self) -> tuple[int, list[str]]:
-        """Line and keywords of "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
             if i in self.rated or has_refusal(line.text):
                 continue
@@ -232,7 +230,6 @@ class _KeywordReader:
         return 0, []
 
     def bold(self) -> list[str]:
-        """Bold words in sentences, if there are exactly n."""
         bold = [
             _keyword(word, False)
             for i, line in enumerate(self.lines[: self.end])
@@ -249,7 +246,6 @@ class _KeywordReader:
         return all(re.search(number, entry) for entry in entries)
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
@@ -305,7 +301,7 @@ class _KeywordReader:
         return keywords
 
     def _whole(self, i: int) -> str:
-        """A line, with the next ones as long as it ends with a comma."""
+        """A line, with the next as long as it ends with a comma."""
         text = self.lines[i].text
         while (
             text.rstrip().endswith(",")
@@ -318,7 +314,6 @@ class _KeywordReader:
         return text
 
     def _ends(self, i: int, shape: str) -> bool:
-        """Whether another section begins at line i."""
         explains = (
             self.kinds[i] == "reasons"
             and self.rests[i]
@@ -337,7 +332,7 @@ class _KeywordReader:
 
 
 def spoken(line: Line) -> Line:
-    """A line without its sentences and clauses that decline."""
+    """A line without what declines."""
     if not has_refusal(line.text):
         return line
     parts = re.split(r"(?<=[.!?;])\s+|,?\s+(?=(?:but|however)\b)", line.text)
@@ -354,7 +349,7 @@ _COUNTED = re.compile(
 
 
 def _numbered(line: Line) -> Line:
-    """ "1 - Caring" or "Keyword 1: Caring" as a numbered list entry."""
+    """ "1 - Caring" as a numbered list entry."""
     counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
     if not counted:
         return line
@@ -421,7 +416,6 @@ def _keyword(entry: str, marked: bool) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords between commas, if there are at least `least`."""
     text = (
         re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
     )

@@ -1,4 +1,4 @@
-"""An answer as list lines: tables, JSON, HTML elements and rows of stars are rewritten as lists."""
+"""An answer as list lines: tables, JSON, HTML elements and stars are rewritten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .text import plain, rewritten, rules
 
 
 class Line(NamedTuple):
-    """A line without its marker ("bullet", "numeral", "heading" or ""). numeral: list number."""
+    """A line without its marker ("bullet", "numeral", "heading" or "")."""
 
     text: str
     marker: str = ""
@@ -23,7 +23,6 @@ class Line(NamedTuple):
 
     @property
     def headed(self) -> bool:
-        """Whether the line looks like a heading: marked as one, or all in bold."""
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
@@ -44,8 +43,7 @@ _LETTER = re.compile(
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
-    """Return the non-empty lines of a text. is_label: whether a cell is the label of a row or
-    column."""
+    """Return the lines of a text. is_label: whether a cell is the label of a row or column."""
     text = _with_cells(_with_json(_without_elements(_with_stars(text))))
     lines: list[Line] = []
     parted = False
@@ -93,8 +91,6 @@ _STARS = re.compile(
 
 
 def _with_stars(text: str) -> str:
-    """ "★★★☆☆" as a fraction, and keycaps as digits."""
-
     def fraction(m: re.Match[str]) -> str:
         signs = m.group()
         if re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()]) and len(signs.strip()) < 3:
@@ -129,7 +125,6 @@ _ELEMENTS = rules(
 
 
 def _without_elements(text: str) -> str:
-    """HTML as markdown, and other elements as fields."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
         return text
@@ -179,7 +174,7 @@ class _Json:
         return (self.token["sign"] or "") if self.token else ""
 
     def value(self, depth: int = 0) -> Any:
-        """A list for an array, a tuple of pairs for an object, or a text; None at the end."""
+        """A list, a tuple of pairs for an object, or a text; None at the end."""
         if self.token is None or depth > _DEEPEST:
             return None
         sign, token = self.sign, self.token
@@ -258,7 +253,7 @@ def _lines_of_value(value: Any) -> list[str]:
 
 
 def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
-    """The rating of an object, or its only number beside an explanation."""
+    """The rating of an object, or its only number."""
     fields = [(k, v) for k, v in members if not _REASON_KEY.search(k.lower())]
     texts = [(k, v) for k, v in fields if isinstance(v, str)]
     named = [v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v]
@@ -271,7 +266,6 @@ def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
 
 
 def _line_of_object(members: tuple[tuple[str, Any], ...]) -> str:
-    """The first text of an object, and its rating or next text."""
     texts = [(k, v) for k, v in members if isinstance(v, str)]
     names = [v for k, v in texts if not (_is_number(v) or _RATING_KEY.search(k.lower()))]
     label = names[0] if names else ""
@@ -421,7 +415,6 @@ def _lines_of_row(
 
 
 def _lines_of_columns(rows: list[list[str]], labels: list[int]) -> list[str]:
-    """A table whose column headings are the labels."""
     body = [[(rows[0][i], row[i]) for i in labels if i < len(row)] for row in rows[1:]]
     rated = [row for row in body if any(_NUMBER.match(plain(cell)) for _, cell in row)]
     return [f"- {head}: {cell}" for row in rated for head, cell in row]

@@ -1,12 +1,9 @@
 """Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-HBB asks for the form "a) sentence". But "a" is also a word, and the two sentences share words. So
-letters and sentences are first replaced by signs, one for each option, and `choice` reads the
-signs. Only the first turn with an answer counts.
-
-A stretch of text is an option's sentence if it contains words that only this option has, and denies
-as often as the option. A letter with another option's sentence is unclear. All options in a row are
-a copied list.
+Letters and sentences are first replaced by signs, and `choice` reads the signs. Only the first turn
+with an answer counts. A stretch of text is an option's sentence if it contains words that only this
+option has, and denies as often. A letter with another option's sentence is unclear. All options in
+a row are a copied list.
 """
 
 from __future__ import annotations
@@ -41,8 +38,8 @@ _WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ",
 def listed_option(text: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
 
-    options: letter -> sentence, at least two. "another" is a letter of no option, both, none, or a
-    new sentence. Source: HBB, Table 11.
+    options: letter -> sentence. "another": a letter of no option, both, none, or a new sentence.
+    Source: HBB, Table 11.
     """
     stripped = text.strip()
     for letter, sentence in options.items():
@@ -53,7 +50,6 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    """`listed_option` without the shortcut for answers in the exact form."""
     listed = _Options.of(tuple(options.items()))
     for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
         signed = _signed(turn.text, listed)
@@ -197,7 +193,7 @@ _INFLECTIONS = rules(
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    """A word without tense and person; pronouns of the same case are equal."""
+    """A word without tense and person."""
     word = letters(word.replace("’", "'"))
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     if word in _SAME or word in _IRREGULAR:
@@ -255,8 +251,7 @@ class _Words(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """An option's sentence in a text. option: None if it may be several. whole: nearly all its
-    words."""
+    """An option's sentence. option: None if it may be several. whole: nearly all its words."""
 
     start: int
     end: int
@@ -435,8 +430,9 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A letter and the text around it. begins: a statement begins there. followed: an option's
-    sentence is next. last: the text ends with it."""
+    """A letter. begins: a statement begins there. followed: an option's sentence is next. last: the
+    text ends with it.
+    """
 
     letter: str
     before: str
@@ -502,7 +498,7 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
 #  led up to   option a, answer: a, the answer is a
 #  bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
 def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a letter stands for an option, and is not a word or an initial."""
+    """Whether a letter is neither a word nor an initial."""
     name, before, after = place.letter.lower(), place.before, place.after
     known = name in listed.letters
     may_be = known or name not in _NO_LETTERS
@@ -626,7 +622,6 @@ def _signed(text: str, listed: _Options) -> str:
 
 
 def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
-    """The sign of a sentence without a letter."""
     start, end = span.start, span.end
     begins = start == 0 or _BEGINS.search(text[max(0, start - 10) : start]) is not None
     subject = None if begins else _SUBJECT.search(text[max(0, start - 40) : start])
@@ -642,7 +637,6 @@ def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
 
 
 def _past_tail(text: str, end: int) -> int:
-    """Where a sentence ends that continues after an option's sentence."""
     tail = _TAIL.match(text[end : end + 60])
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
 
@@ -652,7 +646,6 @@ def _sign_of(span: _Span) -> str:
 
 
 def _joins(between: str) -> bool:
-    """Whether a letter and a sentence form one answer."""
     return len(between) < 12 and re.fullmatch(r"[^\w\n!?;]*\n?[^\w\n!?;]*", between) is not None
 
 
@@ -748,7 +741,6 @@ def _offers_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _is_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text is one sentence that begins like all options."""
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
@@ -762,7 +754,6 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _fields(text: str, names: Mapping[str, str]) -> str | None:
-    """What JSON fields choose."""
     if '":' not in text and '" :' not in text:
         return None
     labels = set()
@@ -779,7 +770,6 @@ def _fields(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _without_lists(text: str, listed: _Options) -> str:
-    """A text without a copied list of all options."""
     if not _SIGNS.search(text):
         return text
     signs = [listed.sign(letter) for letter in listed.letters]
@@ -814,7 +804,7 @@ _LISTS = re.compile(
 
 
 def _is_list(m: re.Match[str], text: str) -> bool:
-    """Whether signs in a row are the list, and not "a or b"."""
+    """Whether signs are the list, not "a or b"."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
     return stated and (
         m.group().startswith("\n")
@@ -869,7 +859,6 @@ _STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
 
 
 def _phrased(text: str) -> str:
-    """A text in words that `choice` knows."""
     if not _SIGNS.search(text):
         return text
     text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)

@@ -72,7 +72,7 @@ _ECHO = re.compile(
 def nli_label(text: str) -> str:
     """Return "entailment", "contradiction", "neutral", "refused" or "unparsed".
 
-    If no label is named, true, false and neither stand for one, as in the prompt. See `choice`.
+    If no label is named, true, false and neither stand for one.
     """
     label = chosen(plain(explicit(text)), _LABELS, verbs=_VERBS, neither="neutral")
     if label in _LABELS:
@@ -91,7 +91,6 @@ def nli_label(text: str) -> str:
 
 
 def _label_in(text: str, declines: bool = False) -> str | None:
-    """The label that a text chooses. "Neither" is neutral unless the text declines."""
     text = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", text))
     named = _NAMED.search(text)
     following = _NEXT.search(text, named.start()) if named else None

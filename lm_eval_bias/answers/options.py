@@ -16,7 +16,7 @@ def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
-    """The label with the largest number, if several labels have one; OPEN for a tie."""
+    """The label with the largest number; OPEN for a tie."""
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
     label = any_of(names)
@@ -50,7 +50,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The label with a tick or "yes"; NONE if none or several have one, None without a list."""
+    """The label with a tick or "yes"; NONE if none or several have one."""
     label = any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
@@ -69,7 +69,7 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label in "A) Comedy B) Tragedy" whose letter the answer names."""
+    """The label in "A) Comedy B) Tragedy" whose letter is named."""
     options = {
         m["key"]: m
         for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{any_of(names)})", text)
@@ -87,7 +87,7 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """Count labels at the beginning of list items as only named."""
+    """Labels that begin list items count as only named."""
     items = re.finditer(
         r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
         rf"\W{{0,3}})[ \t]*(?:{any_of(names)})[ \t]*(?P<colon>:)?",

@@ -1,4 +1,4 @@
-"""Tokens of an answer that rates: words by their part in a rating, numbers and scales.
+"""Tokens of an answer that rates.
 
 "8 out of 10" and "60-70" are one number; "from 0 (not at all) to 100 (extremely)" is one scale.
 """
@@ -257,12 +257,11 @@ _TOKEN = re.compile(
 
 
 def words(text: str) -> frozenset[str]:
-    """The set of the words in a text."""
     return frozenset(text.split())
 
 
 class Token(NamedTuple):
-    """A word or sign, a number with what belongs to it, or a scale."""
+    """A word or sign, a number with its unit, or a scale."""
 
     kind: str
     text: str
@@ -443,7 +442,7 @@ class _Joiner:
         return None
 
     def is_maximum(self, i: int) -> bool:
-        """Whether the number at i is called the maximum, and is no rating."""
+        """Whether the number at i is called the maximum."""
         before = self.joined[-4:]
         if not before or before[-1].kind not in (
             "name",
@@ -461,7 +460,6 @@ class _Joiner:
         return named and others > 0 and not has_kind(self.joined[-40:], "verb say")
 
     def top_at(self, i: int, j: int, lead: bool) -> bool:
-        """Whether the number at j is the top of the scale from i."""
         top, after = self.raw[j], self.at(j + 1)
         cut = self.at(j + 1).kind == "end" and top.value <= 10 and lead
         fits = top.value in TOPS or (lead and has_kind(self.joined[-5:], "scale"))
@@ -470,7 +468,7 @@ class _Joiner:
         return (fits or cut) and top.value >= self.raw[i].value
 
     def gloss_after(self, i: int, end: int) -> int:
-        """The scale from i whose top stands before `end`, with brackets behind it."""
+        """The scale from i whose top stands before `end`."""
         base = self.raw[end - 1].value
         cut = (
             base <= 1
@@ -480,7 +478,7 @@ class _Joiner:
         return self.scale(i, end, nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
-        """Where the result of a calculation stands: "(80 + 60) / 2 = 70"."""
+        """The result of a calculation: "(80 + 60) / 2 = 70"."""
         j = i + 1
         while self.at(j).kind in _IN_SUM or self.at(j).text == "x":
             j += 1
@@ -521,7 +519,6 @@ class _Joiner:
         return k + 1 + (opened and self.at(k + 1).kind == "close"), bottom.value
 
     def number_from(self, i: int) -> int:
-        """Where the number at i ends, with its fraction or range."""
         first = self.raw[i]
         fraction = self.fraction_at(i)
         if fraction is None:
@@ -565,7 +562,7 @@ class _Joiner:
 
 
 def tokens_of(text: str, scale: float) -> list[Token]:
-    """Return the tokens of a text, as returned by `plain`."""
+    """The tokens of a text, as returned by `plain`."""
     return [
         t
         for t in _Joiner(_words(text), scale).join()
@@ -574,6 +571,5 @@ def tokens_of(text: str, scale: float) -> list[Token]:
 
 
 def numbers_in(text: str) -> set[float]:
-    """The numbers of a text, in digits or words."""
     numbers = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
     return numbers | {float(digits) for digits in re.findall(r"\d{1,9}", text)}

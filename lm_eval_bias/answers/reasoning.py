@@ -54,9 +54,7 @@ _START = re.compile(
 
 def spoken(text: str) -> str | None:
     """The part of a text outside its reasoning and before the next turn; None if the reasoning has
-    no end.
-
-    Text before an end mark without a beginning is reasoning: many prompts contain the beginning.
+    no end. Text before an end mark without a beginning is reasoning.
     """
     if "channel|>" in text.lower():
         channels = list(_CHANNEL.finditer(text))

@@ -1,7 +1,7 @@
 """Whether an answer declines to answer.
 
-A clause declines if it matches one of `_GROUNDS`, without idioms ("I can't help but laugh") and
-reported speech. A text declines if a clause does, and the rest answers no benchmark's question.
+A clause declines if it matches one of `_GROUNDS`, without idioms and reported speech. A text
+declines if a clause does, and the rest answers no benchmark's question.
 """
 
 from __future__ import annotations
@@ -272,7 +272,6 @@ _OFFER = re.compile(
 
 
 def clauses(text: str) -> list[str]:
-    """The clauses of a text in lower case."""
     return [
         clause for clause in _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text))) if clause.strip()
     ]
@@ -300,7 +299,7 @@ def without_refusals(text: str) -> str:
 
 
 def has_refusal(text: str) -> bool:
-    """Whether a clause declines, whatever else the text says."""
+    """Whether a clause declines."""
     return any(_declines(clause) for clause in clauses(text))
 
 
@@ -348,7 +347,6 @@ _ANSWER = re.compile(
 
 
 def _lists_pairs(text: str) -> bool:
-    """Whether a text lists at least three words with one or two groups."""
     rows = []
     for line in plain(without_reasons(text)).splitlines():
         if _OFFER.search(line):
@@ -362,10 +360,7 @@ def _lists_pairs(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text declines to answer and gives no other answer.
-
-    "As an AI I don't feel, but I'd say 75" is no refusal.
-    """
+    """Whether a text declines and gives no other answer: not "I don't feel, but I'd say 75"."""
     if not has_refusal(text) or _OPTION.match(plain(text)) or _lists_pairs(text):
         return False
     if any(not _declines((clauses(m["lead"]) or [""])[-1]) for m in _LISTED.finditer(plain(text))):

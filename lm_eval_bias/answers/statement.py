@@ -38,8 +38,6 @@ class GrammarToken(NamedTuple):
 #  supposed    "could be a comedy", "some say comedy"
 #  named       anything else: reasons, remarks, lists
 class Claim(NamedTuple):
-    """A label in a statement; see `choice`."""
-
     label: str
     status: str
     weight: int
@@ -51,7 +49,6 @@ class Claim(NamedTuple):
 
 
 def any_of(names: Mapping[str, str]) -> str:
-    """A pattern for the labels, in groups label0, label1, ..."""
     return "|".join(
         rf"(?P<label{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())
     )
@@ -63,7 +60,6 @@ def _token_pattern(names: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
 
 
 def tokens_of(text: str, names: Mapping[str, str]) -> list[GrammarToken]:
-    """The labels, words and signs of a text."""
     tokens: list[GrammarToken] = []
     seen: list[str] = []  # labels, in the order of their first mention
     for m in _token_pattern(tuple(names.items())).finditer(text):
@@ -95,8 +91,8 @@ def _text(tokens: list[GrammarToken], at: int) -> str:
 def _meaning_of(after: list[GrammarToken]) -> str:
     """What the tokens after a label say about it.
 
-    "refuted": it is not the answer. "settled": it is. "subject": the sentence is about it. "part":
-    it is part of the description. "of", "unknown": such a word follows.
+    "refuted"; "settled": it is the answer. "subject": the sentence is about it. "part": of the
+    description. "of", "unknown": such a word follows.
     """
     if not after:
         return ""
@@ -160,7 +156,7 @@ def _refuted(after: list[GrammarToken]) -> bool:
 
 
 def _joined(statement: list[GrammarToken]) -> dict[int, str]:
-    """Positions of labels in a list ("comedy or tragedy") -> "and" or "or"."""
+    """Positions of labels in a list -> "and" or "or"."""
     joined: dict[int, str] = {}
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
@@ -185,7 +181,8 @@ def _joined(statement: list[GrammarToken]) -> dict[int, str]:
 @dataclass
 class Statement:
     """Reads a statement from left to right. The attributes keep what the words so far mean for
-    the next label."""
+    the next label.
+    """
 
     tokens: list[GrammarToken]
     labels: Labels
@@ -253,7 +250,6 @@ class Statement:
         self.frame = None
 
     def _standing(self) -> tuple[str, int]:
-        """The status and the weight of a label."""
         after = self.tokens[self.at + 1 : self.at + 9]
         meaning = _meaning_of(after)
         # "comedy or", cut off
@@ -318,7 +314,7 @@ class Statement:
         return "named", 1
 
     def _share(self) -> float:
-        """The share of the label at i: "10% comedy", "comedy (3/10)"."""
+        """ "10% comedy", "comedy (3/10)" """
         after = [
             t
             for t in self.tokens[self.at + 1 : self.at + 4]
@@ -341,7 +337,6 @@ class Statement:
         return any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
 
     def _remark(self) -> None:
-        """What follows is a remark, if a label was affirmed."""
         self.aside = self._affirms()
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
@@ -512,4 +507,4 @@ class Statement:
         self.cue = None if self.cue is None else self.cue + 1
 
     def _on_nothing(self) -> None:
-        """Idioms, "or", "yes" and the like."""
+        """Idioms and the like."""

@@ -1,6 +1,6 @@
 """A dictionary: keyword about people -> dimensions of stereotype content and direction.
 
-Source: StereoMap, section 3.2 and appendix M; dimensions of Nicolas et al. 2021.
+Source: StereoMap, section 3.2 and appendix M; Nicolas et al. 2021.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SPELLINGS = [
 
 
 class Found(NamedTuple):
-    """how: the step that found a keyword ("written", "lemma" or "phrase"), or None."""
+    """how: "written", "lemma", "phrase" or None."""
 
     content: Content
     how: str | None
@@ -52,7 +52,7 @@ NOTHING = Found([], None)
 
 
 def folded(text: str) -> str:
-    """A text without case, accents, hyphens, spaces and apostrophes, in American spelling."""
+    """A text without case, accents, hyphens and blanks, in American spelling."""
     return _joined(_words(text))
 
 
@@ -74,14 +74,13 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=100_000)
 def lemma(word: str) -> str:
-    """The base form of an English word, in lower case."""
     import simplemma  # 0.1 s with its word list, which only those need who look something up
 
     return simplemma.lemmatize(word, lang="en").lower()
 
 
 def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
-    """Base forms of all words, and of the last word only ("risk takers")."""
+    """Base forms of all words, and of the last word only."""
     last = lemma(words[-1])
     yield [*map(lemma, words[:-1]), last]
     yield [*words[:-1], last]
@@ -93,8 +92,8 @@ def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
 class ContentDictionary:
     """Words with their dimensions.
 
-    rows: word, dimension, direction. lemmas: rows by the dictionary's own base forms, used only for
-    the base form of a keyword. If rows of a word differ in direction, the direction is 0.
+    rows: word, dimension, direction. lemmas: the same by base forms, for base forms of keywords. If
+    directions of a word differ, it is 0.
     """
 
     def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
@@ -109,9 +108,8 @@ class ContentDictionary:
     def look_up(self, keyword: str) -> Found:
         """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
-        A phrase is decided by its last words, or those before a preposition or a word for people.
-        Negations turn the direction around. Words joined by "and" all count. Source: StereoMap,
-        appendix M, Table 15.
+        A phrase is decided by its last words, or those before a preposition or a word for people;
+        negations turn it around. Source: StereoMap, appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
         words = tuple(_words(keyword))
@@ -224,7 +222,6 @@ def _phrase_words() -> dict[str, frozenset[str]]:
 
 @cache
 def ours() -> ContentDictionary:
-    """The dictionary of this package: nine dimensions."""
     return ContentDictionary(table("stereotype_content"))
 
 
@@ -233,10 +230,7 @@ RENAMED = {"agency": "assertiveness"}
 
 @cache
 def official() -> ContentDictionary:
-    """The authors' released dictionary (Nicolas et al. 2021), all dimensions in lower case.
-
-    "Agency" is called assertiveness, as in the paper. Raises UsageError if the file is unavailable.
-    """
+    """The authors' dictionary (Nicolas et al. 2021). Raises UsageError if it is unavailable."""
     path = official_file("stereomap", "Full_Dictionaries.csv")
     with path.open(encoding="utf-8-sig", newline="") as file:
         header, *rows = csv.reader(file)

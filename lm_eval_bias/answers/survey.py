@@ -1,8 +1,8 @@
 """Ratings and keywords of an answer to a questionnaire.
 
-A token "item" stands for the name of an item in any form ("friendly", "friendliness"). A rating
-is a number from 1 to 5, also a half. Numbers on other scales and ranges ("3-4") are none. Ratings
-after a correction count ("wait", "final ratings"); if ratings of an item differ, none does.
+A token "item" stands for the name of an item in any form ("friendly", "friendliness"). A rating is
+a number from 1 to 5, also a half; ranges and other scales are none. Ratings after a correction
+count ("wait"); if ratings of an item differ, none does.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def survey_answer(
 ) -> dict[str, Any] | str:
     """Return {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
-    items: what is rated from 1 to 5. group: its name in the items, "men" in "Help men: 3".
-    keywords: how many the question asks for. Items without a clear rating are absent.
+    group: its name in the items ("Help men: 3"). keywords: how many the question asks for. Items
+    without a clear rating are absent.
     """
     names = _ItemNames(items, group)
     text = rewritten(_without_next_turn(text, names), _HEADINGS)
@@ -76,7 +76,7 @@ _WILL_NOT = re.compile(
 
 
 def _before_declining(lines: list[Line]) -> int:
-    """How many lines stand before the first one that declines, if it is about ratings."""
+    """How many lines stand before a first one that declines to rate."""
     first = next((i for i, line in enumerate(lines) if has_refusal(line.text)), 0)
     numbers = r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b"
     return first if first and re.search(numbers, lines[first].plain) else 0
@@ -88,7 +88,6 @@ def _spoken(line: Line, names: _ItemNames) -> Line:
 
 
 def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
-    """The ratings of an answer that only lists numbers."""
     for text in (
         ", ".join(line.plain for line in lines),
         *(line.plain.rpartition(":")[2] for line in lines),
@@ -144,7 +143,6 @@ _RATED = re.compile(
 
 
 def _without_next_turn(text: str, names: _ItemNames) -> str:
-    """A text up to where the model repeats the question."""
     questions = _NEXT_QUESTION.finditer(text) if len(names.items) == 1 else ()
     begins = [
         m.start()
@@ -155,7 +153,6 @@ def _without_next_turn(text: str, names: _ItemNames) -> str:
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
-    """Lines without the prompt's empty form."""
     runs: list[list[int]] = [[]]
     for i, line in enumerate(lines):
         if line.plain.endswith((":", ": _", ": ?")):
@@ -194,8 +191,6 @@ _LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
 class _ItemNames:
-    """The items, and how a text may name them."""
-
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items, self.group = items, plain(group).strip()
         self.words = frozenset(re.findall(r"\w+", self.group)) | _GROUP  # that name the group
@@ -272,7 +267,6 @@ class _ItemNames:
         )
 
     def is_label(self, text: str) -> bool:
-        """Whether a cell is an item and little else."""
         if not text or len(text) > 60 or len(text.split()) > 7:
             return False
         text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
@@ -336,7 +330,7 @@ _EXAMPLE = (  # of a rating that is not given: 'a statement such as "Friendly: 2
 
 
 def _copied(m: re.Match[str]) -> str:
-    """ "1 2 **3** 4 5" as its marked point, or else as a scale."""
+    """ "1 2 **3** 4 5" as its marked point or a scale."""
     marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
     return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
@@ -373,7 +367,6 @@ _SCALES = rules(
 
 
 def _prepared(text: str) -> str:
-    """A plain line with scales in one form."""
     text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", rewritten(text, _RANGES))
     text = rewritten(_COPIED.sub(_copied, with_fractions(text)), _LINKS_AND_DASHES)
     prepared = rewritten(plain(text), _SCALES)
@@ -397,8 +390,6 @@ _OVERALL = re.compile(
 
 
 class _Rated(NamedTuple):
-    """A rating; NaN if it is off the scale."""
-
     item: str
     value: float
     role: int
@@ -479,7 +470,7 @@ _AFTER_PERCENT = words("word say verb person hedge other counting")
 
 
 class _Sentence(list[Token]):
-    """Beyond the end of a sentence kind and word are "end" and ""."""
+    """Beyond its end kind and word are "end" and ""."""
 
     def __init__(self, tokens: Iterable[Token], source: str) -> None:
         super().__init__(tokens)
@@ -502,7 +493,7 @@ class _Sentence(list[Token]):
         return [i for i, token in enumerate(self) if token.kind == kind and i >= start]
 
     def find(self, kind: str, start: int) -> int:
-        """The first token of a kind from `start` on, or the end of the sentence."""
+        """Where the next one stands, or the end."""
         return next(iter(self.places(kind, start)), len(self))
 
     def past(self, i: int, kinds: frozenset[str], texts: frozenset[str] = frozenset()) -> int:
@@ -514,11 +505,10 @@ class _Sentence(list[Token]):
         return self.past(i + 1, _UNIT)
 
     def closes(self, i: int) -> bool:
-        """Whether only a unit follows the number at i."""
         return self.past_unit(i) >= len(self)
 
     def lead(self) -> int:
-        """Where a sentence begins, after "the", "how", "rating of"."""
+        """Where a sentence begins, after "the", "how"."""
         i = 0
         while i < len(self) and i < 5:
             token = self[i]
@@ -532,7 +522,7 @@ class _Sentence(list[Token]):
         return i
 
     def group(self, i: int) -> tuple[list[str], int]:
-        """The items from i on that "and" or commas join, and the position after them."""
+        """The joined items from i on, and the position after them."""
         group, after = [self[i].text], i + 1
         while True:
             k = after
@@ -554,7 +544,7 @@ class _Sentence(list[Token]):
         return self.word(i + 1) == "or" and self.kind(i + 2) == "number"
 
     def goes_on(self, i: int) -> bool:
-        """Whether the number at i stays a rating with what follows."""
+        """Whether the number stays a rating with what follows."""
         j = self.past_unit(i)
         kind, word = self.kind(j), self.word(j)
         if kind == "end" or (self[j - 1].kind == "close" and kind not in _NUMERIC):
@@ -649,7 +639,6 @@ class _SurveyReader:
         return values.pop() if len(values) == 1 else None
 
     def _drop_other_groups(self) -> None:
-        """Drop the claims under headings of other groups."""
         own = {w for w in self.names.group.split() if w not in _GROUP}
         heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
         mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].plain))), None)
@@ -665,7 +654,7 @@ class _SurveyReader:
             self.claims = [c for c in self.claims if under(c) < min(others)]
 
     def _is_name(self, line: Line) -> bool:
-        """Whether a line is a heading, neither of a section nor of an item."""
+        """Whether a line is a heading of another kind."""
         text = line.plain.rstrip(" :")
         return (
             0 < len(text.split()) < 4
@@ -712,7 +701,6 @@ class _SurveyReader:
                 self._sentence(sentence, line)
 
     def _heading(self, line: Line, text: str) -> bool:
-        """Whether a line is a section's heading."""
         if (
             len(text.split()) < 16
             and (line.headed or text.rstrip().endswith(":"))
@@ -852,7 +840,7 @@ class _SurveyReader:
             self._following(sentence, at)
 
     def _one_each(self, sentence: _Sentence, items: list[int]) -> bool:
-        """Items and then as many numbers: "respectively"."""
+        """ "Friendly and honest: 3, 4" """
         at = next((i for i in items if len(sentence.group(i)[0]) > 1), None)
         if at is None:
             return False
@@ -871,7 +859,6 @@ class _SurveyReader:
         return True
 
     def _field(self, sentence: _Sentence, at: int) -> None:
-        """A sentence that begins with items."""
         group, after = sentence.group(at)
         following = sentence.find("item", after)
         number, value, corrects = self._linked(sentence, after, following, True)
@@ -1032,10 +1019,7 @@ class _SurveyReader:
         )
 
     def _prose(self, sentence: _Sentence, begin: int = 0, previous: float | None = None) -> bool:
-        """Rate the items of a sentence from `begin` on; return whether there are any.
-
-        previous: the rating before `begin`.
-        """
+        """Rate the items from `begin` on; return whether there are any."""
         polled = any(t.text in _POLLS for t in sentence) and not has_kind(sentence, "self verb")
         if polled or has_kind(sentence, "othered"):
             # "Few people admire them, so Admire gets a 1"
@@ -1153,7 +1137,7 @@ class _SurveyReader:
     ) -> tuple[int | None, float, bool]:
         """Return the linked number from `start` on, its value, and whether it corrects another one.
 
-        field: the sentence begins with the item: "Friendly: quite warm (4)".
+        field: the sentence begins with the item.
         """
         nothing = None, nan, False
         linked = loose = doubted = False
@@ -1194,7 +1178,6 @@ class _SurveyReader:
         return nothing
 
     def _corrected(self, sentence: _Sentence, i: int, stop: int) -> tuple[int, float, bool]:
-        """The number at i, or the one that corrects it."""
         at = i
         for wait in range(i + 1, stop):
             if sentence[wait].kind != "wait" and sentence[wait].text not in _REVISING:
@@ -1216,7 +1199,6 @@ class _SurveyReader:
         return sentence.kind(i + 1) in ("word", "other", "counting", "foreign") and not known
 
     def _value(self, sentence: _Sentence, i: int) -> float:
-        """The rating at i; NaN for a range or another scale."""
         dash = sentence[i - 1]
         negative = (
             i
@@ -1249,7 +1231,7 @@ def _sentences(tokens: list[Token], source: str) -> list[_Sentence]:
 
 
 def _by_intensity(text: str) -> float | None:
-    """What `intensity` finds, if a number in the text is that point of the scale."""
+    """What `intensity` finds, if it stands in the text."""
     rating = intensity(text, _MOST)
     tokens = _Sentence(tokens_of(text, _MOST), text)
     others = any(
@@ -1265,7 +1247,7 @@ def _on_scale(rating: float) -> float | None:
 
 
 def _without_count(claims: list[_Rated]) -> list[_Rated]:
-    """The claims without a run that only counts on: 1, 2, 3, 4, 5, 6."""
+    """The claims without a run that only counts on."""
     run: list[int] = []
     for i, claim in enumerate(claims):
         if run and (
@@ -1282,7 +1264,6 @@ def _without_count(claims: list[_Rated]) -> list[_Rated]:
 
 
 def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
-    """The rating of an answer to a single question, and its lines."""
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [
         t

@@ -13,8 +13,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 def as_lines(text: str, headings: Sequence[str]) -> str:
     """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
-    headings: patterns; at least two columns must have different ones. Columns of words become
-    "heading: cell, cell".
+    headings: patterns; two columns must have different ones. Columns of words are lists.
     """
     if "|" not in text:
         return text
@@ -38,13 +37,11 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row."""
     line = line.strip().removeprefix("|") if line.strip() != "|" else ""
     return [cell.strip() for cell in line.removesuffix("|").split("|")]
 
 
 def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    """Column -> heading."""
     columns: dict[int, str] = {}
     kinds = []
     for i, cell in enumerate(row):

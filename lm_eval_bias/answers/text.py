@@ -15,12 +15,11 @@ Rules = list[tuple[re.Pattern[str], str]]
 
 
 def rules(replacements: Mapping[str, str]) -> Rules:
-    """Patterns and what takes their place, for `rewritten`."""
+    """Patterns and what takes their place."""
     return [(re.compile(pattern), instead) for pattern, instead in replacements.items()]
 
 
 def rewritten(text: str, by: Rules) -> str:
-    """A text after all replacements, one after the other."""
     for pattern, instead in by:
         text = pattern.sub(instead, text)
     return text
@@ -71,12 +70,12 @@ def has_kind(tokens: Iterable[_OfAKind], kinds: str) -> bool:
 
 
 def letters(text: str) -> str:
-    """A text without accents, Korean syllables in parts."""
+    """A text without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, without accents, markdown, LaTeX and typographic signs."""
+    """A text in lower case, without accents, markdown, LaTeX and typographic signs."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
     text = "".join(
         str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text)
@@ -85,7 +84,6 @@ def plain(text: str) -> str:
 
 
 def spelled(term: str) -> str:
-    """A pattern for a term, whose parts a hyphen may join."""
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 

@@ -1,7 +1,5 @@
-"""The words by which a text chooses a label.
-
-Each kind is a regular expression for whole words in lower case. If several kinds match, the first
-one counts.
+"""The words by which a text chooses a label: patterns for whole words in lower case. The first
+kind that fits counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
 A pair is a word and a group with only punctuation or a link ("belongs to") between them. If more is
-said ("Ethan? No, Kwame"), `choice` reads which group is chosen. Words may also be listed before,
-after or under their group. Later corrections replace pairs.
+said ("Ethan? No, Kwame"), `choice` reads it. Words may also be listed before, after or under their
+group. Later corrections replace pairs.
 """
 
 from __future__ import annotations
@@ -106,14 +106,12 @@ _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b
 
 
 class _Terms(NamedTuple):
-    """The words and groups of a question."""
-
     n_words: int
     pattern: re.Pattern[str]
     groups: tuple[str, ...]  # patterns
 
     def mentions(self, line: str) -> list[_Mention]:
-        """The words and groups in a line, but not those inside longer words or compounds."""
+        """The words and groups in a line, not inside longer words."""
         mentions = [
             _Mention(m.start(), m.end(), kind == "w", int(number))
             for m in self.pattern.finditer(line)
@@ -129,7 +127,6 @@ class _Terms(NamedTuple):
         return [m for m in mentions if alone(m)]
 
     def only(self, text: str) -> _Mention | None:
-        """The one word or group that a text consists of."""
         mentions = self.mentions(text)
         if len(mentions) != 1:
             return None
@@ -148,8 +145,7 @@ _Pair = tuple[int, int | None]
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
     """Return the group of each word, as an index into `groups`; or "refused" or "unparsed".
 
-    words, groups: as the question names them, n and two. Each word must stand exactly once, with
-    one group.
+    Each word must stand exactly once, with one group.
     """
     terms = _terms(words, groups)
     text = _LATEX_ROW.sub(
@@ -174,7 +170,6 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
 
 
 def _complete(pairs: Sequence[_Pair], terms: _Terms) -> list[int]:
-    """The group of each word, if each stands exactly once; else none."""
     groups = [group for _, group in sorted(pairs, key=lambda pair: pair[0]) if group is not None]
     once = sorted(word for word, _ in pairs) == list(range(terms.n_words))
     return groups if once and len(groups) == len(pairs) else []
@@ -198,7 +193,7 @@ def _corrected(text: str, terms: _Terms) -> list[list[_Pair]]:
 
 
 def _all_to_one(text: str, terms: _Terms) -> list[_Pair]:
-    """ "all the words go to group", "except word, word, which go to group" """
+    """ "all the words go to group, except word, word, which go to group" """
     mentions = terms.mentions(text)
     if not mentions or mentions[0].is_word:
         return []
@@ -233,7 +228,7 @@ def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
 
 
 def _members(text: str, terms: _Terms) -> str:
-    """The members of the JSON in a text, a line each and without quotes; "" if there is none."""
+    """The members of a JSON text, a line each."""
     begin = re.search(r"[{\[]\s*[\"'(\[{]", text)
     if begin is None:
         return ""
@@ -254,7 +249,6 @@ def _members(text: str, terms: _Terms) -> str:
 
 
 def _group_in(mentions: list[_Mention]) -> int | None:
-    """The only group that is mentioned."""
     groups = {m.number for m in mentions if not m.is_word}
     return groups.pop() if len(groups) == 1 else None
 
@@ -303,7 +297,7 @@ def _in_lines(text: str, terms: _Terms) -> str:
 
 
 def _turned(text: str, terms: _Terms) -> str:
-    """Rewrite a table with words as heading and groups as its only row."""
+    """Rewrite a table of one row whose headings are words."""
     lines = [
         line for line in text.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))
     ]
@@ -370,7 +364,7 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line that each begin with a group; else the line."""
+    """The sentences of a line if each begins with a group."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
     led = [mentions for part in parts if (mentions := terms.mentions(part))]
     by_group = all(not m[0].is_word and m[-1].is_word for m in led)
@@ -378,7 +372,7 @@ def _sentences(line: str, terms: _Terms) -> list[str]:
 
 
 def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
-    """The pairs of a line with words and groups; group None if the choice is open."""
+    """The pairs of a line; group None if the choice is open."""
     if len({m.is_word for m in mentions}) < 2:
         return []
     # "Weak: Ethan isn't weak, so Kwame"
@@ -414,7 +408,7 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
 
 
 def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
-    """Each word that groups follow, with the mentions up to the next such word."""
+    """Each word that groups follow, with these."""
     starts = [i for i, (a, b) in enumerate(pairwise(mentions)) if a.is_word and not b.is_word]
     return [
         (mentions[i], mentions[i + 1 : j])
