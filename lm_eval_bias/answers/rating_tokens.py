@@ -308,7 +308,7 @@ _OTHER_NAMES = {
 }
 
 
-_TO = words("to through thru till til bis ate al a do до tot") | {"up to"}
+_TO = words("to through thru till til bis ate al a do до tot ~ .. ...") | {"up to"}
 _OF = words("of su von sur sobre uber av de z em van na af из")
 _FROM = words("from between of von de da od от desde entre zwischen")
 _BETWEEN = words("between from")
@@ -331,23 +331,12 @@ class _Joiner:
         return self.raw[i] if 0 <= i < len(self.raw) else Token("end", "", -1, -1)
 
     def is_to(self, i: int) -> bool:
-        return (
-            self.at(i).kind in ("dash", "tilde")
-            or self.at(i).text in _TO
-            or self.at(i).text in ("~", "..", "...")
-        )
-
-    def number(
-        self, i: int, end: int, value: float, base: float | None = None, approximate: bool = False
-    ) -> int:
-        self._add("number", i, end, value, base, approximate)
-        return end
+        return self.at(i).kind in ("dash", "tilde") or self.at(i).text in _TO
 
     def scale(self, i: int, end: int, base: float) -> int:
-        self._add("scale", i, end, nan, base)
-        return end
+        return self.add("scale", i, end, nan, base)
 
-    def _add(
+    def add(
         self,
         kind: str,
         i: int,
@@ -355,10 +344,12 @@ class _Joiner:
         value: float = nan,
         base: float | None = None,
         approximate: bool = False,
-    ) -> None:
+    ) -> int:
+        """Join the tokens from i to `end`; return `end`."""
         first, last = self.raw[i], self.raw[end - 1]
         text = first.text if end == i + 1 else ""
         self.joined.append(Token(kind, text, first.start, last.end, value, base, approximate))
+        return end
 
     def arrive(self, i: int) -> None:
         self.joined.append(self.raw[i]._replace(kind="arrive", text="="))
@@ -523,8 +514,7 @@ class _Joiner:
         fraction = self.fraction_at(i)
         if fraction is None:
             end = next(j for j in range(i + 1, len(self.raw)) if self.raw[j].kind == "number") + 1
-            self._add("code", i, end)
-            return end
+            return self.add("code", i, end)
         end, base = fraction
         value = first.value
         j = end + (self.at(end).kind == "percent")
@@ -544,21 +534,21 @@ class _Joiner:
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and link == "to":
                     self.arrive(j)
-                    return self.number(k, fraction[0], last, base_of_both)
+                    return self.add("number", k, fraction[0], last, base_of_both)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
-                    return self.number(i, fraction[0], (value + last) / 2, base_of_both, True)
+                    middle = (value + last) / 2
+                    return self.add("number", i, fraction[0], middle, base_of_both, True)
         dash, other = self.at(end), self.at(end + 1)
         tight = (
             dash.kind == "dash" and dash.start == self.raw[end - 1].end and dash.end == other.start
         )
         if tight and base is None and other.kind == "number" and other.value <= value:
-            self._add("code", i, end + 2)  # "we lost 3-1"
-            return end + 2
+            return self.add("code", i, end + 2)  # "we lost 3-1"
         error = end + (self.at(end).kind == "comma")
         margin = self.at(error).text in ("±", "give or take", "plus or minus")
         if margin and self.at(error + 1).kind == "number":
-            return self.number(i, error + 2, value, base)
-        return self.number(i, end, value, base, first.approximate)
+            return self.add("number", i, error + 2, value, base)
+        return self.add("number", i, end, value, base, first.approximate)
 
 
 def tokens_of(text: str, scale: float) -> list[Token]:

@@ -460,6 +460,7 @@ _COUNTED = words(
 # Kinds of tokens.
 _UNIT = words("percent point scale close")
 _JOINS = words("and comma slash")
+_JOIN = f"(?:{'|'.join(_JOINS)})"
 _SETS_APART = words("open dash sep")
 _NUMERIC = words("number slash outof")
 _BEFORE_ITEM = words("hedge open dash pronoun close name")
@@ -489,6 +490,9 @@ class _Sentence(list[Token]):
     def word(self, i: int) -> str:
         return self[i].text if i < len(self) else ""
 
+    def kinds(self, start: int, stop: int | None = None) -> str:
+        return " ".join(t.kind for t in self[start:stop])
+
     def places(self, kind: str, start: int = 0) -> list[int]:
         return [i for i, token in enumerate(self) if token.kind == kind and i >= start]
 
@@ -503,6 +507,11 @@ class _Sentence(list[Token]):
 
     def past_unit(self, i: int) -> int:
         return self.past(i + 1, _UNIT)
+
+    def only_number(self) -> int | None:
+        """Where the number of a sentence stands that has just one."""
+        numbers = self.places("number")
+        return numbers[0] if len(numbers) == 1 else None
 
     def closes(self, i: int) -> bool:
         return self.past_unit(i) >= len(self)
@@ -549,26 +558,16 @@ class _Sentence(list[Token]):
         kind, word = self.kind(j), self.word(j)
         if kind == "end" or (self[j - 1].kind == "close" and kind not in _NUMERIC):
             return True
-        perhaps = [t.kind for t in self[j + 2 : j + 5]] if self.word(j + 1) in _PERHAPS else []
-        if kind == "open" and perhaps in (["number"], ["number", "close"]):
-            return False  # "3 (or 2)"
-        if kind == "open":  # "4 (by the young), 2 (by the old)"
-            close = self.find("close", j)
-            second = [t.kind for t in self[close + 1 : close + 4]]
-            if (
-                second[:1]
-                and second[0] in _JOINS
-                and second[1:] in (["number"], ["number", "open"])
-            ):
-                return False
-        if kind == "comma" and perhaps == ["number"]:
-            return False  # "3, maybe 4"
+        perhaps = self.kinds(j + 2, j + 5) if self.word(j + 1) in _PERHAPS else ""
+        if re.fullmatch("open number(?: close)?|comma number", f"{kind} {perhaps}"):
+            return False  # "3 (or 2)", "3, maybe 4"
+        close = self.find("close", j)
+        second = self.kinds(close + 1, close + 4)
+        if kind == "open" and re.fullmatch(f"{_JOIN} number(?: open)?", second):
+            return False  # "4 (by the young), 2 (by the old)"
         if self[i].base and kind == "copula":
             return False  # "1 of 5 is poor"
-        rest = self[i + 1 :]
-        if len(rest) > 1 and all(
-            t.kind == "number" if k % 2 else t.kind in _JOINS for k, t in enumerate(rest)
-        ):
+        if re.fullmatch(f"(?:{_JOIN} number ?)+{_JOIN}?", self.kinds(i + 1)):
             return False  # "3, 2, 1"
         if self[i + 1].kind == "percent" and kind in _AFTER_PERCENT:
             return False  # "85% say so"
@@ -808,13 +807,14 @@ class _SurveyReader:
             rating = self._as_rated(sentence)
             rating = self._concluded(sentence) if rating is None else rating
             corrects = has_kind(sentence, "wait")
+            only = sentence.only_number()
             if (
                 self.claims
-                and len(numbers) == 1
-                and sentence.closes(numbers[0])
+                and only is not None
+                and sentence.closes(only)
                 and _REVISES.search(sentence.text)
             ):
-                rating, corrects = self._value(sentence, numbers[0]), True
+                rating, corrects = self._value(sentence, only), True
             if rating is not None:
                 self._claim(self.names.items, rating, _PROSE, corrects)
                 return
@@ -921,7 +921,7 @@ class _SurveyReader:
             if following < len(sentence):  # "Rating: friendly 4"
                 self._prose(sentence, following)
             return
-        if number == at + 1 and [t.kind for t in sentence[number + 1 :]] == ["sep"]:
+        if number == at + 1 and sentence.kinds(number + 1) == "sep":
             return  # "Rating 1:", a heading
         items = self.names.items
         if self.pending:
@@ -932,10 +932,9 @@ class _SurveyReader:
 
     def _as_rated(self, sentence: _Sentence) -> float | None:
         """ "they are viewed as a 4" """
-        numbers = sentence.places("number")
-        if len(numbers) != 1:
+        i = sentence.only_number()
+        if i is None:
             return None
-        i = numbers[0]
         lead = sentence[:i]
         rates = has_kind(lead, "verb say name self") or any(
             t.text in _SEEN | _RECEIVED for t in lead
@@ -943,16 +942,14 @@ class _SurveyReader:
         if not rates or has_kind(lead, "deny bound othered suppose"):
             return None
         before = [t.text for t in lead[-2:]]
-        link = before[-1]
         linked = (
-            link in ("as a", "as an", "as", "at")
+            before[-1] in ("as a", "as an", "as", "at")
             or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
-            or (
-                link in ("a", "an")
-                and (
-                    (sentence.closes(i) and has_kind(lead, "verb"))
-                    or any(t.text in _RECEIVED for t in lead[-3:])
-                )
+        ) or (
+            before[-1] in ("a", "an")
+            and (
+                (sentence.closes(i) and has_kind(lead, "verb"))
+                or any(t.text in _RECEIVED for t in lead[-3:])
             )
         )
         return _on_scale(self._value(sentence, i)) if linked and sentence.goes_on(i) else None
@@ -982,8 +979,7 @@ class _SurveyReader:
     def _following(self, sentence: _Sentence, at: int) -> None:
         """A sentence without an item, after one with an item."""
         self.waited += 1
-        numbers = sentence.places("number")
-        only = numbers[0] if len(numbers) == 1 else None
+        only = sentence.only_number()
         if has_kind(sentence[:3], "wait") and self.claims and not self.pending:
             last = self.claims[-1]
             if only is not None and sentence.goes_on(only) and last.line >= self.line - 1:
@@ -1007,10 +1003,9 @@ class _SurveyReader:
 
     def _is_turned(self, sentence: _Sentence, items: list[int]) -> bool:
         """ "4 - Friendly", "4/5 Friendly" """
-        numbers = sentence.places("number")
-        if len(numbers) != 1 or len(items) != 1 or not numbers[0] < items[0]:
+        number, item = sentence.only_number(), items[0]
+        if number is None or len(items) != 1 or item < number:
             return False
-        number, item = numbers[0], items[0]
         gloss = sentence[item + 1 :]
         return (
             all(t.kind in ("open", "hedge", "dash") for t in sentence[:number])
