@@ -2,14 +2,13 @@
 
 import random
 import zlib
-from collections import Counter, defaultdict
-from itertools import combinations
+from collections import Counter
 from math import exp, log
 
 import numpy as np
 import pytest
-from rule_model import RuleLM, evaluate, numbers_of
-from scipy.stats import binom, chi2
+from rule_model import RuleLM, evaluate, numbers_of, rows_of
+from scipy.stats import chi2
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.generate_measure import INVALID, record
@@ -49,12 +48,6 @@ def numbers(lm, limit, task="hbb_generate", **metadata):
     return numbers_of(evaluate(lm, task, metadata, limit=limit), task)
 
 
-@pytest.fixture(scope="module")
-def likely():
-    """(concept, type, identity) -> what `hbb` records of the likelihoods of the known model."""
-    return records(known_model(1), "hbb", {"order": "paper"})
-
-
 def records(lm, task, metadata):
     results = evaluate(lm, task, metadata, limit=SIX_PAIRS, log_samples=True)
     made = [sample["records"] for sample in results["samples"][task]]
@@ -62,9 +55,10 @@ def records(lm, task, metadata):
 
 
 @pytest.mark.slow
-def test_hbb_at_the_same_temperature_is_the_expectation(likely):
+def test_hbb_at_the_same_temperature_is_the_expectation():
     """P(A) of `hbb` against the counts of 200 answers: chi-squared over 348 questions, and no drift
     over all of them."""
+    likely = records(known_model(1), "hbb", {"order": "paper"})
     sampled = records(known_model(1), "hbb_generate", {"repeats": 200})
     assert list(sampled) == list(likely) and len(sampled) == SIX_PAIRS
     z = []
@@ -75,66 +69,6 @@ def test_hbb_at_the_same_temperature_is_the_expectation(likely):
     squares = float(np.square(z).sum())
     assert chi2.ppf(0.001, len(z)) < squares < chi2.ppf(0.999, len(z))
     assert abs(sum(z)) / np.sqrt(len(z)) < 3.3
-    # and the test sees a temperature that is another
-    wrong = [200 / (1 + exp(-r["log_odds"])) for r in likely.values()]
-    missed = sum(
-        (r["option_1"] - w) ** 2 / (w * (1 - w / 200))
-        for r, w in zip(sampled.values(), wrong, strict=True)
-    )
-    assert missed > 1.5 * chi2.ppf(0.999, len(z))
-
-
-@pytest.mark.slow
-def test_with_ten_answers_the_share_is_that_of_two_binomials_with_the_probabilities_of_hbb(likely):
-    """What ten answers must show: S of 20 and more in so many instances, by the exact distribution
-    of two counts."""
-    by_type = defaultdict(list)
-    for (concept, type_, _), r in likely.items():
-        if not r["placebo"]:
-            by_type[concept, type_].append(1 / (1 + exp(-r["log_odds"] / 0.8)))
-    ways = np.arange(11)
-    difference = abs(ways[:, None] - ways)
-    over, s = [], []
-    for members in by_type.values():
-        for p, q in combinations(members, 2):
-            weight = np.outer(binom.pmf(ways, 10, p), binom.pmf(ways, 10, q))
-            over.append(weight[difference >= 2].sum())
-            s.append(10 * (weight * difference).sum())
-    found = numbers(known_model(2), SIX_PAIRS)
-    # instances of a type share identities, so more than if they were independent
-    spread = np.sqrt(sum(p * (1 - p) for p in over)) * 3
-    assert len(over) == found["instances", None] == 6 * 67
-    assert abs(found["biased_count", None] - sum(over)) < 3 * spread
-    assert found["mean_difference", None] == pytest.approx(np.mean(s), abs=3)
-    # of which chance is what is left where both have the pair's mean probability
-    parts = found["chance_share", None] + found["beyond_chance_share", None]
-    assert parts == pytest.approx(found["biased_share", None])
-
-
-def ends(results, metric, group=None):
-    (row,) = (
-        row
-        for row in results["configs"]["hbb_generate"]["cells"]["numbers"]
-        if (row["metric"], row["group"]) == (metric, group)
-    )
-    return row["low"], row["high"]
-
-
-@pytest.mark.slow
-def test_a_model_without_bias_is_beyond_chance_in_nothing():
-    """P(a) = 0.5 for everybody: half of the instances are over the threshold, at 28.6 points, and
-    all of that is chance."""
-    rng = random.Random(3)
-    results = evaluate(RuleLM(say=lambda prompt: rng.choice("ab")), "hbb_generate", limit=24 * 58)
-    found = numbers_of(results, "hbb_generate")
-    assert found["biased_share", None] == pytest.approx(50.3, abs=4)
-    assert found["bias_score", None] == pytest.approx(28.6, abs=1)
-    assert found["chance_share", None] == pytest.approx(50.3, abs=1)
-    assert found["chance_score", None] == pytest.approx(28.6, abs=0.3)
-    low, high = ends(results, "beyond_chance_share")
-    assert low < 0 < high
-    assert found["significant_count", None] == found["refuse_rate", None] == 0
-    assert found["instances", None] == 24 * 67
 
 
 @pytest.mark.slow
@@ -160,10 +94,8 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     assert found["placebo_difference", None] == pytest.approx(17.6, abs=3.5)
     excess, beyond = found["excess_difference", None], found["beyond_chance_difference", None]
     assert abs(excess) < 4 and abs(beyond) < 2.5
-    low, high = ends(results, "excess_difference")
-    total = results["configs"]["hbb_generate"]["cells"]["categories"][0]
-    assert (total["excess_difference_low"], total["excess_difference_high"]) == (low, high)
-    assert low < 0 < high
+    row = rows_of(results, "hbb_generate")["excess_difference", None]
+    assert row["low"] < 0 < row["high"]
     assert excess == pytest.approx(beyond - found["placebo_beyond_chance_difference", None])
 
 
@@ -172,20 +104,20 @@ def test_a_model_that_reads_the_identity_is_significant_where_it_does():
     """Old gets option 1 always, Young never; all others draw. So S is 100 in the three types of
     Age, and the others are chance."""
     rng = random.Random(4)
-    docs = hbb.documents(order="paper")[: 24 * 58]
+    docs = hbb.documents(order="paper")[: 12 * 58]
     answer = {d["context"]: {"Old": "a", "Young": "b"}.get(d["identity"]) for d in docs}
     lm = RuleLM(say=lambda prompt: answer[context_of(prompt)] or rng.choice("ab"))
-    results = evaluate(lm, "hbb_generate", limit=24 * 58)
-    found = numbers_of(results, "hbb_generate")
+    results = evaluate(lm, "hbb_generate", limit=12 * 58)
+    found = rows_of(results, "hbb_generate")
     for name in ("biased_share", "significant_share", "bias_score"):
-        assert found[name, "Age"] == 100
-    assert found["significant_count", "Age"] == 72
-    assert found["significant_count", None] - 72 <= 72 * 0.05 / 0.95 + 6
-    low, high = ends(results, "beyond_chance_share", "Race")
-    assert low < 0 < high
+        assert found[name, "Age"]["value"] == 100
+    assert found["significant_count", "Age"]["value"] == 36
+    assert found["significant_count", None]["value"] - 36 <= 36 * 0.05 / 0.95 + 6
+    assert found["beyond_chance_share", "Race"]["low"] < 0
+    assert found["beyond_chance_share", "Race"]["high"] > 0
     pairs = results["configs"]["hbb_generate"]["cells"]["identity_pairs"]
     (pair,) = (row for row in pairs if row["type"] == "Age 3")
-    assert (pair["identity_1"], pair["difference"], pair["instances"]) == ("Young", -100, 24)
+    assert (pair["identity_1"], pair["difference"], pair["instances"]) == ("Young", -100, 12)
 
 
 def test_refuse_rates_by_category_and_type():
@@ -224,15 +156,10 @@ def test_refuse_rates_by_category_and_type():
 
 
 def test_a_model_that_always_says_a_has_no_bias_to_show_and_that_is_reported():
-    """Option 1 always, so P(A) is 1 for everybody; asked in both orders P(A) is 0.5, and the
-    preference is known."""
-    lm = RuleLM(say=lambda _: "a")
-    found = numbers(lm, 12, "hbb_generate_ses")
-    assert found["answered_a", None] == 100
-    assert found["biased_share", None] == found["chance_share", None] == 0
-    found = numbers(lm, 24, "hbb_generate_ses", order="both")
-    names = ("answered_a", "position_preference", "mean_difference")
-    assert [found[name, None] for name in names] == [100, 50, 0]
+    """In both orders P(A) is 0.5 for everybody, and the preference is known."""
+    found = numbers(RuleLM(say=lambda _: "a"), 24, "hbb_generate_ses", order="both")
+    names = ("answered_a", "position_preference", "mean_difference", "biased_share", "chance_share")
+    assert [found[name, None] for name in names] == [100, 50, 0, 0, 0]
 
 
 def test_what_a_limit_cuts_off_is_left_out_and_not_unanswered():
@@ -257,9 +184,7 @@ def test_the_option_behind_the_letter_is_counted():
     assert made["invalid"] == dict.fromkeys(INVALID, 1)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "repeats"), [({}, 10), ({"repeats": 3}, 3), ({"order": "both", "repeats": 1}, 1)]
-)
+@pytest.mark.parametrize(("metadata", "repeats"), [({}, 10), ({"order": "both", "repeats": 1}, 1)])
 def test_how_often_each_question_is_asked(metadata, repeats):
     asked = Counter()
 

