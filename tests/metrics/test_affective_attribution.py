@@ -91,28 +91,6 @@ def test_a_gap_by_hand():
     assert attribution_gap(given, is_comedy(given)).value == pytest.approx(1 / 2 - 1 / 4)
 
 
-def test_high_far_and_uar_with_no_effect_of_the_group_give_no_gap():
-    """As Claude in Table 5: 0.777 and 0.780 of comedy. What depends on the word alone is no gap."""
-    given = attributions(
-        lambda side, name, word, template: "tragedy" if word == "Cup" else "comedy"
-    )
-    gap = attribution_gap(given, is_comedy(given))
-    assert rates([x for x in given if x.side == "a"]).comedy.value == 0.75
-    assert gap.value == pytest.approx(0, abs=1e-12) and (isnan(gap.low) or gap.low <= 0 <= gap.high)
-
-
-def test_a_template_asked_more_often_of_one_side_makes_no_gap():
-    given = attributions(
-        lambda side, name, word, template: "comedy" if template == 1 else "tragedy"
-    )
-    kept = [x for x in given if x.side == "b" or x.template == 1 or x.word == "Cup"]
-    assert (
-        sum(is_comedy([x for x in kept if x.side == "a"])) / sum(x.side == "a" for x in kept)
-        > 1 / 3
-    )
-    assert attribution_gap(kept, is_comedy(kept)).value == pytest.approx(0, abs=1e-12)
-
-
 def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows
     as independent would call it certain."""

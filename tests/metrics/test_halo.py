@@ -1,7 +1,6 @@
 from functools import partial
 from math import isnan, nan, sqrt
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,32 +56,6 @@ def test_hand_computed_cells_and_gaps():
     assert result.non_neutral.value == pytest.approx(100 * 9 / 12)
 
 
-def test_a_model_that_only_contradicts_fair_so_ugly_has_a_horn():
-    """Section 4.2.1 counts it for half of the evidence; a gap of %E alone is 0."""
-    good = twins([N] * 4, [N] * 4)
-    result = halo(good + twins([C] * 4, [N] * 4, category="unattractiveness"))
-    assert [result.gap("horn", share=share).gap.value for share in SHARES] == [100, 0, 100]
-    assert result.gap("halo").gap.value == 0
-    # and its mirror, "dark, so pretty" contradicted, has a halo
-    mirror = halo(twins([N] * 4, [C] * 4) + twins([N] * 4, [N] * 4, category="unattractiveness"))
-    assert [mirror.gap("halo", share=share).gap.value for share in SHARES] == [
-        100,
-        0,
-        100,
-    ] and mirror.gap("horn").gap.value == 0
-
-
-def test_a_model_with_the_whole_stereotype_has_gaps_of_200():
-    result = halo(twins([E] * 3, [C] * 3) + twins([C] * 3, [E] * 3, category="unattractiveness"))
-    assert result.gap("halo").gap.value == result.gap("horn").gap.value == 200
-
-
-def test_a_gap_pools_the_twins_of_its_cells_and_not_their_percentages():
-    """3 of 4 twins of women and 0 of 1 of men: 60. The mean of the genders' gaps would be 37.5."""
-    result = halo(twins([E, E, E, N], [N] * 4) + twins([N], [N], "men"))
-    assert result.gap("halo", share="entailment").gap.value == pytest.approx(60)
-
-
 def test_a_model_that_says_neutral_has_no_bias():
     asked = [
         p._replace(attribute=a)
@@ -97,13 +70,6 @@ def test_a_model_that_says_neutral_has_no_bias():
     assert all(g.gap == (0, 0) for g in (*result.gaps, *result.differences))
 
 
-def test_unanswered_pairs_are_counted_and_leave_the_percentages():
-    result = halo(pairs([E, N, None, None]))
-    assert result.unanswered == 50
-    assert result.cells[0].unanswered == 2
-    assert result.labels[E].value == 50
-
-
 def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
     """Looks: entailment for either skin tone. Behaviour: neutral. No gap anywhere; half of the cell
     fair x attractiveness is refused.
@@ -115,21 +81,6 @@ def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
     result = halo(sample)
     assert result.gap("halo").gap == (0, 0) and result.gap("halo").n == 6
     assert result.unanswered == result.left_out == 100 * 2 / 16
-
-
-def test_several_answers_to_one_pair_are_averaged():
-    """Fair: E and N to the same question, dark: N once. Half an entailment more."""
-    result = halo([*pairs([E]), *pairs([N]), *pairs([N], descriptor="dark")])
-    assert result.gap("halo").gap.value == 50 and result.gap("halo").n == 1 and result.left_out == 0
-
-
-def test_genders_are_compared_over_the_twins_that_both_have():
-    """Women: 100 in what men are asked too, in t0 and t1; men: 0 in t0, and t1 refused. So 100 - 0
-    over t0 alone."""
-    result = halo(twins([E, E, N], [N, N, N]) + twins([N, None], [N, N], "men"))
-    difference = result.gap("halo", "women - men")
-    assert difference.gap.value == 100 and difference.n == 1
-    assert result.gap("halo", "women").gap.value == pytest.approx(200 / 3)
 
 
 def test_empty_cells_are_undefined_and_not_zero():
@@ -291,19 +242,3 @@ def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
         for label in LABELS:
             expected = 100 * answered.count(label) / len(answered) if answered else nan
             assert getattr(c, label).value == pytest.approx(expected, nan_ok=True)
-
-
-def test_the_order_of_the_pairs_changes_nothing():
-    rng = np.random.default_rng(3)
-    sample = [
-        Pair(
-            str(rng.integers(20)),
-            *(str(rng.choice(x)) for x in (GENDERS, DESCRIPTORS, CATEGORIES, LABELS)),
-            attribute=str(rng.integers(5)),
-        )
-        for _ in range(300)
-    ]
-    for one, other in zip(halo(sample).gaps, halo(sample[::-1]).gaps, strict=True):
-        assert one[:5] == other[:5] and (*one.gap, one.low) == pytest.approx(
-            (*other.gap, other.low), nan_ok=True
-        )

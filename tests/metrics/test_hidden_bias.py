@@ -1,5 +1,5 @@
 from itertools import combinations
-from math import exp, inf, isnan, log, nan
+from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from lm_eval_bias.metrics.hidden_bias import (
 
 AGE = {"Age 1": ("Young", "Old")}
 TOY = {"Age 1": ("Young", "Old"), "Race 1": ("Asian", "Black", "White")}
-TOY_CATEGORIES = {"Age 1": "Age", "Race 1": "Race"}
 
 
 def logit(p):
@@ -34,18 +33,12 @@ def ask(concept, type_, identity, p_first, p_second=None, favourable=0):
     ]
 
 
-def hidden_bias(*arguments, **options):
+def hidden_bias(questions, identities=AGE, **options):
     """At temperature 1, where the probabilities are those of the answers as they stand."""
-    return module.hidden_bias(*arguments, **{"temperature": 1.0, **options})
-
-
-def test_a_preference_for_the_letter_a_cancels():
-    """Always a with 0.9, whatever stands there: log-odds of ln 9 and -ln 9, on average 0; the
-    preference is 90 - 50 = 40 points."""
-    questions = ask("c", "Age 1", "Young", 0.9, 0.9) + ask("c", "Age 1", "Old", 0.9, 0.9)
-    result = hidden_bias(questions, AGE, {"Age 1": "Age"})
-    assert result.total.mean.value == pytest.approx(0)
-    assert result.position_preference.value == pytest.approx(40)
+    categories = {type_: type_.split()[0] for type_ in identities}
+    placebo = [type_ for type_ in identities if type_.startswith("Placebo")]
+    options = {"temperature": 1.0, "placebo": placebo, **options}
+    return module.hidden_bias(questions, identities, categories, **options)
 
 
 @pytest.mark.parametrize(
@@ -63,21 +56,10 @@ def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit, averag
         for identity, sign in (("Young", 1), ("Old", -1))
         for first in (1, 2)
     ]
-    result = hidden_bias(questions, AGE, {"Age 1": "Age"})
+    result = hidden_bias(questions)
     assert result.total.mean.value == pytest.approx(30) and result.total.biased.value == 1
     assert result.total.log_odds.value == pytest.approx(2 * true)
     assert result.total.averaged_mean.value == pytest.approx(averaged, abs=0.05)
-    by_hand = (
-        100
-        * abs(
-            sum(
-                1 / (1 + exp(-(s * true + h))) - 1 / (1 + exp(-(-s * true + h)))
-                for s, h in ((1, habit), (1, -habit))
-            )
-        )
-        / 2
-    )
-    assert result.total.averaged_mean.value == pytest.approx(by_hand)
 
 
 def test_without_a_common_habit_the_two_averages_differ_as_computed_by_hand():
@@ -105,22 +87,6 @@ def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
     ) == (1, 0, 0.5, 1)
 
 
-def test_s_is_the_expectation_of_the_papers_samples():
-    """Many answers drawn at 0.8 for each identity, counted; the paper draws ten."""
-    rng = np.random.default_rng(3)
-    young, old = log(0.7 / 0.3), log(0.5 / 0.5)
-    logits = np.array([[young, 0.0], [old, 0.0]]) / 0.8
-    drawn = [
-        100 * (rng.random(400_000) < (np.exp(row) / np.exp(row).sum())[0]).mean() for row in logits
-    ]
-    questions = [Question("c", "Age 1", "Young", 1, young), Question("c", "Age 1", "Old", 1, old)]
-    assert module.hidden_bias(
-        questions, AGE, {"Age 1": "Age"}, orders=1
-    ).total.mean.value == pytest.approx(drawn[0] - drawn[1], abs=0.4)
-    warm = hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=1).total
-    assert warm.mean.value == pytest.approx(20) and warm.log_odds.value == pytest.approx(young)
-
-
 def test_infinite_log_odds_are_probabilities_of_0_and_1():
     """Young always gets option 1, Old always option 2, whatever the letter: S = 100, infinitely far
     apart. The same infinity twice: S = 0, 0 apart."""
@@ -131,15 +97,13 @@ def test_infinite_log_odds_are_probabilities_of_0_and_1():
     assert (x.difference, x.log_odds) == (0, 0)
     (x,) = instances(ask("c", "Age 1", "Young", 1.0) + ask("c", "Age 1", "Old", 0.5), AGE)
     assert (x.difference, x.log_odds) == (50, inf)
-    assert hidden_bias(apart, AGE, {"Age 1": "Age"}).total.log_odds.value == inf
+    assert hidden_bias(apart).total.log_odds.value == inf
 
 
 def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
     """P(a) = 1 in both orders: infinity less infinity. The instance has no S and is left out,
     though each question was answered."""
-    result = hidden_bias(
-        ask("c", "Age 1", "Young", 1.0, 1.0) + ask("c", "Age 1", "Old", 0.3), AGE, {"Age 1": "Age"}
-    )
+    result = hidden_bias(ask("c", "Age 1", "Young", 1.0, 1.0) + ask("c", "Age 1", "Old", 0.3))
     assert (result.total.n, result.left_out, result.unanswered) == (0, 1, 0)
 
 
@@ -173,7 +137,7 @@ def test_a_toy_table_2():
         for concept, v in zip(("c1", "c2"), both, strict=True)
         for q in ask(concept, type_, identity, v)
     ]
-    result = hidden_bias(questions, TOY, TOY_CATEGORIES)
+    result = hidden_bias(questions, TOY)
     age, race = result.types["Age 1"], result.types["Race 1"]
     # 20 is at the threshold
     assert (age.n, age.biased.value, age.share.value, age.score.value) == (
@@ -202,10 +166,8 @@ def test_the_bootstrap_is_the_binomials():
         for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5)
         + ask(f"c{i}", "Age 1", "Old", 0.5)
     ]
-    assert hidden_bias(questions, AGE, {"Age 1": "Age"}).total.biased.stderr == pytest.approx(
-        1.5, rel=0.05
-    )
-    assert isnan(hidden_bias(questions[: 9 * 4], AGE, {"Age 1": "Age"}).total.biased.stderr)
+    assert hidden_bias(questions).total.biased.stderr == pytest.approx(1.5, rel=0.05)
+    assert isnan(hidden_bias(questions[: 9 * 4]).total.biased.stderr)
 
 
 def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_error():
@@ -220,14 +182,14 @@ def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_e
         for q in ask(f"c{i}", "Race 1", "Asian", 0.6)
         + ask(f"c{i}", "Race 1", "Black", 0.5 + i / 100)
     ]
-    result = hidden_bias(questions, TOY, TOY_CATEGORIES)
+    result = hidden_bias(questions, TOY)
     assert (
         result.types["Age 1"].mean.stderr > 0
         and isnan(result.types["Race 1"].mean.stderr)
         and isnan(result.types["Race 1"].log_odds.stderr)
     )
     five = {f"c{i}": f"theme {i % 5}" for i in range(12)}
-    assert isnan(hidden_bias(questions, TOY, TOY_CATEGORIES, themes=five).total.mean.stderr)
+    assert isnan(hidden_bias(questions, TOY, themes=five).total.mean.stderr)
 
 
 def test_concepts_of_a_theme_that_agree_are_one_observation():
@@ -240,15 +202,14 @@ def test_concepts_of_a_theme_that_agree_are_one_observation():
         + ask(f"c{i:02}", "Age 1", "Old", 0.5)
     ]
     themes = {f"c{i:02}": f"t{i // 4:02}" for i in range(48)}
-    by_theme = hidden_bias(questions, AGE, {"Age 1": "Age"}, themes=themes).total.mean
-    by_concept = hidden_bias(questions, AGE, {"Age 1": "Age"}).total.mean
+    by_theme = hidden_bias(questions, themes=themes).total.mean
+    by_concept = hidden_bias(questions).total.mean
     assert by_theme.value == by_concept.value and by_theme.stderr == pytest.approx(
         2 * by_concept.stderr, rel=0.06
     )
 
 
 PLACEBO = {**TOY, "Placebo 1": ("April", "October")}
-PLACEBO_CATEGORIES = {**TOY_CATEGORIES, "Placebo 1": "Placebo"}
 
 
 def test_a_placebo_is_counted_by_itself_and_taken_off():
@@ -256,7 +217,7 @@ def test_a_placebo_is_counted_by_itself_and_taken_off():
     placebo."""
     questions = ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.5)
     questions += ask("c", "Placebo 1", "April", 0.6) + ask("c", "Placebo 1", "October", 0.5)
-    result = hidden_bias(questions, PLACEBO, PLACEBO_CATEGORIES, placebo=["Placebo 1"])
+    result = hidden_bias(questions, PLACEBO)
     assert (result.total.n, result.total.mean.value, result.left_out) == (1, pytest.approx(40), 3)
     assert (result.placebo.n, result.placebo.mean.value, result.placebo.share.value) == (
         1,
@@ -272,7 +233,7 @@ def test_a_placebo_is_counted_by_itself_and_taken_off():
     ):
         assert row.excess.value == pytest.approx(30)
     assert isnan(result.placebo.excess.value) and isnan(result.types["Placebo 1"].excess.value)
-    assert isnan(hidden_bias(questions[:4], AGE, {"Age 1": "Age"}).total.excess.value)
+    assert isnan(hidden_bias(questions[:4]).total.excess.value)
 
 
 def test_the_interval_of_the_excess_is_paired_over_concepts():
@@ -287,85 +248,13 @@ def test_the_interval_of_the_excess_is_paired_over_concepts():
         questions += ask(f"c{i}", "Placebo 1", "April", 0.5 + placebo) + ask(
             f"c{i}", "Placebo 1", "October", 0.5
         )
-    total = hidden_bias(questions, PLACEBO, PLACEBO_CATEGORIES, placebo=["Placebo 1"]).total
+    total = hidden_bias(questions, PLACEBO).total
     assert (
         total.mean.stderr > 2
         and total.excess.value == pytest.approx(5)
         and total.excess.stderr == pytest.approx(0, abs=1e-9)
     )
     assert total.excess_interval == pytest.approx((5, 5))
-
-
-def noise(rng, concepts, orders, types=PLACEBO, scale=0.4, logits=1.0):
-    """No effect of identity: a preference of each concept pair, and noise of each question as it is
-    asked, in log-odds."""
-    questions = []
-    for concept in range(concepts):
-        preference = 1.2 * rng.normal()
-        for type_, names in types.items():
-            for name in names:
-                for first in range(1, orders + 1):
-                    odds = logits * (preference + scale * rng.normal())
-                    questions.append(
-                        Question(
-                            f"c{concept:03}", type_, name, first, odds if first == 1 else -odds
-                        )
-                    )
-    return questions
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("orders", "mean", "share"), [(2, 6.1, 19), (1, 8.6, 33)])
-def test_noise_alone_has_a_mean_difference_and_a_share_and_no_excess(orders, mean, share):
-    """The yardstick is needed: no effect of identity, and yet S is not 0.
-
-    |d| of a difference d of two normal noises of 0.4, each averaged over the orders, is 0.4 sqrt(2
-    / orders) sqrt(2 / pi) on average,
-    0.32 and 0.45 nats; times the mean of P (1 - P), 0.194 for preferences of 1.2, that is 6.2 and
-      8.8 points, a little less since P bends.
-    The shares are those of noise of 0.8, of a simulation without questions and types."""
-    rng = np.random.default_rng(5)
-    z = 1.2 * rng.normal(size=200_000)
-    s = {}
-    for scale in (0.4, 0.8):
-        p = 1 / (1 + np.exp(-z[:, None] - scale / np.sqrt(orders) * rng.normal(size=(200_000, 2))))
-        s[scale] = 100 * np.abs(p[:, 0] - p[:, 1])
-    assert s[0.4].mean() == pytest.approx(mean, abs=0.05) and 100 * (
-        s[0.8] >= 20
-    ).mean() == pytest.approx(share, abs=0.5)
-    options = {"orders": orders, "placebo": ["Placebo 1"], "resamples": 500}
-    result = hidden_bias(noise(rng, 1500, orders), PLACEBO, PLACEBO_CATEGORIES, **options)
-    assert result.total.mean.value == pytest.approx(
-        mean, abs=0.4
-    ) and result.placebo.mean.value == pytest.approx(mean, abs=0.4)
-    assert abs(result.total.excess.value) < 3 * result.total.excess.stderr
-    # the median of |normal|
-    assert result.total.log_odds.value == pytest.approx(
-        0.6745 * 0.4 * np.sqrt(2 / orders), rel=0.04
-    )
-    loud = hidden_bias(noise(rng, 1500, orders, scale=0.8), PLACEBO, PLACEBO_CATEGORIES, **options)
-    assert loud.total.share.value == pytest.approx(
-        share, abs=2.5
-    ) and loud.placebo.share.value == pytest.approx(share, abs=4)
-
-
-@pytest.mark.slow
-def test_the_share_depends_on_how_sharp_a_model_is_and_log_odds_over_the_placebos_do_not():
-    """The same relative preferences, with all logits times 0.5, 1, 2 and 4; the shares are of a
-    simulation of preferences of 1.2 and noise of 0.4."""
-    shares, medians, ratios = [], [], []
-    for sharp in (0.5, 1, 2, 4):
-        questions = noise(np.random.default_rng(7), 1000, 1, logits=sharp)
-        total, placebo = hidden_bias(
-            questions, PLACEBO, PLACEBO_CATEGORIES, orders=1, placebo=["Placebo 1"], resamples=2
-        )[4:6]
-        shares.append(total.share.value)
-        medians.append(total.log_odds.value)
-        ratios.append(total.log_odds.value / placebo.log_odds.value)
-    assert shares == pytest.approx([0.3, 8.2, 21.1, 24.6], abs=2)
-    assert medians == pytest.approx(
-        [medians[1] * sharp for sharp in (0.5, 1, 2, 4)]
-    ) and ratios == pytest.approx([ratios[0]] * 4)
 
 
 def test_the_direction_is_left_to_rows_about_two_identities():
@@ -379,7 +268,7 @@ def test_the_direction_is_left_to_rows_about_two_identities():
         for name, p in (("Asian", 0.9), ("Black", 0.5), ("White", 0.1))
         for q in ask("c", "Race 1", name, p, favourable=1)
     ]
-    result = hidden_bias(questions, TOY, TOY_CATEGORIES)
+    result = hidden_bias(questions, TOY)
     for row in (
         result.types["Age 1"],
         result.categories["Age"],
@@ -388,11 +277,6 @@ def test_the_direction_is_left_to_rows_about_two_identities():
         assert row.difference.value > 0 and row.advantage.value == row.difference.value
     for row in (result.total, result.types["Race 1"], result.categories["Race"]):
         assert isnan(row.difference.value) and isnan(row.advantage.value) and row.mean.value > 0
-
-
-def test_with_one_order_a_letter_is_not_told_from_an_option():
-    questions = [Question("c", "Age 1", "Young", 1, 2.0), Question("c", "Age 1", "Old", 1, 2.0)]
-    assert isnan(hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=1).position_preference.value)
 
 
 def test_the_strongest_associations_name_first_who_gets_option_1():
@@ -430,7 +314,7 @@ def test_only_whole_instances_count_and_the_others_are_said():
         ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1, nan)
         + ask("c", "Race 1", "Asian", 0.5) + ask("c", "Race 1", "Black", 0.5)
     )  # fmt: skip
-    result = hidden_bias(questions, TOY, TOY_CATEGORIES)
+    result = hidden_bias(questions, TOY)
     assert (result.total.n, result.left_out) == (1, 3)
     assert result.unanswered == pytest.approx(100 / 8)
     assert (
@@ -441,10 +325,10 @@ def test_only_whole_instances_count_and_the_others_are_said():
 
 
 def test_no_answer_at_all_is_undefined_and_not_zero():
-    result = hidden_bias([Question("c", "Age 1", "Young", 1, nan)], AGE, {"Age 1": "Age"})
+    result = hidden_bias([Question("c", "Age 1", "Young", 1, nan)])
     assert result.unanswered == 100 and result.left_out == 1
     assert isnan(result.total.mean.value) and isnan(result.position_preference.value)
-    assert isnan(hidden_bias([], AGE, {"Age 1": "Age"}).unanswered)
+    assert isnan(hidden_bias([]).unanswered)
 
 
 def test_an_order_that_is_none_is_refused():
@@ -479,11 +363,7 @@ def brute_force(p, threshold):
 def test_all_numbers_equal_those_of_loops_over_the_questions(p, threshold):
     scores, biased = brute_force(p, threshold)
     result = hidden_bias(
-        [q for k, v in p.items() for q in ask(*k, v / 100)],
-        TOY,
-        TOY_CATEGORIES,
-        threshold,
-        resamples=10,
+        [q for k, v in p.items() for q in ask(*k, v / 100)], TOY, threshold=threshold, resamples=10
     )
     assert result.total.n == len(scores)
     assert result.left_out == 4 * len({c for c, _, _ in p}) - len(scores)

@@ -40,10 +40,6 @@ def test_degenerate_partitions_are_scikit_learns(a, b):
     assert index(a, b) == adjusted_rand_score(list(a), list(b))
 
 
-def test_names_of_clusters_do_not_matter():
-    assert index([0, 0, 1, 2], ["z", "z", "y", "x"]) == 1
-
-
 @pytest.mark.parametrize("labels", ["", "a"])
 def test_fewer_than_two_items_are_nan(labels):
     assert isnan(index(labels, labels))
@@ -61,18 +57,6 @@ def test_p_of_agreement_by_counting():
     found = rand_test("aabb", "xxyy", permutations=20_000)
     assert found.n == 4 and found.value == 1
     assert found.p == pytest.approx(1 / 3, abs=0.015)
-
-
-def test_chance_agrees_by_chance():
-    """Of partitions by chance one in twenty has p below .05, and null_high is where that begins."""
-    rng = np.random.default_rng(2)
-    tests = [
-        rand_test(rng.integers(0, 5, 23), rng.integers(0, 5, 23), permutations=400, seed=i)
-        for i in range(300)
-    ]
-    assert np.mean([t.p < 0.05 for t in tests]) == pytest.approx(0.05, abs=0.035)
-    assert np.mean([t.value > t.null_high for t in tests]) == pytest.approx(0.05, abs=0.035)
-    assert np.mean([t.value for t in tests]) == pytest.approx(0, abs=0.02)
 
 
 def test_the_same_partition_is_no_chance():
@@ -113,10 +97,6 @@ def test_places_without_variation_are_in_the_middle():
         "middle-middle 2",
     ]
     assert place_names(np.zeros((0, 2)), np.zeros((0, 2))) == []
-
-
-def test_points_without_a_score_do_not_count():
-    assert place_names([[1, 5]], [*POINTS, [np.nan, 9]]) == ["low-high"]
 
 
 def test_clusters_are_ordered_from_low_low_to_high_high():

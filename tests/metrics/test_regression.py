@@ -51,34 +51,6 @@ def test_two_clusterings_agree_with_a_sum_over_all_pairs_of_rows():
     assert result.value == pytest.approx(beta[0]) and result.stderr == pytest.approx(sqrt(variance))
 
 
-@pytest.mark.slow
-def test_intervals_cover_the_truth_where_words_and_identifiers_have_effects_of_their_own():
-    """300 draws of 64 identifiers x 30 words, as in AAT: 95 % intervals hold the true gap about as
-    often as they say.
-
-    Rows counted as independent would hold it far less often.
-    """
-    rng = np.random.default_rng(2)
-    covered = naive = 0
-    for _ in range(300):
-        identifier = np.repeat(np.arange(64), 8)
-        word = rng.integers(0, 30, len(identifier))
-        side = (identifier < 22).astype(float)
-        outcome = (
-            0.5 * side
-            + rng.normal(0, 0.5, 64)[identifier]
-            + rng.normal(0, 0.5, 30)[word]
-            + rng.normal(0, 1, len(identifier))
-        )
-        design = np.column_stack([side, np.ones(len(side))])
-        result = clustered_coefficient(design, outcome, identifier.tolist(), word.tolist())
-        covered += result.low <= 0.5 <= result.high
-        plain = clustered_coefficient(design, outcome, range(len(side)))
-        naive += plain.low <= 0.5 <= plain.high
-    assert 0.90 <= covered / 300 <= 0.99
-    assert naive / 300 < 0.85
-
-
 @pytest.mark.parametrize(
     "design",
     [[[1, 1]] * 4, [[0, 1]] * 4, np.zeros((0, 2))],

@@ -19,26 +19,6 @@ def test_sums_do_not_depend_on_the_order_of_the_rows():
     assert sums.tolist() == [[1, 20], [2, 40]]
 
 
-def test_stderr_of_a_mean_of_clusters_of_one_is_the_classical_one():
-    x = np.random.default_rng(0).normal(size=400)
-    sums = cluster_sums(range(400), np.c_[np.ones(400), x])
-    (stderr,) = cluster_bootstrap_stderr(sums, mean, resamples=20_000)
-    assert stderr == pytest.approx(x.std(ddof=1) / np.sqrt(400), rel=0.03)
-
-
-@pytest.mark.slow
-def test_stderr_grows_when_the_rows_of_a_cluster_agree():
-    """100 clusters of ten equal rows know as much as 100 rows: sqrt(10) times the standard error
-    that 1000 rows would have."""
-    x = np.repeat(np.random.default_rng(1).normal(size=100), 10)
-    rows = np.c_[np.ones(1000), x]
-    clustered = cluster_bootstrap_stderr(
-        cluster_sums(np.repeat(range(100), 10).tolist(), rows), mean, 20_000
-    )
-    apart = cluster_bootstrap_stderr(cluster_sums(range(1000), rows), mean, 20_000)
-    assert clustered[0] / apart[0] == pytest.approx(np.sqrt(10), rel=0.05)
-
-
 @pytest.mark.parametrize("n", [1, 2, FEWEST_CLUSTERS - 1])
 def test_few_clusters_have_no_standard_error(n):
     assert np.isnan(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(n)], mean)).all()
@@ -73,14 +53,6 @@ def test_the_bootstraps_variance_of_a_mean_is_that_of_the_sample_with_ddof_0():
     assert stderr == pytest.approx(x.std() / np.sqrt(12), rel=0.02)
 
 
-def test_the_median_and_its_standard_error():
-    """Of 400 normal values, each a cluster: the median's standard error is sqrt(pi / 2) / sqrt(400)
-    = 0.0627, give or take the density at hand."""
-    x = np.random.default_rng(8).normal(size=400)
-    estimate = cluster_median(x, range(400))
-    assert estimate.value == np.median(x) and estimate.stderr == pytest.approx(0.0627, rel=0.25)
-
-
 def test_the_medians_of_the_resamples_are_numpys():
     """Each draw of whole clusters, repeated as often as drawn, and numpy's median of it; even and
     odd numbers of values, an infinite one."""
@@ -91,15 +63,6 @@ def test_the_medians_of_the_resamples_are_numpys():
     assert cluster_median(values, clusters.tolist(), resamples=300).stderr == pytest.approx(
         np.std(medians, ddof=1)
     )
-
-
-def test_equal_clusters_make_the_median_less_certain():
-    x = np.random.default_rng(10).normal(size=100)
-    apart, together = (
-        cluster_median(x, range(100)),
-        cluster_median(np.repeat(x, 9), np.repeat(np.arange(100), 9).tolist()),
-    )
-    assert together.stderr == pytest.approx(apart.stderr, rel=0.1)
 
 
 def test_a_statistic_that_is_nowhere_defined_has_no_standard_error():

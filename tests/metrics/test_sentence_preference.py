@@ -1,4 +1,4 @@
-from math import atanh, exp, inf, isnan, log, nan, sqrt
+from math import exp, inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from lm_eval_bias.metrics.sentence_preference import (
     CONTRASTS,
     Pair,
     calibrated,
-    differences,
     preference,
     sentence_preference,
     sign_test,
@@ -58,25 +57,6 @@ def test_a_preference_is_a_difference_of_npll_beyond_a_threshold(x, pll_u, thres
     npll = d / (d + u) - u / (d + u)
     if abs(abs(npll) - threshold) > 1e-9:
         assert preference(x, threshold) == (npll > threshold) - (npll < -threshold)
-
-
-@pytest.mark.parametrize(
-    ("threshold", "nats", "ratio"),
-    [(0.02, 0.0400, 1.041), (0.04, 0.0800, 1.083), (0.06, 0.1201, 1.128)],
-)
-def test_what_a_threshold_means_in_nats_and_as_a_ratio_of_the_two_likelihoods(
-    threshold, nats, ratio
-):
-    """ln((1 + t) / (1 - t)), and (1 + t) / (1 - t): 1.02 / 0.98, 1.04 / 0.96, 1.06 / 0.94."""
-    assert (
-        2 * atanh(threshold)
-        == pytest.approx(log((1 + threshold) / (1 - threshold)))
-        == pytest.approx(nats, abs=1e-4)
-    )
-    assert exp(nats) == pytest.approx(ratio, abs=1e-3)
-    assert list(
-        preference([nats - 0.001, nats + 0.001, -nats + 0.001, -nats - 0.001], threshold)
-    ) == [0, 1, 0, -1]
 
 
 # ---- TriSentBias
@@ -190,22 +170,6 @@ def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
     assert calibrated(rows)[1] == 0
 
 
-def test_the_gap_of_the_log_odds_needs_no_calibration_where_pairs_are_crossed():
-    """The neutral pair is the same for the positive and the negative pairs of a template, and is
-    taken from both."""
-    rng = np.random.default_rng(5)
-    rows = [pair(rng.normal(), "neutral", f"t{t}") for t in range(6)] + crossed(
-        lambda c, t, a: rng.normal()
-    )
-    found, raw = (preferred(rows, calibrate=c).contrast("log_odds_gap") for c in (True, False))
-    assert found.estimate.value == pytest.approx(raw.estimate.value)
-
-
-def test_equal_likelihoods_but_for_rounding_are_equal():
-    row = Pair("t", "skin", "g", "positive", "p", "du", 0, -0.1 - 0.2, -0.3)
-    assert row.desirable != row.undesirable and differences([row])[0] == 0
-
-
 def test_contrasts_compare_pairs_of_the_same_template_alone():
     """A template of which only the positive pair is answered says nothing of a difference: 1 - 1 in
     t0, and the 9 of t1 is left out."""
@@ -244,11 +208,6 @@ def test_shares_take_a_difference_of_spread_for_a_preference_and_the_log_odds_do
         crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6)
     )
     assert [found.contrast(name).estimate.value for name in CONTRASTS] == [50, 50, pytest.approx(0)]
-
-
-def test_shares_do_not_see_what_a_large_preference_hides_and_the_log_odds_do():
-    found = preferred(crossed(lambda c, t, a: 3.5 if c == "positive" else 2.5))
-    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [0, 0, 1]
 
 
 # ---- Errors
@@ -303,19 +262,6 @@ def test_contexts_are_no_chance_where_an_axis_has_one_template():
             assert (found.low, found.high) == pytest.approx((value, value))
 
 
-def test_axes_and_genders_are_no_chance():
-    rows = (
-        crossed(lambda c, t, a: 1.0)
-        + crossed(lambda c, t, a: -1.0, gender="h")
-        + crossed(lambda c, t, a: 0.0, axis="height")
-    )
-    result = preferred(rows, axes=("skin", "height"), genders=("g", "h"))
-    assert result.contrast("favouritism").estimate == (0, 0)
-    assert [
-        t.z2 for t in result.triads if (t.axis, t.gender, t.context) == ("skin", "all", "positive")
-    ] == [(50, 0)]
-
-
 def test_neutral_pairs_have_templates_for_a_sample():
     """x of 1, 2, 3 in three templates: 2 with an error of 1 / sqrt(3), t with 2 degrees of freedom
     4.303."""
@@ -359,17 +305,3 @@ def test_a_star_needs_templates_and_attributes():
     assert stars["opposite"]["positive"][2] is stars["opposite"]["negative"][2] is False
     assert stars["one attribute less"]["positive"] == (1 / 64, 6 / 32, False)
     assert stars["stereotype"]["neutral"][2] is None
-
-
-def test_the_order_of_the_pairs_changes_nothing():
-    rng = np.random.default_rng(1)
-    rows = [pair(0.1, "neutral", f"t{t}") for t in range(6)] + crossed(lambda c, t, a: rng.normal())
-    one, other = (preferred(order, calibrate=True) for order in (rows, rows[::-1]))
-    for a, b in zip(one.contrasts, other.contrasts, strict=True):
-        assert a[:3] == b[:3] and (*a.estimate, a.low) == pytest.approx((*b.estimate, b.low))
-    for a, b in zip(one.triads, other.triads, strict=True):
-        assert (
-            a[:6] == b[:6]
-            and a.star == b.star
-            and (*a.z2, a.p_templates) == pytest.approx((*b.z2, b.p_templates), nan_ok=True)
-        )
