@@ -52,8 +52,6 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
     from lm_eval_bias.data import paper_values
     from lm_eval_bias.report import page
 
@@ -74,15 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         drawing = figures
 
-    with tqdm(total=0, desc="report", unit="part", file=sys.stderr, disable=None) as bar:
-
-        def progress(total: int) -> Any:
-            bar.reset(total)
-            return bar
-
-        written = page.write(
-            found, declared, paper_values.of_task, expected(), arguments.output, drawing, progress
-        )
+    written = page.write(
+        found, declared, paper_values.of_task, expected(), arguments.output, drawing
+    )
     for note in found.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))

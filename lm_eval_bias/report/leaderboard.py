@@ -8,7 +8,7 @@ models that were asked the same (version, options, documents).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from lm_eval_bias.results.runs import (
     Run,
     by_question,
     distinguishing,
+    listed,
 )
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError, nearest
@@ -72,8 +73,7 @@ class Section(NamedTuple):
 
     @property
     def title(self) -> str:
-        distinct = ", ".join(f"{key} {value}" for key, value in self.distinct.items())
-        return f"{self.task} ({distinct})" if distinct else self.task
+        return f"{self.task} ({listed(self.distinct)})" if self.distinct else self.task
 
     @property
     def models(self) -> set[str]:
@@ -119,27 +119,29 @@ def board(
         questions, paired, further = _by_documents(questions, answers)
         notes += further
     sections = []
-    for (task, asked), runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
-        replicated = paired.get((task, asked), {})
+    for question, runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
+        task, asked = question
+        replicated = paired.get(question, {})
         columns = [_column(task, metric, runs, replicated) for metric in _shown(runs, metrics)]
         if columns:
-            distinct = distinguishing((task, asked), questions)
+            distinct = distinguishing(question, questions)
             sections.append(Section(task, dict(asked), distinct, columns))
-    models: dict[str, Model] = {}
+    of_models: dict[str, list[Run]] = {}
     for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
-        before = models.get(run.model, Model(run.model, (), ()))
-        warnings = ((run.task, warning) for warning in run.warnings)
-        models[run.model] = Model(
-            run.model, (*before.tasks, run.task), (*before.warnings, *warnings)
+        of_models.setdefault(run.model, []).append(run)
+    models = [
+        Model(
+            name, [run.task for run in runs], [(run.task, w) for run in runs for w in run.warnings]
         )
+        for name, runs in of_models.items()
+    ]
     column = _sorted_by(sort, sections)
-    order = list(models)
     if column:
         # stable: what has no number keeps the order of names, at the end
-        order.sort(key=lambda name: _order(column, name))
+        models.sort(key=lambda model: _order(column, model.name))
     tasks = sorted({run.task for run in finished.runs})
     name = column.name if column else None
-    return Board([models[name] for name in order], tasks, sections, finished.others, notes, name)
+    return Board(models, tasks, sections, finished.others, notes, name)
 
 
 def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
@@ -150,11 +152,11 @@ def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
             raise UsageError(f"--metrics {name}: no run has that number; {_guess(name, known)}")
 
 
-def _guess(name: str, known: Iterable[str]) -> str:
+def _guess(name: str, known: Collection[str]) -> str:
     """The nearest name, or the short ones: all of them with their tasks would fill the screen."""
-    known = sorted(known)
-    guess = nearest(name, known)
-    return guess if guess.startswith("did") else nearest(name, [k for k in known if "/" not in k])
+    guess = nearest(name, sorted(known))
+    short = sorted(k for k in known if "/" not in k)
+    return guess if guess.startswith("did") else nearest(name, short)
 
 
 # ---- Who was asked the same documents
@@ -182,23 +184,20 @@ def _by_documents(
                     f"{run.results}: the samples of {task} are not read, so its ranks are "
                     f"unpaired: {error}"
                 )
-        known = {model: of for model, of in read.items() if of is not None}
-        several = len({of.which for of in known.values()}) > 1
+        known = [(run, of) for run in runs if (of := read[run.model])]
+        several = len({of.which for _, of in known}) > 1
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        worded = {
-            (of.which, run.template, of.prompts)
-            for run in runs
-            if (of := known.get(run.model)) and of.prompts
-        }
-        otherwise = {place for place, n in Counter(w[:2] for w in worded).items() if n > 1}
+        worded = {(of.which, run.template, of.prompts) for run, of in known if of.prompts}
+        places = Counter((which, template) for which, template, _ in worded)
+        otherwise = max(places.values(), default=0) > 1
         groups: dict[Question, list[Run]] = {}
         for run in runs:
-            of = known.get(run.model)
+            of = read[run.model]
             more: list[tuple[str, str]] = []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", of.which if of else "not known"))
-            if of and (of.which, run.template) in otherwise:
+            if of and places[of.which, run.template] > 1:
                 more.append(("which prompts", of.prompts or "not known"))
             groups.setdefault((task, (*asked, *more)), []).append(run)
         for condition, which in (
@@ -209,20 +208,20 @@ def _by_documents(
                 notes.append(f"{task}: models were asked {which}, and stand in tables of their own")
         for question, same in groups.items():
             try:
-                paired[question] = _replicates({run.model: read[run.model] for run in same})
+                paired[question] = _replicates([(run.model, read[run.model]) for run in same])
             except UsageError as error:
                 notes.append(f"{task}: ranks are unpaired: {error}")
         result |= groups
     return result, paired, notes
 
 
-def _replicates(answers: Mapping[str, Answers | None]) -> Replicated:
+def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
     """None where a model has no answers, or they cannot be compared. UsageError says why."""
-    known = {model: of for model, of in answers.items() if of is not None}
-    if len(known) < max(len(answers), 2) or not all(of.measure.clusters for of in known.values()):
+    known = {model: of for model, of in answers if of is not None}
+    if len(known) < max(len(answers), 2):
         return {}
-    first = next(iter(known.values()))
-    if any(of.options != first.options for of in known.values()):
+    first, *others = known.values()
+    if not first.measure.clusters or any(of.options != first.options for of in others):
         return {}
     records = {
         model: [record for name in first.documents for record in of.documents[name].records]
@@ -275,19 +274,18 @@ def goal(metric: Metric) -> str:
 
 
 def _ranked(column: Column, replicated: Replicated) -> Column:
-    on_the_same = _paired_ranks(column, replicated)
-    result = on_the_same or _unpaired_ranks(column)
-    ranked = sum(not isnan(low) for low, _ in result.ranks.tolist())
+    paired = _paired_ranks(column, replicated)
+    result = paired or _unpaired_ranks(column)
+    places = [None if isnan(low) else (int(low), int(high)) for low, high in result.ranks.tolist()]
+    ranked = sum(place is not None for place in places)
     if ranked < 2:
         return column
     entries = {}
     for i, (name, entry) in enumerate(column.entries.items()):
-        low, high = result.ranks[i].tolist()
-        rank = None if isnan(low) else (int(low), int(high))
         letters = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
-        entries[name] = entry._replace(rank=rank, ties=letters)
+        entries[name] = entry._replace(rank=places[i], ties=letters)
     return column._replace(
-        entries=entries, ranked=ranked, pairs=result.pairs, paired=on_the_same is not None
+        entries=entries, ranked=ranked, pairs=result.pairs, paired=paired is not None
     )
 
 
@@ -304,16 +302,19 @@ def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     if min(run.clusters(key) for run in runs) < FEWEST_CLUSTERS:
         return None
     numbers = [entry.number for entry in column.entries.values()]
-    values = np.array([n.value if n.low < n.high else nan for n in numbers])
-    if metric.null_value is not None:
-        values = abs(values - metric.null_value)
-    elif metric.better == "higher":
-        values = -values
+    values = np.array([_badness(n.value, metric) if n.low < n.high else nan for n in numbers])
     p = np.full((len(runs), len(runs)), nan)
     for i, j in combinations(range(len(runs)), 2):
         if isfinite(values[i]) and isfinite(values[j]):
             p[i, j] = pair_p(runs[i], runs[j], key, metric.null_value)
     return ranks_of_tests(values, p)
+
+
+def _badness(value: float, metric: Metric) -> float:
+    """Less is better; of what has no direction, more."""
+    if metric.null_value is not None:
+        return abs(value - metric.null_value)
+    return value if metric.better == "lower" else -value
 
 
 def _unpaired_ranks(column: Column) -> Ranks:
@@ -357,10 +358,7 @@ def _order(column: Column, model: str) -> float:
     entry = column.entries.get(model)
     if entry is None or isnan(entry.number.value):
         return inf
-    value, metric = entry.number.value, column.metric
-    if metric.null_value is not None:
-        return abs(value - metric.null_value)
-    return value if metric.better == "lower" else -value
+    return _badness(entry.number.value, column.metric)
 
 
 LEGEND = (

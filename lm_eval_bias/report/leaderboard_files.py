@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import LEGEND, Board, Column, Entry, Section, direction, goal
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
+from lm_eval_bias.results.runs import listed
 from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cell
 
 
@@ -44,7 +44,9 @@ def _section(board: Board, section: Section, most: int, brief: bool) -> Table:
         for model in board.models
         if model.name in section.models
     ]
-    return Table(head, rows, title=f"{shortened(section.task)}: {common(section.asked)}")
+    return Table(
+        head, rows, title=f"{shortened(section.task)}: {shortened(listed(section.asked), 300)}"
+    )
 
 
 def about(column: Column) -> str:
@@ -73,11 +75,6 @@ def place(entry: Entry) -> str:
         return ""
     low, high = entry.rank
     return str(low) if low == high else f"{low}–{high}"
-
-
-def common(asked: Mapping[str, str]) -> str:
-    """What the runs of a table have in common, in one line."""
-    return shortened(", ".join(f"{key} {value}" for key, value in asked.items()), 300)
 
 
 def remarks(board: Board) -> dict[str, list[str]]:

@@ -8,12 +8,13 @@ done one after the other, so that the pages of five do not lie in memory at once
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
@@ -22,7 +23,15 @@ from lm_eval_bias.report.exhibited import MODEL, Broken, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.latex import latex
-from lm_eval_bias.results.runs import PART, FinishedRuns, Question, Run, by_question, distinguishing
+from lm_eval_bias.results.runs import (
+    PART,
+    FinishedRuns,
+    Question,
+    Run,
+    by_question,
+    distinguishing,
+    listed,
+)
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
 
@@ -49,28 +58,6 @@ class KnownTask(NamedTuple):
     defaults: Mapping[str, Any] = {}
 
 
-class Drawing(Protocol):
-    """What draws: the module `figures.draw`."""
-
-    def svg(
-        self,
-        exhibit: Exhibit,
-        rows: Rows,
-        *,
-        name: str,
-        title: str,
-        description: str,
-        model: str | None = None,
-    ) -> str: ...
-    def png(self, figure: str, *, title: str, scale: float = 2) -> bytes: ...
-    def drawable(self, exhibit: Exhibit, rows: Rows, model: str | None = None) -> str | None: ...
-
-
-class Link(NamedTuple):
-    text: str
-    href: str
-
-
 @dataclass
 class Block:
     """An exhibit, or another table, on a page. svg: as the drawing made it, trusted. fold: the
@@ -87,7 +74,7 @@ class Block:
     caveat: str = ""
     missing: str = ""
     notes: list[str] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
     same: Block | None = None
 
     def without_tables(self, why: str) -> None:
@@ -153,60 +140,42 @@ def write(
     paper_values: Callable[[str], Iterable[Place]],
     expected: Sequence[str],
     output: Path,
-    drawing: Drawing | None,
-    progress: Callable[[int], Any] = lambda total: None,
+    drawing: Any,
 ) -> Written:
     """Write the report.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
-    where no run has them. drawing: None for tables alone. progress: total -> an object with
-    `update(1)`. Raises UsageError for a folder that holds other things, or that cannot be written.
+    where no run has them. drawing: the module `figures.draw`; None for tables alone. Raises
+    UsageError for a folder that holds other things, or that cannot be written.
     """
+    from tqdm import tqdm
+
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
     runs = [with_cut_off(run, transcripts[run.samples].cut_off) for run in finished.runs]
-    finished = finished._replace(runs=runs)
     by_model: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         by_model.setdefault(run.model, []).append(run)
     questions = sorted(by_question(runs).items(), key=lambda item: (item[0][0], -len(item[1])))
     steps = [*runs, *(same[0] for _, same in questions)]
-    bar = progress(sum(len(known.get(run.task, KnownTask()).exhibits) + 1 for run in steps))
-    with Folder(output) as folder:
+    total = sum(len(known.get(run.task, KnownTask()).exhibits) + 1 for run in steps)
+    bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
+    models = []
+    with bar, Folder(output) as folder:
         writer = _Writer(folder, known, paper_values, transcripts, drawing, bar)
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
-        models = []
         for name, of_model in by_model.items():
-            writer.ids.clear()
-            sections = [writer.section(run, Path(files[name]).stem) for run in of_model]
             model = ModelPage(name, files[name], of_model, findings.tested(of_model))
             models.append(model)
-            _fit(
-                [block for section in sections for block in section.blocks],
-                [block for section in sections for block in section.tables],
-            )
-            folder.write(
-                files[name],
-                _page(
-                    "report_model.html",
-                    model=model,
-                    sections=sections,
-                    pages=files,
-                    **_evidence(model.tests),
-                ),
-            )
-            del sections
+            folder.write(model.file, writer.page(model, files))
         writer.ids.clear()
         tasks = [writer.overview(question, same, questions, files) for question, same in questions]
         _fit([block for task in tasks for block in task.blocks])
-        folder.write("index.html", _overview(models, tasks, finished, expected, known))
-        tests = [test for model in models for test in model.tests]
-        return Written(
-            output / "index.html",
-            len(models),
-            len({run.task for run in runs}),
-            writer.figures,
-            findings.sentences(tests, named=len(models) > 1),
-        )
+        index = _overview(models, tasks, finished._replace(runs=runs), expected, known)
+        folder.write("index.html", index)
+    tests = [test for model in models for test in model.tests]
+    found = findings.sentences(tests, named=len(models) > 1)
+    n_tasks = len({run.task for run in runs})
+    return Written(output / "index.html", len(models), n_tasks, writer.figures, found)
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -231,7 +200,7 @@ class _Writer:
         known: Mapping[str, KnownTask],
         paper_values: Callable[[str], Iterable[Place]],
         transcripts: Mapping[tuple[Path, ...], Transcript],
-        drawing: Drawing | None,
+        drawing: Any,
         bar: Any,
     ) -> None:
         self.folder, self.known, self.transcripts = folder, known, transcripts
@@ -240,16 +209,28 @@ class _Writer:
         self.figures = 0
         self.ids: set[str] = set()
 
+    def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
+        """The page of a model."""
+        self.ids.clear()
+        sections = [self.section(run, Path(model.file).stem) for run in model.runs]
+        _fit(
+            [block for section in sections for block in section.blocks],
+            [block for section in sections for block in section.tables],
+        )
+        of = {"model": model, "sections": sections, "pages": files}
+        return _page("report_model.html", **of, **_evidence(model.tests))
+
     def section(self, run: Run, page: str) -> TaskSection:
         """A task on a model's page."""
         known, task = self.known.get(run.task, KnownTask()), self._id(run.task)
+        stem = f"{page}-{run.task}"
         blocks = []
         for exhibit in known.exhibits:
-            blocks.append(self.exhibit(exhibit, [run], f"{page}-{run.task}", task))
-            self._step()
+            blocks.append(self.exhibit(exhibit, [run], stem, task))
+            self.bar.update(1)
         _explain_once(blocks)
-        tables = list(self.tables(run, known, f"{page}-{run.task}", task))
-        self._step()
+        tables = list(self.tables(run, known, stem, task))
+        self.bar.update(1)
         samples = self.transcripts[run.samples]
         notes = list(samples.notes)
         if not run.samples:
@@ -269,31 +250,26 @@ class _Writer:
         files: Mapping[str, str],
     ) -> TaskOverview:
         """A task on the overview."""
-        first, known = runs[0], self.known.get(runs[0].task, KnownTask())
-        task = self._id(first.task)
+        name = runs[0].task
+        known, task = self.known.get(name, KnownTask()), self._id(name)
         blocks = []
         for exhibit in known.exhibits:
             if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None):
-                block = self.exhibit(exhibit, runs, f"all-{first.task}", task)
-                blocks += [block] if not block.missing else []
-            self._step()
-        self._step()
+                blocks.append(self.exhibit(exhibit, runs, f"all-{name}", task))
+            self.bar.update(1)
+        self.bar.update(1)
+        blocks = [block for block in blocks if not block.missing]
         _explain_once(blocks)
         metrics = {metric.name: metric for run in runs for metric, _ in run.primaries}
         head = [Cell("Model"), *(Cell(m.name, note=_about(m)) for m in metrics.values())]
         rows = []
         for run in runs:
-            numbers = {metric.name: number for metric, number in run.primaries}
-            cells = [
-                number_cell(numbers[name], metric.unit) if name in numbers else Cell("")
-                for name, metric in metrics.items()
-            ]
-            rows.append([Cell(shortened(run.model), link=files[run.model]), *cells])
-        distinct = distinguishing(question, (other for other, _ in questions))
-        details = ", ".join(f"{key} {value}" for key, value in distinct.items())
-        title = f"{first.task} ({details})" if details else first.task
-        asked = ", ".join(f"{key} {value}" for key, value in first.asked)
-        table = Table(head, rows, title=shortened(asked, 300))
+            cells = {m.name: number_cell(number, m.unit) for m, number in run.primaries}
+            model = Cell(shortened(run.model), link=files[run.model])
+            rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
+        details = listed(distinguishing(question, (other for other, _ in questions)))
+        title = f"{name} ({details})" if details else name
+        table = Table(head, rows, title=shortened(listed(dict(question[1])), 300))
         return TaskOverview(task, title, known.about, table, blocks)
 
     def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
@@ -335,55 +311,39 @@ class _Writer:
             block.tables = exhibited.tables(exhibit, models, papers)
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
-        all_rows: list[Any] = [
-            (model, "this run", None, row) for model, rows in models for row in rows
-        ]
-        all_rows += [
-            (paper.model, paper.source, paper.incomparable or "yes", row)
-            for paper in papers
-            for row in paper.rows
-        ]
+        all_rows: list[Any] = [(model, "this run", None, row) for model, of in models for row in of]
+        for paper in papers:
+            start = (paper.model, paper.source, paper.incomparable or "yes")
+            all_rows += [(*start, row) for row in paper.rows]
         keys = exhibited.csv_keys(exhibit.columns, [row for *_, row in all_rows])
         lines = [
             [*start, *(exhibited.csv_value(row, key) for key in keys)] for *start, row in all_rows
         ]
         self._csv(block, file, ["model", "source", "comparable", *keys], lines)
         if exhibit.figure is not None and self.drawing is not None:
-            self._figure(self.drawing, block, exhibit, models, file)
+            self._figure(block, exhibit, models, file)
         if block.svg:
             block.fold = "The figure's numbers"
         _limit_rows(block, ROWS)
         return block
 
     def _figure(
-        self,
-        drawing: Drawing,
-        block: Block,
-        exhibit: Exhibit,
-        models: Sequence[tuple[str, Rows]],
-        file: str,
+        self, block: Block, exhibit: Exhibit, models: Sequence[tuple[str, Rows]], file: str
     ) -> None:
         key = MODEL
         while any(key in row for _, rows in models for row in rows):
             key += "_"
+        rows = [{**row, key: name} for name, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
-        rows = [
-            {**row, key: name} if model else dict(row)
-            for name, of_model in models
-            for row in of_model
-        ]
         try:
-            why = drawing.drawable(exhibit, rows, model)
+            why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
-                description = f"{exhibit.caption} {exhibit.how_to_read}".strip()
-                title = block.heading
-                svg = drawing.svg(
-                    exhibit, rows, name=block.id, title=title, description=description, model=model
-                )
-                xmlns = 'xmlns="http://www.w3.org/2000/svg"'
-                alone = svg if "xmlns=" in svg else svg.replace("<svg", f"<svg {xmlns}", 1)
-                self._file(block, "SVG", f"figures/{file}.svg", alone)
-                self._file(block, "PNG", f"figures/{file}.png", drawing.png(svg, title=title))
+                text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
+                words = {"name": block.id, "title": block.heading, "description": text}
+                svg = self.drawing.svg(exhibit, rows, model=model, **words)
+                self._file(block, "SVG", f"figures/{file}.svg", svg)
+                png = self.drawing.png(svg, title=block.heading)
+                self._file(block, "PNG", f"figures/{file}.png", png)
                 block.svg = svg
                 self.figures += 1
         except SystemExit:  # a UsageError, which says what to install
@@ -403,14 +363,12 @@ class _Writer:
         for name, rows in run.tables.items():
             if not rows or (name in whole and name != "numbers"):
                 continue
+            title, make, most = f"Table {name}", exhibited.plain, OTHER_ROWS
+            fold = f"{title}, {len(rows):,} row{'s' * (len(rows) != 1)}"
             if name == "numbers":
-                fold = f"All numbers, whole and by group: {len(rows)}"
-                block = Block(self._id(f"{prefix}-numbers"), "All numbers", fold=fold)
-                make, most = exhibited.numbers, ROWS
-            else:
-                fold = f"Table {name}, {len(rows):,} row{'s' * (len(rows) != 1)}"
-                block = Block(self._id(f"{prefix}-{name}"), f"Table {name}", fold=fold)
-                make, most = exhibited.plain, OTHER_ROWS
+                title, make, most = "All numbers", exhibited.numbers, ROWS
+                fold = f"{title}, whole and by group: {len(rows)}"
+            block = Block(self._id(f"{prefix}-{name}"), title, fold=fold)
             if len(rows) <= max(most, LATEX_ROWS):
                 block.tables = [make(rows)]
             keys = list(rows[0])
@@ -431,7 +389,7 @@ class _Writer:
 
     def _file(self, block: Block, text: str, path: str, content: str | bytes) -> None:
         self.folder.write(path, content)
-        block.links.append(Link(text, path))
+        block.links.append((text, path))
 
     def _id(self, name: str) -> str:
         """An id for a page, which no other has."""
@@ -442,10 +400,6 @@ class _Writer:
             unique, i = f"s-{plain}-{i}", i + 1
         self.ids.add(unique)
         return unique
-
-    def _step(self) -> None:
-        if self.bar is not None:
-            self.bar.update(1)
 
 
 def _explain_once(blocks: Sequence[Block]) -> None:

@@ -1,8 +1,5 @@
 """Text that anybody may have written, such as a model's name, where it is shown: nothing in it
-steers a terminal, a table or a spreadsheet.
-
-HTML is not here: its templates escape by themselves, and get text that is `visible`.
-"""
+steers a terminal, a table or a spreadsheet. HTML templates escape by themselves."""
 
 from __future__ import annotations
 
@@ -23,8 +20,7 @@ _MARKUP = re.compile(
 
 def visible(text: object) -> str:
     """A text in which every character that is not seen stands as its code: controls, escapes,
-    overrides of direction, odd spaces and halves of characters. "a\\x1b[2J" shows as these letters,
-    and so does a line break."""
+    overrides of direction, odd spaces and halves of characters."""
     return "".join(
         c if c == " " or unicodedata.category(c)[0] not in "CZ" else _code(c) for c in str(text)
     )
@@ -43,8 +39,7 @@ def _code(character: str) -> str:
 
 
 def shortened(text: object, most: int = LONGEST) -> str:
-    """`visible`, with the middle left out of a text that is too long: the beginning tells who, the
-    end which."""
+    """`visible`, with the middle left out of a text that is too long."""
     shown = visible(text)
     return (
         shown
@@ -54,7 +49,7 @@ def shortened(text: object, most: int = LONGEST) -> str:
 
 
 def csv_cell(value: object) -> object:
-    """A cell of a CSV: a finite number as it is, None, NaN and infinity empty, and a text that no
+    """A cell of a CSV: a finite number as it is, other numbers empty, and a text that no
     spreadsheet takes for a formula."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -66,7 +66,7 @@ def latex_text(text: object) -> str:
 
 def latex(tables: Sequence[Table], caption: str, label: str) -> str:
     """Tables for `\\input`: one number, and a float for each page of them, shrunk to the width of
-    the text where it is wider."""
+    the text."""
     floats = []
     for i, page in enumerate(_pages(tables)):
         title = latex_text(caption + (" (continued)" if i else ""))

@@ -1,9 +1,7 @@
 """Two runs on the same questions: how far their numbers differ, with the error of that difference.
 
-The measure's own summary is computed again without some clusters of records, each in turn and the
-same of all runs (`metrics.jackknife`). What a question does to all of them is then no part of their
-difference. This holds for medians and spreads as for means; where it would not hold, there is a
-difference without an error.
+The measure's own summary is computed again without some clusters of records, the same of all runs
+(`metrics.jackknife`), so what a question does to all of them is no part of their difference.
 """
 
 from __future__ import annotations
@@ -50,12 +48,9 @@ Rows = Sequence[Record]
 
 
 class Difference(NamedTuple):
-    """A number of two runs, and the second less the first.
-
-    stderr, low, high, p: standard error, 95 % interval and two-sided p; NaN where there are none.
-    Of equal answers difference and stderr are 0, and p is 1. clusters: on how many it rests at
-    least. why: why there is no test; empty where there is one.
-    """
+    """A number of two runs, and the second less the first with its standard error, 95 % interval
+    and two-sided p; of equal answers 0 and p 1. clusters: on how many it rests at least. why: why
+    there is no test; empty where there is one."""
 
     first: float
     second: float
@@ -69,11 +64,8 @@ class Difference(NamedTuple):
 
 
 def measured(metric: Metric) -> bool:
-    """Whether a difference of this number has an error: it has one itself, or an interval.
-
-    Counts, p values and t move with the number of questions; a number without an error may be a
-    maximum; the error of some comes from more than their clusters.
-    """
+    """Whether a difference of this number has an error. Counts, p values and t move with the number
+    of questions; a number without an error may be a maximum."""
     return (
         metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
     )
@@ -89,8 +81,7 @@ def differences(
     """Each number of the second run less that of the first.
 
     first, second: the records of the same documents, in any order. options: those of the summary.
-    keys: the numbers; None for all of the whole. UsageError for a measure without clusters, records
-    without their columns, and runs on other clusters.
+    keys: the numbers; None for all of the whole. UsageError for records that cannot be compared.
     """
     plan = JackknifePlan(measure, [first, second])
     runs = [Replicates(plan, records, options) for records in (first, second)]
@@ -99,11 +90,8 @@ def differences(
 
 
 class JackknifePlan:
-    """Which clusters are left out together, the same of every run.
-
-    chosen: each clustering, and every two or more of them, as numbers in `clusters` of the measure.
-    parts: the groups of clusters of each, or of common cells.
-    """
+    """Which clusters are left out together, the same of every run. chosen: each clustering, and
+    every two or more of them. parts: the groups of clusters, or of common cells, of each."""
 
     def __init__(self, measure: Measure, runs: Sequence[Rows]) -> None:
         """runs: the records of each, which must be of the same clusters."""
@@ -250,7 +238,7 @@ class Replicates:
         ]
 
     def _shares(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each part, which share of the records that a number is of each of its groups has."""
+        """For each part, each group's share of the records that a number is of."""
         by = self._by(key)
         chosen = [
             i for i, record in enumerate(self.records) if not by or str(record.get(by)) == key[1]
@@ -287,7 +275,7 @@ def _number(summary: Summary, key: Key) -> Number:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what a summary has to say of its records: it has said so in the run."""
+    """Without what a summary has to say: it has said so in the run."""
     logger = logging.getLogger("lm_eval_bias")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -298,8 +286,7 @@ def _quietly() -> Iterator[None]:
 
 
 def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) -> Variance:
-    """Of a number from its changes, or of a combination of numbers of several runs from the same
-    combination of theirs."""
+    """Of a number, or of a combination of those of several runs, from its changes."""
     single, joint = [], []
     for change, share, chosen, of in zip(
         changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True
@@ -313,8 +300,7 @@ def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) 
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
-    """A number of the second run less that of the first. Both have the same plan. KeyError for a
-    metric that the measure has not."""
+    """A number of the second run less that of the first. Both have the same plan."""
     metric, runs = first.measure.metric(key[0]), {"the first": first, "the second": second}
     one, two = (run.number(key).value for run in runs.values())
     clusters = min(run.clusters(key) for run in runs.values())
@@ -346,16 +332,15 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 
 def _at_an_end(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number's own interval ends exactly at its null value, beyond which it cannot lie,
-    as a spread that is 0 at least. No jackknife has the error of a number that is cut off
-    (simulations/coverage.py compare)."""
+    """Whether a number's own interval ends at its null value, beyond which it cannot lie. No
+    jackknife has the error of a number that is cut off (simulations/coverage.py compare)."""
     ends = run.number(key)[2:4]
     return metric.own_interval and metric.null_value is not None and metric.null_value in ends
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number's own interval, or else its standard error, is not there or is nothing.
-    Where a model answers few documents and these agree, a jackknife takes that for certainty."""
+    """Whether a number has no interval of its own, or no standard error. Where the few answers
+    agree, a jackknife takes that for certainty."""
     number = run.number(key)
     return not (number.low < number.high if metric.own_interval else number.stderr > 0)
 
@@ -364,10 +349,8 @@ def pair_p(
     first: Replicates, second: Replicates, key: Key, null_value: float | None = None
 ) -> float:
     """The two-sided p of a number of two runs being the same; NaN where there is no test.
-
-    null_value: of their distances from it being the same, which they are where the numbers are, or
-    where one is the other mirrored at it: the larger p of the two (an intersection-union test).
-    """
+    null_value: of their distances from it being the same: the numbers are, or one is the other
+    mirrored at it; the larger p of the two (an intersection-union test)."""
     result = difference(first, second, key)
     if isnan(result.p) or null_value is None or first.answers == second.answers:
         return result.p

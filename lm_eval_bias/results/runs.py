@@ -1,9 +1,8 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
-The harness (0.4.13 and 0.5.0.dev1) writes `results_DATE.json` and, with --log_samples,
-`samples_TASK_DATE.jsonl` beside it; a task of a group is GROUP::TASK in 0.5.
-`lm-eval-bias merge --output` writes one task of one model, `reasons --output` a table of the
-samples that it names. What cannot be read becomes a note, and the rest goes on.
+The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it;
+a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes one task of one model,
+`reasons --output` a table of the samples that it names. What cannot be read becomes a note.
 """
 
 from __future__ import annotations
@@ -53,14 +52,13 @@ _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
 
 
 class Run(NamedTuple):
-    """One task, asked of one model.
+    """One task, asked of one model. None is what no file says.
 
     model: as shown. identity: as the harness was given it. metrics: what the task declares; read
     from its numbers where the task is not known here. asked: what must be equal for two runs to
-    have asked the same. limit: that of --limit. template: the checksum of the chat template,
-    `samples.OF_THE_SERVER` where a server applied its own. n: documents asked; of: how many the
-    task has. tables: the finer numbers. results: the file; samples: those of the task. parts:
-    whether it was put together from several runs. None is what no file says.
+    have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
+    documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
+    files. parts: whether it was put together from several runs.
     """
 
     model: str
@@ -101,8 +99,8 @@ class OtherTask(NamedTuple):
 
 
 class FinishedRuns(NamedTuple):
-    """notes: what was left out and why. unread: notes of results that could not be read. short:
-    notes of newer runs that were skipped because an older run covered more documents."""
+    """notes: what was left out and why; unread: those of results that could not be read; short:
+    those of newer runs that were skipped because an older one covered more documents."""
 
     runs: list[Run]
     others: list[OtherTask]
@@ -123,9 +121,8 @@ def find(
     """All runs below some folders, or in some files.
 
     Of the same model and task the newest counts, or an older one that asked the same of more
-    documents. Runs in parts (option `shard`) are put together from their samples. known: the tasks
-    by name. tasks: only these. Raises UsageError for a path that is not there, a task that no run
-    has, and where no results can be read.
+    documents. Runs in parts (option `shard`) are put together. known: the tasks by name. tasks:
+    only these. Raises UsageError for a path or a task that is not there, and without any results.
     """
     read: list[Run] = []
     others: list[OtherTask] = []
@@ -206,6 +203,11 @@ def distinguishing(question: Question, questions: Iterable[Question]) -> dict[st
     others = [dict(other) for name, other in questions if name == task and other != asked]
     keys = {key for other in others for key, *_ in different(dict(asked), other)}
     return {key: dict(asked).get(key, "default") for key in sorted(keys)}
+
+
+def listed(asked: Mapping[str, str]) -> str:
+    """Options and their values in one line."""
+    return ", ".join(f"{key} {value}" for key, value in asked.items())
 
 
 def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -414,8 +416,7 @@ def _run(
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
-    """Notes of sample files whose results are missing, and of those that end in the middle of a
-    line."""
+    """Notes of sample files whose results are missing, and of those that were cut off."""
     for path in samples:
         name = _DATED.match(path.name)
         if name and not any(path.parent.glob(f"*_{name['date']}.json")):
@@ -437,14 +438,14 @@ def _ends_early(path: Path) -> bool:
 
 
 def _short(identity: str, depth: int = 1) -> str:
-    """The last parts of a local path; a name of a hub, which has one slash at most, whole."""
+    """The last parts of a local path; a name of a hub whole."""
     local = identity.startswith(("/", ".", "~")) or identity.count("/") > 1 or "\\" in identity
     parts = [part for part in re.split(r"[/\\]+", identity) if part]
     return "/".join(parts[-depth:]) if local and parts else identity
 
 
 def _named_apart(runs: Sequence[Run]) -> list[Run]:
-    """Models in folders of the same name get as much of their paths as distinguishes them."""
+    """Models in folders of the same name get as much of their paths as is needed."""
     names = {run.identity: run.model for run in runs}
     for depth in range(2, 50):
         shown = Counter(names.values())
@@ -469,7 +470,7 @@ def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
 
 
 def _asked(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What two runs must agree in. A file, which may have been moved, is known by its checksum."""
+    """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
         if key not in PARTS and f"{key}_sha256" not in run.options:
@@ -571,8 +572,8 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[Key, Number]:
 
 
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
-    """Metrics of a task that is not known here, as its own table of numbers has them. Those of the
-    harness's table are the primary ones."""
+    """Metrics of a task that is not known here, from its numbers. Those of the harness's table are
+    the primary ones."""
     shown = {name.partition(",")[0] for name in results}
     metrics: dict[str, Metric] = {}
     for row in rows:
@@ -592,8 +593,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 
 
 def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
-    """A run with the table `phrases` that `lm-eval-bias reasons --output` wrote of its samples; of
-    several files the last."""
+    """A run with the table `phrases` that `lm-eval-bias reasons --output` wrote of its samples."""
     names = {path.name for path in run.samples}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")
@@ -608,8 +608,7 @@ def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
 def _newest(
     runs: Sequence[Run], known: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
-    """One run for each model and task: the newest, or its parts put together; notes of those left
-    out, and which of these are newer."""
+    """One run for each model and task; notes of those left out, and which of these are newer."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.identity, run.task), []).append(run)

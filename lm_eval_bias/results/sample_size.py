@@ -1,10 +1,8 @@
-"""How many documents make an interval so narrow, from a pilot's intervals and from how its clusters
-grow with documents.
+"""How many documents make an interval so narrow, from a pilot's intervals and clusters.
 
 The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters,
-what a document adds with that of documents. Where new documents are of clusters that are already
-there (all themes are asked, all words are used), the first part does not fall at all. With W the
-width, N documents and G clusters, and a 0 for the pilot,
+what a document adds with that of documents. With W the width, N documents, G clusters, and a 0 for
+the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
@@ -47,11 +45,9 @@ class Window(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The part of the variance that clusters add, from 0 to 1, and its range.
-
-    known: whether windows show it; else it is 1, the worst case. matters: False where all documents
-    bring clusters alike.
-    """
+    """The part of the variance that clusters add, from 0 to 1, and its range. known: whether
+    windows show it; else it is 1, the worst case. matters: False where all documents bring
+    clusters."""
 
     value: float
     low: float
@@ -64,9 +60,9 @@ UNKNOWN = Share(1.0, 0.0, 1.0, False)
 
 
 class SizePlan(NamedTuple):
-    """documents: so many make the width; least, most: its range, the pilot being one sample. None
-    where the task has not so many. at_full: the width with all its documents, between its range.
-    cannot: why there is no plan; empty where there is one."""
+    """documents: so many make the width; least, most: its range. None where the task has not so
+    many. at_full: the width with all its documents, between its range. cannot: why there is no
+    plan."""
 
     width: float
     wanted: float
@@ -85,9 +81,7 @@ def width_of(number: Number) -> float:
 
 def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.int_]:
     """How many clusters the first n documents have, shape (clusterings, documents + 1).
-
-    clusterings: of each, the clusters of each document; a document may have several, or none.
-    """
+    clusterings: of each, the clusters of each document."""
     rows = []
     for of_documents in clusterings:
         seen: set[Hashable] = set()
@@ -101,7 +95,7 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
 
 def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tuple[int, int]]:
     """The ends of windows on documents: halves, quarters. They begin and end where the label
-    changes, as far as that can be done, so that they cut no cluster apart."""
+    changes, as far as that can be done."""
     changes = [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
     cuts = np.array([0, *changes, len(labels)])
     pairs: dict[tuple[int, int], None] = {}
@@ -127,11 +121,8 @@ def in_windows(
     options: Mapping[str, Any],
     metrics: Iterable[Metric],
 ) -> dict[str, list[Window]]:
-    """The intervals in windows of a pilot: metric -> a window each.
-
-    documents: of each, its records, in the order of the task. options: those of the task. A window
-    of too few clusters, or without a summary, is left out.
-    """
+    """The intervals in windows of a pilot: metric -> a window each, but for those of too few
+    clusters or without a summary. documents: of each, its records, in the order of the task."""
     labels = [tuple(clusters_of(records[0], measure.clusters[0])) for records in documents]
     result: dict[str, list[Window]] = {metric.name: [] for metric in metrics}
     for begin, end in windows(labels):
@@ -156,12 +147,10 @@ def quantile(clusters: ArrayLike) -> Floats:
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
     """How much of the variance clusters add, by least squares over windows of the pilot, each with
-    an equal relative error.
+    an equal relative error; its range holds it in nine of ten cases.
 
-    Its range holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1)) of
-    itself, and no less is taken for its error where a few windows agree by chance. Unknown where
-    the windows have too few clusters or no interval, and where clusters and documents shrink so
-    much alike in them that it may be nearly anything.
+    A variance of G clusters strays by sqrt(2 / (G - 1)) of itself: the error is never less. Unknown
+    without windows enough, and where it may be nearly anything.
     """
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
@@ -209,10 +198,9 @@ def between(
     parts: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
 ) -> tuple[int | None, int | None]:
-    """The fewest and the most documents that make the interval as narrow as wanted, were the
-    pilot's variance exact: equal where its windows show the share of the clusters or it makes no
-    difference, else those of a share of 0 and of 1. More than the pilot has; None where the task
-    has not so many. Arguments as those of `plan`."""
+    """The fewest and the most documents, more than the pilot's, that make the interval as narrow as
+    wanted, were the pilot's variance exact; they differ where the share of the clusters is unknown.
+    None where the task has not so many. Arguments as those of `plan`."""
     shared = share(pilot, parts)
     documents = _enough(grown, ends)
     documents = documents[documents > pilot.documents]
@@ -243,7 +231,7 @@ def plan(
     """How many documents make the interval as narrow as wanted.
 
     grown: as `growth` of all the task's documents. parts: windows of the pilot. ends: numbers of
-    documents that cut nothing apart; None for any. The range takes the variance of the pilot for
+    documents that cut no cluster apart; None for any. The range takes the variance of the pilot for
     one of G0 - 1 degrees of freedom, and goes over the range of the share.
     """
     n, cannot = min(pilot.clusters, default=0), ""

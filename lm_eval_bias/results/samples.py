@@ -34,7 +34,7 @@ _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 class Run(NamedTuple):
     """What a results file says of one task. other: the model, and what shapes its prompts.
-    documents: how many the task has, asked or not; None where the file does not say."""
+    documents: how many the task has, asked or not."""
 
     path: Path
     version: Any
@@ -51,8 +51,8 @@ def at(content: Any, *path: str) -> Any:
 
 
 def model_name(results: Mapping[str, Any]) -> str | None:
-    """The model of a results file as the harness names it, and "@" its revision where one was asked
-    for; None if it has no name there."""
+    """The model of a results file, and "@" its revision where one was asked for; None if it has no
+    name there."""
     arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
@@ -118,11 +118,9 @@ def run(task: str, samples: Path) -> Run | None:
 
 
 def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
-    """The options that all runs share, from the results files beside the samples.
-
-    known: names of the task's options. Those in `PARTS` are left out. Raises UsageError, which
-    names both files, where runs differ in an option, the task's version, the model or its prompts.
-    """
+    """The options that all runs share, but for `PARTS`, from the results files beside the samples.
+    known: names of the task's options. Raises UsageError where runs differ in an option, the task's
+    version, the model or its prompts."""
     runs = [of for of in (run(task, path) for path in files) if of is not None]
     if not runs:
         return {}
@@ -154,8 +152,7 @@ def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
 
 def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
     """How many documents a task has, from the options and the number of each run that asked some of
-    them; None where one is not known, or they are parts of different numbers of parts. Where parts
-    are missing they are taken to be as large as the others."""
+    them; None where that is unknown. Missing parts are taken to be as large as the others."""
     known: dict[tuple[int, int], int] = {}
     for options, documents in parts:
         if documents is None:
@@ -169,7 +166,7 @@ def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> i
 
 class Document(NamedTuple):
     """A document of a run. hash: of its content. prompt: the hash of what was asked of it, and
-    settings: how answers were to be generated, as JSON; None where the samples do not say."""
+    settings: how answers were to be generated, as JSON; None where unknown."""
 
     hash: str
     prompt: str | None
@@ -178,8 +175,8 @@ class Document(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the samples of a run hold. documents: by the hash of their content. options: of the
-    measure's summary."""
+    """What the samples of a run hold: documents by the hash of their content, and the options of
+    the summary."""
 
     measure: Measure
     documents: Mapping[str, Document]
@@ -228,11 +225,11 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 
 
 def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
-    """The documents of sample files with their records, line by line.
+    """The documents of sample files with their records, line by line. A record that could not be
+    made in the run is made now.
 
-    A record that could not be made in the run is made now, from the document and what the model
-    said. Raises UsageError for a file that holds no samples of the task, for a document that stands
-    there twice, and for runs on different items.
+    Raises UsageError for a file that holds no samples of the task, for a document that stands there
+    twice, and for runs on different items.
     """
     origin: dict[str, Path] = {}
     files_of_all: dict[str, Any] = {}
@@ -292,9 +289,7 @@ def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
 
 def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The checksum of all that was asked of a document, and how its answers were to be generated.
-
-    The harness's own `prompt_hash` knows the first text alone: no choices, later turns or second
-    prompts. It is taken where there is nothing else."""
+    The harness's own `prompt_hash` knows the first text alone."""
     texts: list[Any] = []
     settings: list[Any] = []
     for value in (value for request in requests_of(sample) for value in request):
@@ -324,12 +319,8 @@ def _without(value: Any, left_out: str) -> Any:
 
 
 def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:
-    """The records of a sample, from its document and what the model said, read by the task's own
-    filters.
-
-    repeats: how often the document was asked; None for all answers that are there. With several
-    processes there may be more of them, when it was asked again to keep a process busy.
-    """
+    """The records of a sample, read anew by the task's own filters. repeats: how often the document
+    was asked; several processes may write more answers, to stay busy. None for all."""
     measure = _measure(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
@@ -373,8 +364,8 @@ def _answers(written: Any) -> Any:
 
 
 class Merged(NamedTuple):
-    """The numbers of a task over the samples of several runs. options: with which they were
-    computed. documents: one or more records each. tables: as in the results file of one run."""
+    """The numbers of a task over the samples of several runs, computed with the options. tables: as
+    in the results file of one run."""
 
     options: dict[str, Any]
     documents: int
@@ -385,8 +376,8 @@ class Merged(NamedTuple):
 def merged(
     task: Task, files: Sequence[Path], options: Mapping[str, Any] = MappingProxyType({})
 ) -> Merged:
-    """options: those of the task, where no results file tells them. UsageError for files that do
-    not belong together, or are none of the task's."""
+    """options: those of the task, where no results file has them. UsageError for files that do not
+    belong together."""
     measure = _measure(task)
     written = common_options(task.name, files, task.option_names)
     for key in options.keys() & written.keys():

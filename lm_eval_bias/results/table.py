@@ -1,5 +1,5 @@
 """One `Table`, and how it and its numbers are written: text, Markdown, CSV. LaTeX is in
-`results.latex`, HTML in the macro of `report/table.html`."""
+`results.latex`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ROUNDING, _GREAT = 1e-12, 1e9
 
 
 class Cell(NamedTuple):
-    """A text or a number as it is shown. interval: "[low, high]". note: a second line, such as a
-    rank; of a title, the unit. link: a page that the text leads to."""
+    """A text or a number as it is shown. interval: "[low, high]". note: a second line; of a title,
+    the unit. link: a page that the text leads to."""
 
     text: str
     interval: str = ""
@@ -30,9 +30,8 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """head: the titles. rows: as many cells each. words: columns of texts, which stand left.
-    title: that of a part of several, such as a panel. matrix: whether the columns are alike, so
-    that sorting by one makes no sense."""
+    """head: the titles. rows: as many cells each. words: columns of texts, which stand left. title:
+    of a panel. matrix: whether the columns are alike, so that sorting by one makes no sense."""
 
     head: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
@@ -46,10 +45,7 @@ class Table(NamedTuple):
 
 def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> str:
     """A number as it is shown everywhere: none but 0 shows as 0, and a dash is one that does not
-    exist.
-
-    beside: the other numbers of value and interval, since all have as many decimals.
-    """
+    exist. beside: the rest of value and interval, since all have as many decimals."""
     if isnan(value):
         return "–"
     if not isfinite(value):
@@ -104,8 +100,7 @@ def finite(value: float) -> float | None:
 
 
 def text(table: Table, width: float = inf) -> str:
-    """For a terminal. Columns that do not fit in the width stand below, behind the first one
-    again."""
+    """For a terminal. Columns that do not fit stand below, behind the first one again."""
     first, *others = (_column(table, i) for i in range(len(table.head)))
     groups, room = [[first]], width - len(first[0])
     for column in others:
@@ -158,8 +153,7 @@ def _markdown(cell: Cell) -> str:
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:
-    """Values in full, after RFC 4180: numbers with all digits, what does not exist empty, texts
-    quoted and no formula."""
+    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([csv_cell(title) for title in head])

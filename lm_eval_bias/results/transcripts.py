@@ -1,9 +1,5 @@
-"""What a model was asked and what it said, from a few lines spread over sample files.
-
-The harness writes a line for each document: `arguments` (prompt, and settings or a continuation),
-`resps`, `filtered_resps`. A file may have gigabytes, so a place is sought and the line read that
-begins after it.
-"""
+"""What a model was asked and what it said, from a few lines spread over sample files, which may
+have gigabytes: a place is sought and the line read that begins after it."""
 
 from __future__ import annotations
 
@@ -34,8 +30,8 @@ _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class Choice(NamedTuple):
-    """before: the prompt or other sentence that belongs to this choice alone, None where all share
-    one. score: its log-likelihood, in nats; None where it is no number."""
+    """before: the prompt or other sentence that belongs to this choice alone. score: its log-
+    likelihood, in nats; None where it is no number."""
 
     text: str
     score: float | None
@@ -43,8 +39,7 @@ class Choice(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """said: the answers, several where they were drawn several times. choices: in place of that,
-    the likeliest first; of: how many there are."""
+    """said: the answers; choices: in place of them, the likeliest first. of: how many there are."""
 
     prompt: str
     said: tuple[str, ...] = ()
@@ -53,8 +48,8 @@ class Turn(NamedTuple):
 
 
 class SampledQuestion(NamedTuple):
-    """One document. system: the instruction that stands before it, None where it is in the first
-    prompt. read: what the task's parser made of the answers; None where it is the answer itself."""
+    """One document. system: the instruction before it, None where it is in the first prompt. read:
+    what the task's parser made of the answers; None where it is the answer itself."""
 
     number: str
     system: str | None
@@ -78,8 +73,7 @@ class Transcript(NamedTuple):
 
 
 def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
-    """Some questions of a run with their answers, and how many answers of a sample of the lines
-    seem cut off."""
+    """Some questions of a run with their answers, and how many answers seem cut off."""
     shown: list[SampledQuestion] = []
     notes: list[str] = []
     cut: list[bool] = []
@@ -115,8 +109,8 @@ def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Up to LINES lines spread over a file. A long line is as likelier to be followed as it is
-    long, so numbers from them are estimates."""
+    """Up to LINES lines spread over a file. Long lines are likelier to be followed, so numbers are
+    estimates."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if size <= WHOLE:
@@ -204,8 +198,7 @@ def _requests(sample: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Turn:
-    """Continuations of one prompt, continuations of several, or sentences each beside the other of
-    its pair."""
+    """Continuations of one prompt or of several, or sentences each beside its counterpart."""
     scores = [_score(response[0]) for response in responses]
     rows = [(*request, score) for request, score in zip(requests, scores, strict=False)]
     prompts = {prompt for prompt, _ in requests}
@@ -222,7 +215,7 @@ def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Tu
 
 
 def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """At most CHOICES; of more the likeliest first, and those without a number at the end."""
+    """At most CHOICES; of more the likeliest first."""
     if len(choices) <= CHOICES:
         return tuple(choices)
     ordered = sorted(choices, key=lambda choice: inf if choice.score is None else -choice.score)
@@ -239,7 +232,7 @@ def _score(answer: Any) -> float | None:
 
 
 def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
-    """What the parser made of it, in short; None where that is no more than the answer."""
+    """What the parser made of it; None where that is the answer."""
     if not filtered or filtered in answers or filtered[0] in answers:
         return None
     read = filtered[0] if len(filtered) == 1 and isinstance(filtered[0], list) else filtered

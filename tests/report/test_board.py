@@ -108,7 +108,7 @@ def test_coverage_is_told(tmp_path):
     made_up(tmp_path, "a", {"other": (1.0, 1.0)}, task="theirs")
     of = made(tmp_path, {"a": (1.0, 1.0), "b": (1.0, 1.0)})
     assert of.tasks == ["mine", "theirs"]
-    assert [(m.name, m.tasks) for m in of.models] == [("a", ("mine", "theirs")), ("b", ("mine",))]
+    assert [(m.name, m.tasks) for m in of.models] == [("a", ["mine", "theirs"]), ("b", ["mine"])]
     assert leaderboard_files.remarks(of)["Not asked"] == ["b was not asked theirs"]
 
 

@@ -2,7 +2,6 @@
 both share."""
 
 import random
-from itertools import combinations
 from math import inf, isnan, nan, sqrt
 
 import numpy as np
@@ -14,7 +13,6 @@ from lm_eval_bias.metrics.jackknife import (
     jackknife_variance,
     spread_groups,
 )
-from lm_eval_bias.metrics.ranks import ranks_of_tests
 from scipy import stats
 
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
@@ -91,26 +89,24 @@ def test_student_by_hand():
 # ---- A made-up measure: means, a median, an unsigned number and one that is cut off
 
 
-def mean_of(records):
-    return sum(r["x"] for r in records) / len(records)
+def mean_of(records, factor=1.0):
+    return Number(factor * float(np.mean([r["x"] for r in records])), 1.0)
 
 
 def summary(records, factor=1.0, **_):
-    values = [r["x"] for r in records]
+    values, mean = np.array([r["x"] for r in records]), mean_of(records, factor)
+    cut = max(0.0, mean_of(records).value)
+    colours = {r["colour"] for r in records}
+    of = {colour: [r for r in records if r["colour"] == colour] for colour in colours}
     return Summary(
         values={
-            "mean": Number(factor * mean_of(records), 1.0),
+            "mean": mean,
             "median": Number(float(np.median(values)), 1.0),
-            "size": Number(float(np.mean(np.abs(values))), 1.0),
-            "cut": Number(max(0.0, mean_of(records)), nan, max(0.0, mean_of(records) - 1), inf),
+            "size": Number(float(abs(values).mean()), 1.0),
+            "cut": Number(cut, nan, max(0.0, cut - 1), inf),
             "n": Number(float(len(records))),
         },
-        groups={
-            "mean": {
-                colour: Number(mean_of([r for r in records if r["colour"] == colour]), 1.0)
-                for colour in {r["colour"] for r in records}
-            }
-        },
+        groups={"mean": {colour: mean_of(of_colour) for colour, of_colour in of.items()}},
     )
 
 
@@ -135,128 +131,82 @@ def made(scenes, of, colours=("red", "blue")):
     return [{"scene": s, "colour": c, "x": float(of(s, c))} for s in range(scenes) for c in colours]
 
 
+def noisy(scenes, *means, seed=1):
+    """Runs whose records are the mean, give or take 1."""
+    rng = random.Random(seed)
+    return [made(scenes, lambda s, c, m=m: rng.gauss(m, 1)) for m in means]
+
+
 def test_the_difference_of_means_has_the_error_of_the_scenes_own_differences():
     """Each scene has two records, so its difference is the mean of two: with Student's t over 12
-    scenes."""
+    scenes; in whichever order the records stand."""
     rng = np.random.default_rng(1)
-    common, one, two = (
-        50 * rng.normal(size=12),
-        rng.normal(size=(12, 2)),
-        rng.normal(size=(12, 2)) + 1,
-    )
-    place = {"red": 0, "blue": 1}
+    common, own = 50 * rng.normal(size=12), rng.normal(size=(2, 12, 2))
     first, second = (
-        made(12, lambda s, c, own=own: common[s] + own[s, place[c]]) for own in (one, two)
+        made(12, lambda s, c, of=of: common[s] + of[s, int(c == "blue")]) for of in own
     )
+    random.Random(2).shuffle(second)
     found = differences(TOY, first, second, {"factor": 1.0}, [WHOLE])[WHOLE]
-    own = (two - one).mean(axis=1)
-    expected = stats.ttest_1samp(own, 0)
-    assert found.difference == pytest.approx(own.mean()) and found.stderr == pytest.approx(
-        own.std(ddof=1) / sqrt(12)
-    )
-    assert found.p == pytest.approx(expected.pvalue) and found.clusters == 12
-    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    changes = (own[1] - own[0]).mean(axis=1)
+    test = stats.ttest_1samp(changes, 0)
+    stderr, ends = changes.std(ddof=1) / sqrt(12), test.confidence_interval(0.95)
+    assert found[2:7] == pytest.approx((changes.mean(), stderr, *ends, test.pvalue))
+    assert found.clusters == 12
     assert found.stderr < np.std(common) / 10, "what both scenes share is no error"
 
 
-def test_the_order_of_records_does_not_matter():
-    rng = random.Random(2)
-    first, second = (made(15, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
-    expected = differences(TOY, first, second, {})
-    rng.shuffle(first), rng.shuffle(second)
-    for key, found in differences(TOY, first, second, {}).items():
-        assert found == pytest.approx(expected[key], nan_ok=True), key
-
-
-def test_the_other_way_round_the_sign_turns():
-    rng = random.Random(3)
-    first, second = (made(15, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
-    there, back = (
-        differences(TOY, first, second, {}, [WHOLE])[WHOLE],
-        differences(TOY, second, first, {}, [WHOLE])[WHOLE],
-    )
-    assert (back.difference, back.low, back.high, back.p) == pytest.approx(
-        (-there.difference, -there.high, -there.low, there.p)
-    )
-
-
 def test_a_group_has_the_difference_of_its_records_alone():
-    rng = random.Random(4)
-    first, second = (made(20, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
+    first, second = noisy(20, 0, 0)
     found = differences(TOY, first, second, {}, [("mean", "red")])["mean", "red"]
     own = [b["x"] - a["x"] for a, b in zip(first, second, strict=True) if a["colour"] == "red"]
-    assert found.difference == pytest.approx(np.mean(own)) and found.stderr == pytest.approx(
-        np.std(own, ddof=1) / sqrt(20)
-    )
+    assert found.difference == pytest.approx(np.mean(own))
+    assert found.stderr == pytest.approx(np.std(own, ddof=1) / sqrt(20))
 
 
 def test_the_same_answers_differ_by_nothing():
     records = made(12, lambda s, c: s)
     found = differences(TOY, records, [dict(r) for r in reversed(records)], {})
-    assert all(
-        (d.difference, d.stderr, d.low, d.high, d.p) == (0, 0, 0, 0, 1) for d in found.values()
-    )
+    assert {d[2:7] for d in found.values()} == {(0, 0, 0, 0, 1)}
+    assert {d.why for d in found.values()} == {"the answers are the same"}
 
 
-def test_a_shift_of_all_is_no_certainty():
-    """Every scene differs by exactly 3: no spread to tell an error from."""
-    found = differences(TOY, made(12, lambda s, c: s), made(12, lambda s, c: s + 3), {}, [WHOLE])[
-        WHOLE
-    ]
-    assert found.difference == 3 and found.stderr == 0 and isnan(found.p) and isnan(found.low)
-
-
-@pytest.mark.parametrize("scenes", [2, 9])
-def test_fewer_than_ten_clusters_have_no_error(scenes):
-    rng = random.Random(5)
-    first, second = (made(scenes, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
-    found = differences(TOY, first, second, {}, [WHOLE])[WHOLE]
-    assert (
-        found.clusters == scenes
-        and not isnan(found.difference)
-        and isnan(found.stderr)
-        and isnan(found.p)
-    )
-
-
-def test_counts_and_numbers_that_are_cut_off_have_no_error():
-    rng = random.Random(6)
-    first, second = (made(20, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
-    found = differences(TOY, first, second, {})
-    assert (
-        isnan(found["n", None].p)
-        and isnan(found["cut", None].p)
-        and not isnan(found["median", None].p)
-    )
-    far = [made(20, lambda s, c: rng.gauss(9, 1)) for _ in range(2)]
-    assert not isnan(differences(TOY, *far, {})["cut", None].p), (
-        "an interval that does not reach the end"
-    )
+@pytest.mark.parametrize(
+    ("runs", "number", "why"),
+    [
+        # every scene differs by exactly 3: no spread that could show an error
+        ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no certainty"),
+        (noisy(2, 0, 0), "mean", "2 clusters, of which 10 are needed"),
+        (noisy(9, 0, 0), "mean", "9 clusters, of which 10 are needed"),
+        (noisy(20, 0, 0), "n", "does not come from clusters alone"),
+        (noisy(20, 0, 0), "cut", "ends at 0, beyond which it cannot lie"),
+        (noisy(20, 0, 0), "median", ""),
+        (noisy(20, 9, 9), "cut", ""),  # an interval that does not reach the end
+    ],
+)
+def test_where_a_difference_has_no_test_it_says_why(runs, number, why):
+    found = differences(TOY, *runs, {}, [(number, None)])[number, None]
+    assert why in found.why and isnan(found.p) == bool(why) and not isnan(found.difference)
 
 
 def test_runs_on_other_clusters_and_old_samples_are_refused():
-    records = made(12, lambda s, c: s)
-    with pytest.raises(UsageError, match="other questions"):
-        differences(TOY, records, made(13, lambda s, c: s), {})
-    with pytest.raises(
-        UsageError, match="lack the column 'scene', since an older version wrote them"
+    records, old = made(12, lambda s, c: s), [{"colour": "red", "x": 1.0}]
+    for measure, first, second, message in (
+        (TOY, records, made(13, lambda s, c: s), "other questions"),
+        (TOY, old, old, "lack the column 'scene', since an older version wrote them"),
+        (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
-        differences(TOY, [{"colour": "red", "x": 1.0}], [{"colour": "red", "x": 1.0}], {})
-    with pytest.raises(UsageError, match="declares no clusters"):
-        differences(TOY._replace(clusters=()), records, records, {})
+        with pytest.raises(UsageError, match=message):
+            differences(measure, first, second, {})
 
 
 def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
     """-5 and 5, each give or take 1, differ and are as far from 0. 5 and 15 differ in both."""
-    rng = random.Random(7)
-    runs = [made(20, lambda s, c, m=m: rng.gauss(m, 1)) for m in (-5, 5, 15)]
+    runs = noisy(20, -5, 5, 15)
     plan = JackknifePlan(TOY, runs)
     minus, plus, far = (Replicates(plan, records, {}) for records in runs)
     assert pair_p(minus, plus, WHOLE) < 1e-9 and pair_p(minus, plus, WHOLE, null_value=0) > 0.001
-    assert (
-        pair_p(minus, far, WHOLE, null_value=0) < 1e-9
-        and pair_p(plus, far, WHOLE, null_value=0) < 1e-9
-    )
+    for near in (minus, plus):
+        assert pair_p(near, far, WHOLE, null_value=0) < 1e-9
 
 
 def test_crossed_clusters_have_the_error_of_both():
@@ -337,7 +287,7 @@ def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named
         assert found[name].difference == pytest.approx(0, abs=1e-9) and isnan(found[name].p), name
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_named, seed):
     """An instance needs four answers. Where half are refused by chance a sixteenth are left, of 192
     a dozen: all of them biased by chance, or in fewer than ten themes, for which the measure itself
@@ -368,36 +318,3 @@ def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
         ]
         alarms += differences(TOY, *runs, {}, [(number, None)])[number, None].p < 0.05
     assert 2 <= alarms <= 19
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("null_value", [None, 0])
-def test_ranks_of_six_models_hold_together(null_value):
-    """150 leaderboards of six models on the same 24 scenes, of true means 3, 3, 3.5, 4.5, 6, 9 (and
-    with signs turned where the distance from 0 counts): the true ranks 1-2, 1-2, 3, 4, 5, 6 lie in
-    all six intervals in 95 % of them, give or take 2 (at least 89 %)."""
-    true = np.array([3, 3, 3.5, 4.5, 6, 9]) * (
-        1 if null_value is None else np.array([1, -1, 1, 1, -1, 1])
-    )
-    places = [(1, 2), (1, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
-    held = separated = 0
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        scene = rng.normal(size=24)
-        runs = [
-            [{"scene": s, "colour": "red", "x": mean + scene[s] + rng.normal()} for s in range(24)]
-            for mean in true
-        ]
-        plan = JackknifePlan(TOY, runs)
-        found = [Replicates(plan, records, {}) for records in runs]
-        p = np.full((6, 6), np.nan)
-        for i, j in combinations(range(6), 2):
-            p[i, j] = pair_p(found[i], found[j], WHOLE, null_value)
-        values = np.array([run.number(WHOLE).value for run in found])
-        ranks = ranks_of_tests(values if null_value is None else abs(values), p).ranks
-        held += all(
-            low <= most and least <= high
-            for (low, high), (least, most) in zip(ranks, places, strict=True)
-        )
-        separated += tuple(ranks[5]) == (6, 6)
-    assert held >= 134 and separated >= 140, (held, separated)

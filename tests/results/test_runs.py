@@ -2,15 +2,17 @@
 not."""
 
 import json
-from datetime import datetime
+import shlex
+import shutil
+from datetime import timedelta
 from math import isnan, nan
 from pathlib import Path
 
 import pytest
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, cli
+from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
-from lm_eval_bias.results import runs
 from lm_eval_bias.results.runs import FinishedRuns, find
 from lm_eval_bias.results.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
@@ -81,13 +83,11 @@ def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
 
 
 def test_tasks_may_be_chosen(real):
-    with pytest.raises(
-        UsageError, match=r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"
-    ):
+    message = r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"
+    with pytest.raises(UsageError, match=message):
         found_in(real, tasks=["bistereo_analgy"])
-    assert {run.task for run in found_in(real, tasks=["bistereo_analogy"]).runs} == {
-        "bistereo_analogy"
-    }
+    found = found_in(real, tasks=["bistereo_analogy"])
+    assert {run.task for run in found.runs} == {"bistereo_analogy"}
 
 
 # ---- A task of a group, as 0.5 names it; a task that nobody here knows
@@ -95,28 +95,19 @@ def test_tasks_may_be_chosen(real):
 
 def test_a_task_of_a_group_is_the_task(tmp_path):
     path = made_up(tmp_path, "m", VALUES, task="many::mine")
-    date = path.stem.partition("_")[2]
-    (tmp_path / f"samples_many::mine_{date}.jsonl").write_text("{}\n")
+    samples = tmp_path / f"samples_many::mine_{path.stem.partition('_')[2]}.jsonl"
+    samples.write_text("{}\n")
     run = only(found_in(tmp_path))
-    assert (
-        run.task == "mine"
-        and run.n == 100
-        and run.version == "1"
-        and [file.name for file in run.samples] == [f"samples_many::mine_{date}.jsonl"]
-    )
+    assert (run.task, run.n, run.version, run.samples) == ("mine", 100, "1", (samples,))
 
 
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     """Its numbers are in the file: those of the harness's table are the primary ones."""
     made_up(tmp_path, "m", VALUES, more={"finer": (1.0, None)})
-    metrics = {metric.name: metric for metric in only(found_in(tmp_path)).metrics}
-    assert [name for name, metric in metrics.items() if metric.primary] == ["gap", "unanswered"]
-    assert (
-        metrics["gap"].null_value == 0
-        and metrics["gap"].stderr
-        and metrics["unanswered"].better == "lower"
-        and not metrics["unanswered"].stderr
-    )
+    gap, unanswered, finer = only(found_in(tmp_path)).metrics
+    assert [m.primary for m in (gap, unanswered, finer)] == [True, True, False]
+    assert gap.null_value == 0 and gap.stderr
+    assert unanswered.better == "lower" and not unanswered.stderr
 
 
 def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
@@ -126,11 +117,8 @@ def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
     content["results"]["hellaswag"] = {"acc,none": 0.5}
     path.write_text(json.dumps(content))
     found = found_in(tmp_path)
-    assert (
-        [(other.model, other.task) for other in found.others] == [("m", "hellaswag")]
-        and only(found).task == "mine"
-        and not found.notes
-    )
+    assert [(other.model, other.task) for other in found.others] == [("m", "hellaswag")]
+    assert only(found).task == "mine" and not found.notes
 
 
 # ---- Models
@@ -160,13 +148,8 @@ def test_folders_of_the_same_name_are_told_apart(tmp_path):
 
 def test_a_revision_is_another_model(tmp_path):
     made_up(tmp_path, "m", VALUES)
-    made_up(
-        tmp_path,
-        "m",
-        VALUES,
-        minutes=1,
-        config={"model": "hf", "model_args": "pretrained=m,revision=step5"},
-    )
+    config = {"model": "hf", "model_args": "pretrained=m,revision=step5"}
+    made_up(tmp_path, "m", VALUES, minutes=1, config=config)
     assert sorted(run.model for run in found_in(tmp_path).runs) == ["m", "m@step5"]
 
 
@@ -190,45 +173,37 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
     old = made_up(tmp_path / "a", "m", {"gap": (1.0, 0.5)}, n=10)
     new = made_up(tmp_path / "b", "m", {"gap": (2.0, 0.5)}, minutes=1, version=2)
     found = found_in(tmp_path)
-    assert only(found).numbers["gap", None].value == 2.0 and only(found).date == datetime(
-        2026, 1, 31, 10, 12, 12, 123456
-    )
-    assert found.notes == [
-        f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 "
-        "there, 100 here)"
-    ]
+    assert only(found).numbers["gap", None].value == 2.0
+    assert only(found).date == MORNING + timedelta(minutes=1)
+    difference = "version 1 there, 2 here; documents 10 there, 100 here"
+    assert found.notes == [f"{old}: mine of m is not shown, {new} is newer ({difference})"]
 
 
-def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="complete", version=1.0):
-    """A part of empathy_religion_official: one event each, five points more in each part, with the
-    harness's two files."""
-    from lm_eval_bias.benchmarks.empathy import documents as empathy
+PARTED = "empathy_religion_official"
 
-    path = made_up(
-        folder,
-        model,
-        {"gap_points": (0.0, None)},
-        task="empathy_religion_official",
-        minutes=minutes,
-        version=version,
-        n=36,
-        of=36,
-        metadata={"shard": f"{part}/{of}", "missing": missing, "events_per_emotion": 25},
-    )
+
+def shard(folder, part, of=3, minutes=0, samples=True, missing="complete"):
+    """A part of a task: one event each, five points more in each part, with the harness's two
+    files."""
+    options = {"shard": f"{part}/{of}", "missing": missing, "events_per_emotion": 25}
+    values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": 36, "metadata": options}
+    path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
+    lines = []
+    for i, doc in enumerate(empathy.documents("religion")[36 * (part - 1) : 36 * part]):
+        own = doc["perceiver"] == doc["experiencer"]
+        records = record(doc, [60.0 + 10 * own + 5 * part])
+        lines.append(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": records}))
     if samples:
-        asked = empathy.documents("religion")[36 * (part - 1) : 36 * part]
-        with (
-            folder / f"samples_empathy_religion_official_{path.stem.partition('_')[2]}.jsonl"
-        ).open("w") as file:
-            for i, doc in enumerate(asked):
-                own = doc["perceiver"] == doc["experiencer"]
-                line = {
-                    "doc_id": i,
-                    "doc_hash": f"{part}/{i}",
-                    "records": record(doc, [60.0 + 10 * own + 5 * part]),
-                }
-                file.write(json.dumps(line) + "\n")
+        file = folder / f"samples_{PARTED}_{path.stem.partition('_')[2]}.jsonl"
+        file.write_text("\n".join([*lines, ""]))
     return path
+
+
+def merged(folder):
+    """What the command `merge` makes of all samples in a folder, read back."""
+    output, samples = folder / "merged.json", sorted(map(str, folder.glob("samples_*")))
+    assert cli.main(["merge", PARTED, *samples, "--output", str(output)]) == 0
+    return found_in(folder)
 
 
 def test_runs_in_parts_are_put_together(tmp_path):
@@ -237,18 +212,11 @@ def test_runs_in_parts_are_put_together(tmp_path):
         shard(tmp_path, part, minutes=part)
     found = found_in(tmp_path)
     run = only(found)
-    assert (
-        run.n == 108
-        and run.parts
-        and not found.notes
-        and "shard" not in run.options
-        and len(run.samples) == 3
-    )
-    assert (
-        run.numbers["gap_points", None].value == pytest.approx(10)
-        and run.numbers["events", None].value == 3
-    )
-    assert not any("parts" in said or "of 36" in said for said in run.warnings)
+    assert (run.n, run.parts, len(run.samples)) == (108, True, 3)
+    assert not found.notes and "shard" not in run.options
+    assert run.numbers["gap_points", None].value == pytest.approx(10)
+    assert run.numbers["events", None].value == 3
+    assert not any("parts" in line or "of 36" in line for line in run.warnings)
 
 
 def test_a_missing_part_is_a_warning(tmp_path):
@@ -263,12 +231,8 @@ def test_a_part_that_ran_twice_counts_once(tmp_path):
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
     found = found_in(tmp_path)
-    assert (
-        only(found).n == 108
-        and len(found.notes) == 1
-        and found.notes[0].startswith(str(first))
-        and "is not shown" in found.notes[0]
-    )
+    (note,) = found.notes
+    assert only(found).n == 108 and note.startswith(str(first)) and "is not shown" in note
 
 
 def test_parts_that_were_asked_otherwise_stay_apart(tmp_path):
@@ -290,76 +254,34 @@ def test_parts_without_samples_are_told(tmp_path):
     ]
 
 
-def test_what_merge_wrote_is_read(tmp_path, capsys):
-    """Put together by the command, beside its parts: they are not read again, and no note complains
-    of them."""
-    from lm_eval_bias import cli
-
+def test_what_merge_wrote_is_read(tmp_path):
+    """Beside its parts: they are not read again, and no note complains of them."""
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
-    merged = tmp_path / "merged.json"
-    assert (
-        cli.main(
-            [
-                "merge",
-                "empathy_religion_official",
-                *map(str, sorted(tmp_path.glob("samples_*"))),
-                "--output",
-                str(merged),
-            ]
-        )
-        == 0
-    )
-    text = merged.read_text()
+    run = only(found := merged(tmp_path))
+    text = run.results.read_text()
     assert "NaN" not in text and "Infinity" not in text
-    run = only(found := found_in(tmp_path))
-    assert (
-        run.results == merged
-        and run.model == "m"
-        and run.n == 108
-        and run.version == "1"
-        and not found.notes
-    )
-    assert run.of == 108 and not any("documents" in said for said in run.warnings)
-    merged.unlink()
+    assert (run.results.name, run.model, run.n, run.version) == ("merged.json", "m", 108, "1")
+    assert not found.notes and run.of == 108
+    assert not any("documents" in line for line in run.warnings)
+    run.results.unlink()
     assert only(found_in(tmp_path)).asked == run.asked
 
 
-def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
-    """Two of three parts of 36 documents each; and runs of the same task of which a limit left
-    most."""
-    from lm_eval_bias import cli
-
-    def merged(folder, task, files):
-        assert (
-            cli.main(["merge", task, *map(str, files), "--output", str(folder / "merged.json")])
-            == 0
-        )
-        return only(found_in(folder))
-
+def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
+    """Two of three parts of 36 documents each; a run of which a limit left most; a part whose
+    results are gone."""
     for part in (1, 3):
         shard(tmp_path / "parts", part, minutes=part)
-    run = merged(
-        tmp_path / "parts",
-        "empathy_religion_official",
-        sorted((tmp_path / "parts").glob("samples_*")),
-    )
+    run = only(merged(tmp_path / "parts"))
     assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
-    shard(tmp_path / "limit", 1, of=1)
-    results = next((tmp_path / "limit").glob("results_*"))
+    results = shard(tmp_path / "limit", 1, of=1)
     results.write_text(results.read_text().replace('"original": 36', '"original": 8640'))
-    run = merged(
-        tmp_path / "limit", "empathy_religion_official", (tmp_path / "limit").glob("samples_*")
-    )
+    run = only(merged(tmp_path / "limit"))
     assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
-    for part in (1, 2):
-        shard(tmp_path / "one of two", part, minutes=part)
-    next((tmp_path / "one of two").glob("results_*")).unlink()
-    run = merged(
-        tmp_path / "one of two",
-        "empathy_religion_official",
-        sorted((tmp_path / "one of two").glob("samples_*")),
-    )
+    shard(tmp_path / "alone", 1, minutes=1).unlink()
+    shard(tmp_path / "alone", 2, minutes=2)
+    run = only(merged(tmp_path / "alone"))
     assert run.n == 72 and run.of is None
 
 
@@ -396,21 +318,17 @@ def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
 # ---- What cannot be read
 
 
-def test_an_empty_folder_says_what_to_run(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("", "no results below {0}; run lm_eval with --output_path {0} --log_samples"),
+        ("gone", "{0} is not there; give a folder or a file that `lm_eval --output_path` wrote"),
+    ],
+)
+def test_nothing_to_read_says_what_to_do(tmp_path, place, message):
     with pytest.raises(UsageError) as error:
-        found_in(tmp_path)
-    assert (
-        str(error.value)
-        == f"no results below {tmp_path}; run lm_eval with --output_path {tmp_path} --log_samples"
-    )
-
-
-def test_a_path_that_is_not_there(tmp_path):
-    with pytest.raises(
-        UsageError,
-        match="absent is not there; give a folder or a file that `lm_eval --output_path` wrote",
-    ):
-        found_in(tmp_path / "absent")
+        found_in(tmp_path / place)
+    assert str(error.value) == message.format(tmp_path / place)
 
 
 @pytest.mark.parametrize(
@@ -503,14 +421,10 @@ def test_a_run_of_ours_without_numbers_says_what_makes_them(
     assert note == f"{path}: hbb is left out: {told}; {what}"
 
 
-def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path, capsys):
+def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
     """A run of the harness whose numbers are taken away: the note's own command, and the model is
     there again with the same ones."""
-    import shlex
-    import shutil
-
-    from lm_eval_bias import cli
-
+    (before,) = found_in(real / "org__one", tasks=["bistereo_analogy"]).runs
     folder = shutil.copytree(real / "org__one", tmp_path / "runs")
     path = next(folder.glob("results_*.json"))
     content = json.loads(path.read_text())
@@ -518,15 +432,8 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path, capsys)
     path.write_text(json.dumps(content))
     (note,) = found_in(folder).notes
     command = shlex.split(note[note.index("lm-eval-bias merge") : note.index(" makes them")])
-    assert (
-        cli.main(command[1:]) == 0 and "bistereo_analogy: 40 documents" in capsys.readouterr().out
-    )
-    again = next(run for run in found_in(folder).runs if run.task == "bistereo_analogy")
-    before = next(
-        run
-        for run in found_in(real).runs
-        if (run.model, run.task) == ("org/one", "bistereo_analogy")
-    )
+    assert cli.main(command[1:]) == 0
+    (again,) = found_in(folder, tasks=["bistereo_analogy"]).runs
     assert (again.model, again.asked, again.n) == (before.model, before.asked, before.n)
     for key, number in before.numbers.items():
         assert list(again.numbers[key]) == pytest.approx(list(number), nan_ok=True), key
@@ -554,44 +461,27 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "template", "warned"),
+    ("kind", "template"),
     [
-        ("local-chat-completions", "the server's", False),
-        ("openai-chat-completions", "the server's", False),
-        ("local-completions", None, True),
-        ("hf", None, True),
+        ("local-chat-completions", "the server's"),
+        ("openai-chat-completions", "the server's"),
+        ("local-completions", None),
+        ("hf", None),
     ],
 )
-def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template, warned):
+def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template):
     """The harness writes no checksum for models whose server makes the prompts of messages."""
-    config = {
-        "model": kind,
-        "model_args": {"model": "Llama-3.1-8B-Instruct"},
-        "limit": None,
-        "gen_kwargs": {},
-    }
-    made_up(tmp_path, "meta-llama/Llama-3.1-8B-Instruct", VALUES, config=config)
+    made_up(tmp_path, "org/8B-Instruct", VALUES, config={"model": kind})
     run = only(found_in(tmp_path))
-    assert (
-        run.template == template and any("chat template" in line for line in run.warnings) == warned
-    )
+    assert run.template == template
+    assert any("chat template" in line for line in run.warnings) == (template is None)
 
 
 def test_warnings_name_their_consequence(tmp_path):
-    values = {
-        "refused": (12.0, None),
-        "unanswered": (9.0, None),
-        "letter_mass": (17.0, None),
-        "number_mass": (80.0, None),
-    }
-    made_up(
-        tmp_path,
-        "org/tiny-Instruct",
-        values,
-        n=20,
-        of=100,
-        config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}},
-    )
+    masses = {"letter_mass": (17.0, None), "number_mass": (80.0, None)}
+    values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
+    config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
+    made_up(tmp_path, "org/tiny-Instruct", values, n=20, of=100, config=config)
     assert only(found_in(tmp_path)).warnings == (
         "asked 20 of 100 documents",
         "refused 12 %: the numbers are those of the other answers",
@@ -617,28 +507,20 @@ def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
 
 
 def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
-    for i, (path, checksum) in enumerate(
-        (("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32))
-    ):
-        made_up(
-            tmp_path, f"m{i}", VALUES, minutes=i, metadata={"items": path, "items_sha256": checksum}
-        )
+    files = ("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32)
+    for i, (path, checksum) in enumerate(files):
+        options = {"items": path, "items_sha256": checksum}
+        made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata=options)
     first, moved, other = (run.asked for run in found_in(tmp_path).runs)
-    assert (
-        first == moved != other
-        and dict(first)["items_sha256"] == "121212121212"
-        and "items" not in dict(first)
-    )
+    assert first == moved != other and "items" not in dict(first)
+    assert dict(first)["items_sha256"] == "121212121212"
 
 
 def test_the_models_arguments_are_no_options(tmp_path):
     made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
-    assert only(found_in(tmp_path)).options == {"order": "paper"}
-    assert only(found_in(tmp_path)).asked == (
-        ("version", "1"),
-        ("documents", "100"),
-        ("order", "paper"),
-    )
+    run = only(found_in(tmp_path))
+    assert run.options == {"order": "paper"}
+    assert run.asked == (("version", "1"), ("documents", "100"), ("order", "paper"))
 
 
 def test_numbers_of_groups_are_kept(tmp_path):
@@ -648,13 +530,6 @@ def test_numbers_of_groups_are_kept(tmp_path):
     rows.append({**rows[0], "group": "women", "value": 5.0})
     path.write_text(json.dumps(content))
     assert only(found_in(tmp_path)).numbers["gap", "women"].value == 5.0
-
-
-def test_the_morning_is_read_back():
-    assert (
-        runs._date(MORNING.isoformat().replace(":", "-")) == MORNING
-        and runs._date("yesterday") is None
-    )
 
 
 def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
@@ -677,14 +552,10 @@ def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
 def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
     """The file of `lm-eval-bias reasons --output` names the samples; another run has none, and what
     is no table is none."""
-    paths = [
-        made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i)
-        for i, name in enumerate("ab")
-    ]
-    samples = [
-        path.with_name(path.name.replace("results_", "samples_mine_")).with_suffix(".jsonl")
-        for path in paths
-    ]
+    samples = []
+    for i, name in enumerate("ab"):
+        path = made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i)
+        samples.append(tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl")
     for path in samples:
         path.write_text("{}\n")
     rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
