@@ -15,9 +15,7 @@ _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 
 def alternatives(*texts: str) -> list[tuple[str, ...]]:
     """The variants of texts with groups "{one|two}": all first ones together, then all second.
-
-    ValueError for groups of different size.
-    """
+    ValueError for groups of different size."""
     groups = [group.split("|") for text in texts for group in _ALTERNATIVES.findall(text)]
     sizes = {len(group) for group in groups} or {1}
     if len(sizes) > 1:
@@ -37,8 +35,8 @@ def by_audience(
 ) -> dict[tuple[str, ...], list[tuple[str, list[int]]]]:
     """The genders that are asked the same -> wordings, each with the variants they are asked.
 
-    counts: wording -> gender -> number of variants it is asked. Wordings are shuffled; those of one
-    audience come first, so that a limit does not meet a wording in two audiences.
+    counts: wording -> gender -> number of variants. Wordings are shuffled; those of one audience
+    come first, so that a limit meets a wording in one audience.
     """
     wordings = list(counts)
     random.Random(SEED).shuffle(wordings)
@@ -56,10 +54,8 @@ def by_audience(
 
 
 def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The documents of all streams of blocks; each first part has the streams' shares.
-
-    The k-th block of n stands (k + 1/2) / n of the way.
-    """
+    """The documents of all streams of blocks; each first part has the streams' shares: the k-th
+    block of n stands (k + 1/2) / n of the way."""
     placed = sorted(
         ((k + 0.5) / len(stream), i, k)
         for i, stream in enumerate(streams)

@@ -1,8 +1,4 @@
-"""BIStereo: the tables and figures of the paper that a report shows.
-
-Figures 19 and 20 have the captions of Figures 13 and 14, height at the threshold 0.02: each pair is
-one exhibit.
-"""
+"""BIStereo: the tables and figures of the paper. Figures 19 and 20 are Figures 13 and 14 again."""
 
 from __future__ import annotations
 
@@ -50,8 +46,7 @@ EXPECTED = {"positive": "z2", "negative": "z3"}
 
 
 def _stacked(rows: Table) -> Table:
-    """The three parts of each bar with an answered pair; bars of women and of men, not of both
-    together."""
+    """The three parts of each bar with an answered pair; not of both genders together."""
     return [
         {
             **{key: row.get(key) for key in ("gender", "context", "n", "score")},
@@ -328,8 +323,7 @@ SECTION_4_2_1 = Exhibit(
 
 
 def _of_gaps(rows: Table) -> Table:
-    """Gender and attribute in one; "all" attributes are those of the effect, so that no name stands
-    for two."""
+    """ "all" attributes are those of the effect, so that no name stands for two."""
     of_all = {"halo": "all good attributes", "horn": "all bad attributes"}
 
     def attribute(row: Row) -> str:

@@ -1,9 +1,7 @@
 """BIStereo-NLI: does a model infer skin tone from looks or behaviour, or the reverse?
 
 data: items/bistereo_nli_templates.tsv (ours), items/bistereo_nli.yaml (Table 5)
-abstract: premise-hypothesis pairs whose only true label is neutral
 languages: en; others with a person's own `items` and `groups`
-tags: body image, skin tone, halo effect, natural language inference
 paper: BIStereo, sections 3.2 and 4.2, appendices I and K.1
 """
 
@@ -131,8 +129,8 @@ FILES = {
 
 
 def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set: files like items/bistereo_nli_templates.tsv (templates) and
-    items/bistereo_nli.yaml (attributes, and the two descriptors that are compared)."""
+    """What --metadata may set: files like items/bistereo_nli_templates.tsv and
+    items/bistereo_nli.yaml."""
     return dict(checked(FILES, items=items, groups=groups))
 
 
@@ -140,11 +138,8 @@ def options(items: str | None = None, groups: str | None = None) -> dict[str, An
 
 
 def fill(text: str, word: Word, an: Collection[str]) -> str:
-    """A premise or hypothesis with an adjective in its slot.
-
-    Slots: "[X]"; "[a X]" with an English indefinite article, "an" before the words in `an`;
-    "[X:NAME]" for the form of that name.
-    """
+    """A text with an adjective in its slot: "[X]"; "[a X]" with "an" before the words in `an`;
+    "[X:NAME]" for the form of that name."""
 
     def phrase(slot: re.Match[str]) -> str:
         form = word if isinstance(word, str) else word[slot["form"] or "base"]
@@ -161,12 +156,10 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
 ) -> list[Document]:
-    """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks",
-    "behaviour"); None is both.
+    """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions. Pairs that differ in skin tone and gender alone stand together, so a limit cuts one
-    such block at most.
+    directions. Pairs that differ in skin tone and gender alone stand together.
     """
     data = load(FILES, items=items, groups=groups)
     domains = data["groups"]["attributes"]
@@ -177,8 +170,8 @@ def documents(
 def _streams(
     templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str
 ) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience and attribute category of a domain. A block: one wording,
-    variant, attribute and direction, of all genders that are asked it and of both descriptors."""
+    """The blocks of each audience and category. A block: one wording, variant, attribute and
+    direction, of all genders that are asked it and of both descriptors."""
     genders = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for row in templates:

@@ -104,8 +104,7 @@ REFUSED = _count(
 
 
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
-    """The likeliest of Entailment, Contradiction, Neutral; no label, and the pair counts as
-    unanswered, if the likelihoods are not `usable`."""
+    """The likeliest label; none where the likelihoods are not `usable`."""
     best = likeliest([likelihood for likelihood, _ in results])
     return record_generated(doc, ["unusable likelihoods" if best is None else LABELS[best]])
 
@@ -116,7 +115,7 @@ def record_generated(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
 
 
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
-    """Shares and gaps. Tables: labels (gender x descriptor x category), gaps (each of them)."""
+    """Tables: labels (gender x descriptor x category), gaps."""
     favoured = {r["favoured"]: r["descriptor"] for r in records}
     genders = first_seen(records, "gender")
     pairs = [

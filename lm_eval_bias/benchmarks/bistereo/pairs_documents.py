@@ -2,10 +2,7 @@
 fair-skinned, thin, tall?
 
 data: items/bistereo_pairs_templates.tsv (ours), items/bistereo_pairs.yaml (Table 5, appendix F.1)
-abstract: pairs of sentences that differ in one descriptor of the body, in positive, negative and
-neutral context
 languages: en; others with a person's own `items` and `groups`
-tags: body image, skin tone, body shape, height, sentence pairs
 paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 """
 
@@ -132,12 +129,8 @@ FILES = {
 def options(
     threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set.
-
-    threshold: from 0 to 1, up to which NPLL of two sentences count as equal. items, groups: files
-    like items/bistereo_pairs_templates.tsv (templates) and items/bistereo_pairs.yaml (attributes,
-    and axes with the descriptors that are compared).
-    """
+    """What --metadata may set: threshold, up to which NPLL of two sentences count as equal; files
+    like items/bistereo_pairs_templates.tsv and items/bistereo_pairs.yaml."""
     return {
         "threshold": number("threshold", threshold, 0, 1),
         **checked(FILES, items=items, groups=groups),
@@ -186,7 +179,7 @@ def _check(text: str) -> None:
 
 
 def skeleton(text: str, gender: int, infused: bool) -> str:
-    """A variant for one gender, its number in `GENDERS`, with the attribute or as the neutral
+    """A variant for one gender (index in `GENDERS`), with the attribute or as the neutral
     sentence; [a], [A] and [B] are still open."""
     text = _INFUSED.sub(r"\1" if infused else "", text)
     text = _GENDERED.sub(lambda forms: forms.group(1 + gender), text)
@@ -209,13 +202,11 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
 ) -> list[Document]:
-    """All sentence pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None
-    is all of them.
+    """All pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all.
 
-    Every variant of a template is crossed with the descriptor pairs of its axis, the genders that
-    are asked it, all attributes, and none, which is the neutral pair. A block is one variant and
-    descriptor pair with one positive and one negative attribute, for all genders; the neutral pair
-    that calibrates it heads the first such block. A limit cuts one block at most.
+    Every variant of a template is crossed with the descriptor pairs of its axis, its genders, all
+    attributes, and none (the neutral pair). A block: one variant and descriptor pair with one
+    positive and one negative attribute, for all genders; the neutral pair heads the first one.
     """
     data = load(FILES, items=items, groups=groups)
     axes = data["groups"]["axes"]

@@ -1,5 +1,4 @@
-"""BIStereo-Pairs: TriSentBias, and how a model's preference differs between positive and negative
-context."""
+"""BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
 from __future__ import annotations
 
@@ -97,9 +96,8 @@ METRICS = (
 
 
 def record(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
-    """The log-likelihoods of the desirable and of the undesirable sentence in nats; None for one
-    that is no finite number: the pair counts as unanswered. results: of each (log-likelihood,
-    tokens, method)."""
+    """Log-likelihoods in nats of both sentences; None for one that is no finite number. results:
+    of each (log-likelihood, tokens, method)."""
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
@@ -113,8 +111,7 @@ def record(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
 def summary(
     records: Records, threshold: float = THRESHOLDS[0], *, errors: bool = True, **_: Any
 ) -> Summary:
-    """TriSentBias of each axis, gender and context, and the contrasts of contexts. ValueError for
-    answers that were made in two ways."""
+    """TriSentBias of each axis, gender and context, and the contrasts of contexts."""
     score = score_of(first_seen(records, "method"))
     axes = first_seen(records, "axis")
     result = sentence_preference(
@@ -188,8 +185,7 @@ def summary(
 
 
 def score_of(methods: Sequence[str]) -> str:
-    """What is scored, by how the model answered. ValueError for answers that were made in two ways
-    or in an unknown one."""
+    """What is scored. ValueError for answers that were made in two ways or in an unknown one."""
     if len(methods) != 1 or methods[0] not in SCORES:
         raise ValueError(
             f"expected answers that were made in one way, {' or '.join(SCORES)}, found "

@@ -1,5 +1,4 @@
-"""The intergroup empathy gap: is more emotion predicted for a person of one's own group than for
-one of another?
+"""The intergroup empathy gap: is more emotion predicted for one's own group than for another?
 
 data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4)
 languages: en; others with a person's own `items` and `groups`
@@ -104,10 +103,9 @@ def options(
 ) -> dict[str, Any]:
     """What --metadata may set.
 
-    missing: "complete" leaves an event that was refused out everywhere, as the authors' program
-    does: of delta if a pair of named groups refused it, of M0 if any pair did; "pairwise" only
-    where it was refused. items, groups: files like items/empathy_events.tsv (events) and
-    items/empathy.yaml (categories, identity names, emotions, cultures).
+    missing: "complete" leaves a refused event out everywhere, as the authors' program does (of
+    delta if named groups refused it, of M0 if anyone did); "pairwise" only where it was refused.
+    items, groups: files like items/empathy_events.tsv and items/empathy.yaml.
     """
     return {
         "missing": choice("missing", missing, MISSING),
@@ -121,8 +119,8 @@ def official_options(
     shard: str = "1/1",
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set on the authors' events. events_per_emotion: a number or "all". shard:
-    "3/10" is the third of ten parts of the events, which `lm-eval-bias merge` puts together."""
+    """The same on the authors' events. events_per_emotion: a number or "all". shard: "3/10" is the
+    third of ten parts, which `lm-eval-bias merge` puts together."""
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, otherwise="all")
     _part(shard)
@@ -162,9 +160,8 @@ def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None
 
 
 def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Event]:
-    """Events of crowd-enVent with the authors' rewritings: id, emotion, t0, t1, t2; emotions in
-    turn. The first ones of a fixed shuffle, so that a larger draw begins with the smaller one.
-    UsageError where the files cannot be had."""
+    """Events of crowd-enVent with the authors' rewritings, emotions in turn: the first ones of a
+    fixed shuffle. UsageError where the files cannot be had."""
     drawn = []
     for emotion in lexicon("empathy")["emotions"]:
         rows = list(_released(emotion))
@@ -195,10 +192,9 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Every event, emotions in turn, with its whole matrix: every perceiver with every experiencer.
+    """Every event, emotions in turn, with every perceiver and every experiencer.
 
-    persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or
-    "t2".
+    persona: "P0" to "P3". scale: its upper end, 100 or 10. form: "t0", "t1" or "t2".
     """
     content = load(FILES, items=items, groups=groups)
     rows, emotions = content["items"], content["groups"]["emotions"]

@@ -1,9 +1,5 @@
-"""The intergroup empathy gap: the paper's tables and figures that a report shows of a run, which
-asks one category in one setting.
-
-So a run has one cell of Tables 2, 3, 6 and 7, and one panel of Figure 2; Figures 3, 5 and 6 are its
-default setting of race, nationality and religion.
-"""
+"""The empathy gap: the paper's tables and figures of a run, which asks one category in one setting:
+one cell of Tables 2, 3, 6 and 7, one panel of Figure 2."""
 
 from __future__ import annotations
 
@@ -35,8 +31,7 @@ POINTS = Column("gap_points", "Gap in points", "points")
 
 
 def _by_emotion(tables: Tables) -> RowList:
-    """The gap over all events, over those of either valence, and over those of each emotion, as far
-    as there is one."""
+    """The gap over all events, those of either valence, and those of each emotion."""
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")
@@ -56,8 +51,7 @@ def _defined(rows: RowList) -> RowList:
 
 
 def _on_map(rows: RowList) -> RowList:
-    """Perceivers with a place, coloured by their cultures where they have some, else by their
-    groups; nations under their short names."""
+    """Perceivers with a place, coloured by culture, else by group; nations by short names."""
     cultures = any(row.get("perceiver_culture") for row in rows)
     groups = [row.get("perceiver_group") for row in rows]
     short = len(set(groups)) == len(groups)

@@ -1,5 +1,4 @@
-"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 4, 6,
-7 and Figures 2 and 4 of the paper."""
+"""The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
 from __future__ import annotations
 
@@ -195,8 +194,8 @@ def summary_likelihood(
 
 
 def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    """The gaps. Tables: pairs (M0, M, their tests and mask: Figure 2), emotions and valences (their
-    gaps), perceivers (Figure 4), and cultures (Table 4) where perceivers have some."""
+    """Tables: pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps),
+    perceivers (Figure 4), and cultures (Table 4) where perceivers have some."""
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
@@ -306,9 +305,8 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
 def _projected(rows: np.ndarray) -> np.ndarray:
     """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
 
-    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, with too few
-    perceivers, and where scikit-learn is missing or fails: a picture must not cost a run its
-    numbers. Source: section 5.2 and the authors' program.
+    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN without M, with too few
+    perceivers, and where scikit-learn is missing or fails. Source: section 5.2.
     """
     nowhere = np.full((len(rows), 2), nan)
     if len(rows) <= PERPLEXITY or np.isnan(rows).any():
@@ -336,11 +334,8 @@ def _projected(rows: np.ndarray) -> np.ndarray:
 def _by_culture(
     z: np.ndarray, groups: Sequence[str], cultures: Sequence[str | None]
 ) -> list[dict[str, Any]]:
-    """Table 4, a row for each culture, with the mean of M over its perceivers and other nations of
-    the same culture, and over nations of other cultures; NaN where there is no such pair.
-
-    z: shape (g, g). groups, cultures: length g. The means are ours.
-    """
+    """Table 4, and the mean of M over perceivers of a culture and its other nations, and over
+    nations of other cultures; NaN where there is none. z: shape (g, g). The means are ours."""
     culture_at, group_at = np.array([culture or "" for culture in cultures]), np.array(groups)
     foreign = (group_at[:, None] != group_at[None, :]) & (culture_at[None, :] != "")
 
@@ -365,8 +360,7 @@ def _by_culture(
 
 class AnsweredEvents(NamedTuple):
     """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events,
-    names, names). cut_off: number of other events. unanswered: percentage of all answers without a
-    number."""
+    names, names). cut_off: number of other events. unanswered: percentage of answers."""
 
     emotions: np.ndarray
     intensities: np.ndarray
@@ -375,8 +369,7 @@ class AnsweredEvents(NamedTuple):
 
 
 def _answered_events(records: Sequence[Record], names: Sequence[str]) -> AnsweredEvents:
-    """Events without their whole matrix are left out. Of several answers to one document the mean
-    of those with a number counts."""
+    """Of several answers to one document the mean of those with a number counts."""
     place = {name: i for i, name in enumerate(names)}
     by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
     emotion_of = {}

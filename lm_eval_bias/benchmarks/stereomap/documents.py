@@ -1,11 +1,10 @@
 """StereoMap: how warm and how competent does a model say that society finds a social group?
 
 data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7),
-stereomap_paper_values.yaml (Tables 2, 5 and 8) abstract: each of 98 social groups is rated on the
-traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times. languages:
-en tags: stereotype content, warmth and competence, emotions, behavioural tendencies paper:
-StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3
-to 5, appendices B, D, G, L
+stereomap_paper_values.yaml (Tables 2, 5 and 8)
+languages: en
+paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models,
+sections 3 to 5, appendices B, D, G, L
 """
 
 from __future__ import annotations
@@ -84,8 +83,8 @@ FILES = {"groups": GROUPS}
 
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
-    file with a column `name`; optional are `text`, the group as it stands in a sentence, and
-    `cluster`, `competence` and `warmth`, what to compare with."""
+    file with a column `name`, perhaps `text` (as it stands in a sentence), `cluster`, `competence`
+    and `warmth` (what to compare with)."""
     return {"groups": groups} if groups in LISTS else dict(checked(FILES, groups=groups))
 
 
@@ -107,7 +106,7 @@ def extended_options(
     groups: str | None = None,
     style: str = "paper",
 ) -> dict[str, Any]:
-    """The same. style: "all" asks the four prompt styles of appendix L, so many rounds of each."""
+    """The same. style: "all" asks the four prompt styles of appendix L."""
     return {
         **options(rounds, temperature, groups),
         "style": choice("style", style, ("paper", "all")),
@@ -115,9 +114,8 @@ def extended_options(
 
 
 def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
-    """The groups that are asked: name; text, as it stands in a sentence; published, source -> its
-    cluster there, and that cluster's mean competence and warmth. groups: "all", "fiske" or a
-    file."""
+    """Name, text and published: source -> the group's cluster there, with its mean competence and
+    warmth. groups: "all", "fiske" or a file."""
     wanted = LISTS.get(groups or "all")
     if wanted is None:
         return [
@@ -144,8 +142,8 @@ def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 @cache
 def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Key of a group -> source -> its cluster. Sources: Table 2; where its prompts are not those of
-    `original`, Table 5 in place of Table 2's models."""
+    """Key of a group -> source -> its cluster: of Table 2, or of Table 5 for models that are asked
+    its prompts."""
     tables, rows = lexicon("stereomap_paper_values"), table("stereomap_groups")
     key_of = {row[name]: row["key"] for name in ("name", "table2") for row in rows}
     published: dict[str, dict[str, dict[str, Any]]] = {}
@@ -165,7 +163,7 @@ def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 @cache
 def scales(part: str) -> dict[str, tuple[str, str]]:
-    """The items that are rated: item -> its dimension and its facet, as Table 4 composes them."""
+    """Item -> its dimension and its facet (Table 4)."""
     return {
         item: (dimension, facet)
         for dimension, facets in lexicon("stereomap")[part].items()
@@ -231,8 +229,7 @@ def _prompts(task: str) -> tuple[dict[str, Any], ...]:
 
 
 def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str, Any]]:
-    """Every item for every group in both directions of the scale, which stand side by side; group
-    after group."""
+    """Every item for every group in both directions of the scale, side by side."""
     return [
         {
             **question,

@@ -1,5 +1,4 @@
-"""StereoMap: the tables and figures of the paper that a report shows. Each task has those that its
-own answers allow."""
+"""StereoMap: the tables and figures of the paper. Each task has those that its answers allow."""
 
 from __future__ import annotations
 
@@ -209,8 +208,8 @@ TABLE_8 = Exhibit(
 
 
 def _ends(rows: Table) -> Table:
-    """The groups with the highest and with the lowest ratings of each dimension; of few groups,
-    half of them at either end. rows: from the highest to the lowest."""
+    """The groups with the highest and the lowest ratings of each dimension; of few groups, half at
+    either end. rows: from the highest to the lowest."""
     table = []
     for dimension in BEYOND:
         of = [row for row in _with("mean")(rows) if row["dimension"] == dimension]

@@ -1,6 +1,4 @@
-"""StereoMap: warmth and competence of groups and their clusters (Tables 2 and 5, Figures 2 and 6),
-what goes with them (Tables 8 and 15, Figures 3, 4 and 7), other dimensions (Table 9), refusals
-(Figure 5) and prompt sensitivity (Tables 13 and 14)."""
+"""StereoMap: warmth and competence of groups and their clusters, and what goes with them."""
 
 from __future__ import annotations
 
@@ -79,8 +77,7 @@ def _keys(doc: Mapping[str, Any]) -> Record:
 
 
 def record(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
-    """What `answers.survey` read: ratings by item, keywords, and what these are about where a
-    dictionary was asked."""
+    """What `answers.survey` read: ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
         **_keys(doc),
@@ -94,9 +91,8 @@ def record(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
 
 
 def record_likelihood(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
-    """points: the log-likelihoods of the five points, from the least of what is rated to the most,
-    whichever way the scale runs; None where they are not `usable`. rating_mass: the probability
-    that the answer begins with one of them."""
+    """points: log-likelihoods of the five points, from the least to the most, whichever way the
+    scale runs; None where they are not `usable`. rating_mass: that the answer begins with one."""
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
@@ -120,8 +116,7 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores of each cluster, and the paired t test of its groups' scores,
-    round by round."""
+    """Tables 2 and 5: mean scores, and the paired t test of scores round by round."""
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
     scores = [scale.values for scale in scales]
     by_round = [scale.by_round for scale in scales]
@@ -151,9 +146,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
 
 
 def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
-    """With people, and with the models of the paper: adjusted Rand index against their clusters of
-    the same groups, with a permutation test; rank correlation of our scores with the means of their
-    clusters."""
+    """With people, and with the models of the paper: adjusted Rand index of the clusters, with a
+    permutation test; rank correlation of our scores with the means of their clusters."""
     published = {r["group"]: r["published"] for r in records}
     table = []
     for source in dict.fromkeys(source for of in published.values() for source in of):
@@ -181,8 +175,7 @@ def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
 
 
 def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Table:
-    """A row for each group: its scores, its cluster; of answers in words its refusals (Figure 5)
-    and what cannot be read."""
+    """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
     of_group = defaultdict(list)
     for r in records:
         of_group[r["group"]].append(r)
@@ -203,8 +196,7 @@ def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Ta
 
 
 def _dimensions(ratings: Ratings) -> Table:
-    """Table 9: each dimension of each group, its mean and the variance over rounds; by dimension,
-    the highest first."""
+    """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
     table = []
     for dimension, scale in ratings.scales.items():
         for i in np.argsort(-scale.values, kind="stable"):
@@ -226,8 +218,7 @@ def _variance(values: ArrayLike) -> float:
 
 
 def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[str]) -> Table:
-    """Figure 3: how the groups' scores of an emotion or a tendency are distributed in each
-    cluster."""
+    """Figure 3: the groups' scores of an emotion or a tendency in each cluster."""
     five = ("least", "lower_quartile", "median", "upper_quartile", "greatest")
     table = []
     for dimension in dimensions:
@@ -250,8 +241,7 @@ def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[st
 
 
 def _tendencies(ratings: Ratings, records: Records) -> Table:
-    """Table 8: the correlation over groups of each stereotype and emotion with each behavioural
-    tendency, beside people's."""
+    """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
     expected: Mapping[str, Any] = next((r["expected"] for r in records if r["expected"]), {})
     table = []
     for factor, of in expected.items():
@@ -276,8 +266,7 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
 def _keywords(
     records: Records, clusters: Clusters, groups: Sequence[str]
 ) -> tuple[dict[str, Table], list[str]]:
-    """Tables and notes. Figures 4, 7 and 8: what the keywords are about, by cluster and by group;
-    Table 15: how many of them the dictionary knows."""
+    """Tables (Figures 4, 7 and 8: what keywords are about; Table 15: coverage) and notes."""
     of_group: dict[str, list[Any]] = {group: [] for group in groups}
     of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
     for r in records:
@@ -313,8 +302,7 @@ def _keywords(
 
 
 def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
-    """The dimensions of each name's keywords, the most frequent first. direction: the mean over all
-    keywords, 1 for high, -1 for low."""
+    """Dimensions of each name's keywords. direction: mean over all, 1 for high, -1 for low."""
     rows = []
     for name, of in keywords.items():
         about = [pair for _, _, content in of for pair in content]
@@ -334,9 +322,8 @@ def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
 
 
 def _styles(records: Records) -> Table:
-    """Tables 13 and 14: how many answers refuse, and the coefficient of variation of the groups'
-    scores over rounds, mean and largest: of each prompt style, of its rounds together with those of
-    the paper's style, and of all."""
+    """Tables 13 and 14: refusals, and the coefficient of variation of scores over rounds, mean and
+    largest of the groups: of each prompt style, together with the paper's style, and of all."""
     groups = first_seen(records, "group")
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
@@ -373,8 +360,7 @@ def _answers(records: Records) -> dict[str, float]:
 
 
 def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
-    """The numbers of answers in words. part: which task's. All numbers but those of the styles are
-    of answers in the paper's prompt style."""
+    """Of answers in words, in the paper's prompt style but for the styles' own numbers."""
     of_paper = [r for r in records if r["style"] == PAPER]
     values, tables, notes = _numbers(part, written(of_paper), of_paper, errors)
     values |= _answers(of_paper)
@@ -430,7 +416,7 @@ def _finished(
     notes: Sequence[str],
     errors: bool,
 ) -> Summary:
-    """The summary, with its notes in the log and as a table. A plain value has no error."""
+    """With its notes in the log and as a table. A plain value has no error."""
     numbers = {
         name: value if isinstance(value, Number) else unmeasured(value)
         for name, value in values.items()
@@ -498,7 +484,7 @@ def _numbers(
 
 def _doubts(ratings: Ratings, rows: Table, unstable: float) -> list[str]:
     """What clusters do not show: k-means finds them in noise, and signs in words that are rated
-    higher of all. rows: of the clusters. unstable: percentage of groups."""
+    higher of all."""
     if not rows:
         return []
     notes = []

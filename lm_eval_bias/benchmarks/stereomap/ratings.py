@@ -1,5 +1,4 @@
-"""StereoMap: the ratings of a run, and the five clusters that warmth and competence make of the
-groups (sections 3.1 and 4.1)."""
+"""StereoMap: the ratings of a run, and five clusters of groups by warmth and competence."""
 
 from __future__ import annotations
 
@@ -98,8 +97,7 @@ class Ratings:
 
 
 def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
-    """The ratings of answers in words. Several answers to one prompt of a round count as their
-    mean. groups: by default those of the records."""
+    """Of answers in words. Several answers to one prompt of a round count as their mean."""
     rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
     ratings: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
     for r in records:
@@ -111,10 +109,9 @@ def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
 
 
 class ByLikelihood(NamedTuple):
-    """ratings: expectations over the five points, whose log-odds are averaged over the two
-    directions of the scale. effect: mean of ratings on the rising scale less those on the falling
-    one. alike: their correlation over groups, within items; NaN where one does not vary. left_out:
-    number of ratings that lack a direction."""
+    """ratings: expectations over the five points, log-odds averaged over both directions of the
+    scale. effect: mean rating on the rising scale less that on the falling one. alike: their
+    correlation over groups, within items. left_out: ratings that lack a direction."""
 
     ratings: Ratings
     effect: float
@@ -152,9 +149,8 @@ def _expected(log_likelihoods: Sequence[float]) -> float:
 
 
 class Clusters(NamedTuple):
-    """labels: the cluster of each group, from the lowest to the highest, -1 for a group without
-    warmth or competence; changed: the share of resamples in which it is in another one; both of
-    shape (groups,). names: of the clusters, by their place. notes: sentences about them."""
+    """labels: shape (groups,), the cluster, lowest first; -1 without warmth or competence. changed:
+    shape (groups,), the share of resamples in which it is another one. notes: sentences."""
 
     labels: NDArray[np.int_]
     changed: Array
@@ -167,7 +163,7 @@ class Clusters(NamedTuple):
 
 
 def unclustered(ratings: Ratings) -> Clusters:
-    """No clusters: what is made of them has no error, and takes more time than all else."""
+    """No clusters; without errors, since they take more time than all else."""
     n = len(ratings.groups)
     return Clusters(np.full(n, -1), np.full(n, nan))
 
