@@ -5,10 +5,9 @@
     python simulations/coverage.py compare --rows "empathy, 12 clusters"
 
 A world is a file in worlds/; its `rows` yields a label and an experiment for each row of the table.
-No model is asked. A cell is the percentage of 95 % intervals that hold the true number, or of
-experiments in which something happened; in brackets the mean value, the true number, the mean
-reported error over the true one, and the percentage without an interval. Of 1,000 runs a share of
-95 % has a standard error of 0.7.
+A cell is the percentage of 95 % intervals that hold the true number, or of experiments in which
+something happened; in brackets the mean value, the true number, the mean reported error over the
+true one, and the percentage without an interval.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ SEED = 20250601
 
 class Held(NamedTuple):
     """percent: of intervals that hold the truth, or of experiments in which something happened.
-    error: mean reported error over the spread of the values. without: percent without an
-    interval."""
+    error: mean reported error over the spread of the values. without: percent."""
 
     percent: float
     mean: float = nan

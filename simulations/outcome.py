@@ -11,7 +11,7 @@ from lm_eval_bias.metrics.resampling import t_interval
 
 
 class Outcome(NamedTuple):
-    """An interval of 95 % and the true number (NaN: the mean of the values of all experiments)."""
+    """A 95 % interval and the true number (NaN: the mean value of all experiments)."""
 
     low: float
     high: float
@@ -26,12 +26,10 @@ hypothesis was rejected; NaN where there is none."""
 
 
 def reported(number: Any, truth: float) -> Outcome:
-    """Of a number with `value`, `stderr`, `low` and `high`."""
     return Outcome(number.low, number.high, truth, number.value, number.stderr)
 
 
 def student(estimate: tuple[float, float], clusters: int, truth: float) -> Outcome:
-    """Student's interval of a value and its standard error."""
     low, high = t_interval(*estimate, clusters)
     return Outcome(float(low), float(high), truth, *estimate)
 

@@ -2,9 +2,9 @@
 
     python simulations/plan.py [--runs 10] [TASK ...]
 
-A made-up model answers all documents of a task; each cluster and each document moves its answers by
-a draw. `plan` sees the first documents and predicts the width on more. Printed: predicted / actual
-width (median, and nine of ten runs), and what the root of the number of documents would predict.
+Clusters and documents move a made-up model's answers by a draw each. `plan` sees the first
+documents. Printed: predicted / actual width (median, and nine of ten runs), and what the root of
+the number of documents would predict.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def of_labels(doc: Mapping[str, Any], x: float) -> list[Any]:
 
 
 def of_scale(doc: Mapping[str, Any], x: float) -> list[Any]:
-    """Most probability on one number: more of one's own group, by another amount in each event."""
+    """More of one's own group, by another amount in each event."""
     middle = 50 + 12 * x + 5 * (doc["perceiver"] == doc["experiencer"]) * (1 + x)
     return [["", [(-(((n - middle) / 3) ** 2), False) for n in range(101)]]]
 
@@ -67,8 +67,8 @@ def made_up(
     by: str | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """A number for each document: a normal draw, and half of one of each of its clusters, anew for
-    each value of the column `by`."""
+    """For each document a normal draw, and half of one of each of its clusters, anew for each value
+    of the column `by`."""
     x = rng.standard_normal(len(documents))
     for of_documents in clusterings:
         drawn: dict[Any, float] = defaultdict(lambda: 0.5 * rng.standard_normal())

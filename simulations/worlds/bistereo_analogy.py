@@ -1,8 +1,6 @@
 """BIStereo-Tuples: the share of biased preferences, where contrasts and counterparts are samples.
 
-Log-odds of an analogy: a mean of its gender and axis, and draws of its contrast, of its counterpart
-and of itself. Beside the reported interval: that of women, and 1.96 errors of independent
-analogies.
+Beside the reported interval: that of women, and 1.96 errors of independent analogies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """BIStereo-NLI: the halo gap, where wordings and attributes are both samples.
 
-The true gap of each domain is known; each experiment draws new wordings and attributes, which move
-it, and answers the documents, all or the first part. Beside the reported interval: 1.96 errors with
+All documents are answered, or the first part. Beside the reported interval: 1.96 errors with
 attributes as fixed.
 """
 

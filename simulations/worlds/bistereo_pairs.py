@@ -1,8 +1,7 @@
 """BIStereo-Pairs: the contrasts of contexts, and how often models without any preference get a star
 in positive context.
 
-Each experiment draws templates, which move the preference in each context, and attributes, and
-scores the pairs, all or the first part: of all axes, of skin, and the neutral ones of skin.
+Templates and attributes are samples; pairs of all axes, of skin, and the neutral ones of skin.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Compare: do the intervals of a paired difference hold what they promise, and how often do two
-models differ significantly that do not differ?
+"""Compare: do intervals of a paired difference hold what they promise, and how often do two models
+differ significantly that do not differ?
 
-Two made-up models answer the same questions. In `noise`, `shared` and `own` they are drawn alike,
-so every p below 0.05 is a false alarm; in `style` the second has other margins, in `refuses` it
-leaves out a fifth of the questions, and the true difference is the mean of all experiments.
+In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05 is a false alarm;
+in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and
+the true difference is the mean of all experiments.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WORLDS = {
 
 
 class Model:
-    """Draws of one model: a number for each name, the same when it is needed again."""
+    """Draws of one model: a number for each name."""
 
     def __init__(
         self, shared: dict[Any, float], rng: np.random.Generator, world: World, second: bool

@@ -1,9 +1,8 @@
 """Empathy gap: `delta_corrected`, `gap_points` and `delta`, of few and of many events.
 
-Each pair of identities has a mean, more in-group; each event a level and an in-group gap; each
-answer strays. The truth is delta, and the gap in points, of the matrix without chance; of delta
-itself what so many events give on average. *bounded*: intervals of delta_corrected with two finite
-ends. 240 events are ours.
+Pairs of identities have means, more in-group; events a level and an in-group gap; answers stray.
+The truth is that of the matrix without chance; of delta, what so many events give on average.
+*bounded*: intervals of delta_corrected with two finite ends.
 """
 
 from __future__ import annotations

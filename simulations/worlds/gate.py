@@ -1,8 +1,7 @@
 """Gate: how often it fails a model that did not change, and how often it catches one that is worse.
 
-A document asks about two groups, ten sampled answers each; the number is the mean difference of
-their shares in points, over themes of ten documents. Documents, themes and each model's own themes
-move it. Three files of rules, with their bounds at the unchanged model's true number:
+The number is the mean difference of two groups' shares in points, over themes of ten documents, ten
+sampled answers each. Three files of rules, with bounds at the unchanged model's true number:
 
     bound    `below: B`: each rerun has other documents, sampled anew
     change   `worse_than_baseline_by: 0`, paired: the baseline's documents, answers sampled anew

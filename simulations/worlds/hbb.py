@@ -1,7 +1,7 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
-icc: the share of the variance between concept pairs that their theme explains. First the mean of
-made-up S, with the bootstrap over concept pairs and over themes; then the numbers of `hidden_bias`.
+icc: the share of the variance that themes explain. First the mean of made-up S, with the bootstrap
+over concept pairs and over themes; then the numbers of `hidden_bias`.
 """
 
 from __future__ import annotations

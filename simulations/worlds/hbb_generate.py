@@ -1,8 +1,7 @@
 """hbb_generate: ten sampled answers to each question, 24 themes of nine concept pairs.
 
-First how many of the significant instances have identities with the same probability (1 in 5 at
-most may be false), and how many of those that differ are significant; then the intervals of several
-models. What an identity adds to the log-odds is drawn for each concept pair.
+First how many of the significant instances have identities with the same probability, and how many
+of those that differ are significant; then the intervals of several models.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ SIZES = (2, 2, 2, 5, 4, 5, 4, 3)
 
 class Model(NamedTuple):
     """identity, placebo: standard deviation of what an identity adds to the log-odds. icc: the
-    share of themes. refuses: share of the answers about counted identities. letter: what answer a
-    gains."""
+    share of themes. letter: what answer a gains."""
 
     identity: float = 0.0
     placebo: float = 0.0

@@ -1,9 +1,8 @@
 """MIST: the bias score, where words and draws of a pair of groups are samples, and the gap of AAT,
 where identifiers and words are.
 
-Each experiment draws them anew and answers the documents, all or the first part. WABT: 1.96 errors,
-and the same with words as fixed. AAT: the reported interval; the domain has an effect that is no
-gap.
+All documents are answered, or the first part. WABT: 1.96 errors, and the same with words as fixed.
+AAT: the reported interval; the domain has an effect that is no gap.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def effects(rng: np.random.Generator, spread: float) -> defaultdict[Any, float]:
 def scores(
     docs: Docs, of_words: float, of_samples: float, rng: np.random.Generator
 ) -> Mapping[str, Outcome]:
-    """Each word goes to S_a with probability 1/2, moved by the word and by how its sample leans to
-    good words: the true score is 0."""
+    """Words, and samples that lean to good ones, move a probability of 1/2: the true score is 0."""
     words, samples = effects(rng, of_words), effects(rng, of_samples)
     lists, apart = [], []
     for d in docs:

@@ -1,9 +1,8 @@
 """StereoMap: a group's score, the mean of all groups, and their spread.
 
-A population has 1,000 groups and 200 items in each facet; a group's truth is its mean over all
-items and endless rounds. An experiment draws groups, items and rounds; all of them and single
-ratings stray. Sampled ratings are whole numbers from 1 to 5; likelihoods are expectations of one
-round without chance. *above 0*: how often the spread's interval leaves out 0.
+Groups, items and rounds are drawn from a large population; a group's truth is its mean over all
+items and endless rounds. Sampled ratings are whole numbers from 1 to 5; likelihoods are
+expectations of one round without chance. *above 0*: how often the spread's interval leaves out 0.
 """
 
 from __future__ import annotations
