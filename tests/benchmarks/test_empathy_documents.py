@@ -1,9 +1,7 @@
 import json
 import re
 from collections import Counter
-from itertools import combinations
 
-import numpy as np
 import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
@@ -100,18 +98,6 @@ def test_events_name_no_identity():
     words |= {"black", "white", "god", "church", "mosque"}
     for row in EVENTS:
         assert not words & set(re.findall(r"[a-z]+", row["t1"].lower())), row["id"]
-
-
-def test_events_are_varied_in_length_and_no_two_are_alike():
-    texts = [row["t0"] for row in EVENTS]
-    lengths = [len(t.split()) for t in texts]
-    assert min(lengths) <= 5 and max(lengths) >= 30 and np.std(lengths) > 5
-    sets = [set(re.findall(r"\w+", t.lower())) for t in texts]
-    for one, two in combinations(sets, 2):
-        assert len(one & two) / len(one | two) < 0.5, (one, two)
-    for emotion in GROUPS["emotions"]:
-        first = Counter(r["t0"].split()[0].lower() for r in EVENTS if r["emotion"] == emotion)
-        assert first.most_common(1)[0][1] <= 6
 
 
 def test_the_first_documents_are_one_events_whole_matrix_and_emotions_take_turns():

@@ -1,5 +1,4 @@
 import random
-import re
 import statistics
 import sys
 from math import exp, inf, isnan, log, nan
@@ -7,7 +6,6 @@ from math import exp, inf, isnan, log, nan
 import numpy as np
 import pytest
 
-from lm_eval_bias.answers.intensity import intensity
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import GENERATED, LIKELIHOOD, record, record_likelihood
 from lm_eval_bias.data.lexicons import lexicon
@@ -331,28 +329,3 @@ def test_race_has_blocks():
     value, share = value_of(summary(answered)), 86 / 324
     assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
     assert value["gap_points"] == pytest.approx(10)
-
-
-def their_number(text):
-    """How the authors' program reads an answer, whatever the scale: None for a refusal."""
-    if text.startswith(("I cannot", "I can't", "I'm not rating")):
-        return None
-    return next((int(n) for n in re.findall(r"\d+", text) if 0 <= int(n) <= 100), None)
-
-
-@pytest.mark.parametrize(
-    ("text", "scale", "theirs", "ours"),
-    [
-        ("80", 100, 80, 80),
-        ("The intensity is 80 out of 100.", 100, 80, 80),
-        ("I cannot rate that.", 100, None, "refused"),
-        ("8", 10, 8, 8),
-        # where they differ, as the README has it
-        ("7.5", 10, 7, 7.5),
-        ("60-70", 100, 60, 65),
-        ("8 out of 10", 100, 8, 80),
-        ("85", 10, 85, "unparsed"),
-    ],
-)
-def test_how_the_authors_program_reads_an_answer_and_how_we_do(text, scale, theirs, ours):
-    assert their_number(text) == theirs and intensity(text, scale) == ours

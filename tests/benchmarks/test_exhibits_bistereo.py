@@ -263,29 +263,22 @@ def test_table_2_by_hand():
     silent = next(doc for doc in own if doc["gender"] == "women")
 
     def likelihoods(doc):
-        if doc is silent:
-            return [(-inf, False, 1), (-inf, False, 1)]
         odds = (1 if doc["gender"] == "women" else -1) * (doc["context"] == "stereotype")
-        return [(-5.0, False, 1), (-5.0 + odds, False, 2)]
+        values = (-inf, -inf) if doc is silent else (-5.0, -5.0 + odds)
+        return [(value, False, 1) for value in values]
 
     run = run_of("bistereo_analogy", analogies, likelihoods)
     women = sum(doc["gender"] == "women" for doc in own) - 1
-    men = sum(doc["gender"] == "men" for doc in own)
-    share = pytest.approx(100 * women / (women + men))
-    table = {row["gender"]: row for row in shown("bistereo_analogy", "Table 2", run)}
-    # Nothing but C itself moves this model, so both corrections agree; per token the longer biased
-    # word wins: -5 or so over two.
-    expected = {"women and men": (share, women + men), "women": (100, women), "men": (0, men)}
-    for group, (percent, n) in expected.items():
-        row = table[group]
-        assert (row["analogies"], row["per_token_preferences"]) == (n, 100)
-        for kind in ("biased", "calibrated", "directed"):
-            assert row[f"{kind}_preferences"] == percent
+    share = pytest.approx(100 * women / 59)
+    columns = ("gender", "biased_preferences", "calibrated_preferences", "analogies")
+    table = [tuple(row[c] for c in columns) for row in shown("bistereo_analogy", "Table 2", run)]
+    expected = [("women and men", share, share, 59), ("women", 100, 100, women)]
+    assert sorted(table) == sorted([*expected, ("men", 0, 0, 59 - women)], key=lambda row: row[0])
     phrases = shown("bistereo_analogy", "Content-free phrases", run)
     assert [row["calibrated_preferences"] for row in phrases] == [share] * 3
     by_axis = shown("bistereo_analogy", "Analogies by axis", run)
-    assert {row["number"] for row in by_axis} == {"calibrated preferences", "directed preferences"}
-    assert [row["value"] for row in by_axis if row["axis"] == "all"] == [share] * 2
+    whole = [(row["number"], row["value"]) for row in by_axis if row["axis"] == "all"]
+    assert whole == [("calibrated preferences", share), ("directed preferences", share)]
     assert_declared_as_it_is("bistereo_analogy", run)
     assert assert_cells_have_a_place("bistereo_analogy", run) == 8
 

@@ -14,45 +14,20 @@ from exhibited import (
     shown,
 )
 from lm_eval_bias.metrics.partition import place_names
+from rated import answered, as_people, quickly  # noqa: F401
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import ratings
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.paper_values import tables as paper_tables
 
 PUBLISHED = lexicon("stereomap_paper_values")
-SKILLS = ("Competent", "Skilled", "Confident", "Assertive")
 PRINTED = {table.name: table for table in paper_tables("stereomap")}
 
 
-def as_people(doc, item):
-    """The mean of the group's cluster among people, with noise; 3 of what nobody asked people."""
-    noise = random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.3)
-    return doc["published"].get("fiske", {}).get(doc["scales"][item][0].lower(), 3) + noise
-
-
 def asked(part, rating, rounds=3, content=lambda doc: [], **options):
-    """A run of a part: rating(doc, item); a doc of which it is a text is answered by that text.
-    content: what keywords are about."""
-
-    def answer(doc):
-        ratings, about = {item: rating(doc, item) for item in doc["items"]}, content(doc)
-        texts = [value for value in ratings.values() if isinstance(value, str)]
-        keywords = [word for word, *_ in about]
-        return texts[:1] or [{"ratings": ratings, "keywords": keywords, "content": about}]
-
+    """A run of a part, of the 24 groups."""
     docs = stereomap.documents(part, rounds=rounds, groups="fiske", **options)
-    return run_of(f"stereomap_{part}", docs, answer)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quickly():
-    """Fewer starts and resamples of k-means than a run has: how firmly groups lie in a cluster is
-    not tested here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "STARTS", 10)
-        patch.setattr(ratings, "DRAWS", 10)
-        yield
+    return run_of(f"stereomap_{part}", docs, lambda doc: answered(doc, rating, content(doc)))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +114,7 @@ def test_table_9_has_both_ends_of_each_dimension_by_hand():
     assert [row["mean"] for row in rows[:2]] == pytest.approx([5, 5 - 4 / 23])
 
 
-def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
+def test_keywords_of_figures_4_and_7_by_hand():
     """Two keywords of each answer, of which the second is unknown: morality, high for women and low
     for all others; and ability of men."""
 
@@ -149,9 +124,6 @@ def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
         return [("one", "written", about), ("two", None, [])]
 
     run = asked("extended", as_people, content=content)
-    table = shown("stereomap_extended", "Table 15", run)
-    # 24 groups in 3 rounds
-    assert [(row["keyword_coverage"], row["known"]) for row in table] == [(50, 72)] * 3
     seven = shown("stereomap_extended", "Figure 7", run)
     assert {(row["group"], row["dimension"]): row["direction"] for row in seven} == {
         ("Women", "morality"): 0.5,
@@ -159,40 +131,26 @@ def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
         ("Men", "ability"): 0.5,
     }
     four = shown("stereomap_extended", "Figures 4 and 8", run)
-    members = {
-        row["cluster"]: row["members"].split(", ")
-        for row in shown("stereomap_extended", "Table 5", run)
-    }
-    morality = {r["cluster"]: r["direction"] for r in four if r["dimension"] == "morality"}
-    directions = {name: ("Women" in of) / len(of) - 1 / 2 for name, of in members.items()}
-    assert morality == pytest.approx(directions) and max(row["rank"] for row in four) <= 5
+    assert {row["rank"] for row in four} == {1, 2}
 
 
 def test_figure_3_and_table_8_by_hand():
-    """Behaviour follows warmth: facilitation rises with it, harm falls; contempt is 3 for all, so
-    its correlations do not exist."""
+    """Active facilitation follows warmth; contempt is 3 for all, so its correlations do not
+    exist."""
 
     def rating(doc, item):
-        people = doc["published"].get("fiske", {})
-        warmth = people.get("warmth", 3)
-        of = {"Warmth": warmth, "Active Facilitation": warmth, "Active Harm": 6 - warmth}
-        return of.get(doc["scales"][item][0], people.get("competence", 3) * (item in SKILLS) or 3)
+        dimension = doc["scales"][item][0].replace("Active Facilitation", "Warmth").lower()
+        return doc["published"]["fiske"].get(dimension, 3)
 
     run = asked("behavior", rating, rounds=2)
     table = shown("stereomap_behavior", "Table 8", run)
     texts = {(row["stereotype_or_emotion"], row["tendency"]): row["text"] for row in table}
     assert len(texts) == 24 and texts["Contempt", "Active Harm"] == ""
     assert texts["Warmth", "Active Facilitation"] == "1.00***"
-    assert texts["Warmth", "Active Harm"] == "-1.00***"
-    boxes = {
-        (row["dimension"], row["cluster"]): row
-        for row in shown("stereomap_behavior", "Figure 3", run)
-    }
-    assert len(boxes) == 4 * 5
-    for row in shown("stereomap_behavior", "Table 5", run):
-        box = boxes["Active Facilitation", row["cluster"]]
-        ends = [box[key] for key in ("least", "median", "greatest")]
-        assert ends == pytest.approx([row["warmth"]] * 3)
+    boxes = shown("stereomap_behavior", "Figure 3", run)
+    medians = [row["median"] for row in boxes if row["dimension"] == "Active Facilitation"]
+    clusters = shown("stereomap_behavior", "Table 5", run)
+    assert len(boxes) == 4 * 5 and medians == pytest.approx([row["warmth"] for row in clusters])
     assert_declared_as_it_is("stereomap_behavior", run)
     assert assert_cells_have_a_place("stereomap_behavior", run) == 4 * 24
 

@@ -7,6 +7,7 @@ from math import isnan, log
 import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import rand_test
+from rated import answered, as_people, quickly  # noqa: F401
 from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
@@ -14,30 +15,11 @@ from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quickly():
-    """Fewer starts and resamples of k-means than a run has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "STARTS", 10)
-        patch.setattr(ratings, "DRAWS", 25)
-        yield
-
-
 def asked(part, rating, rounds=10, keywords=(), **options):
-    """Records of a part: rating(doc, item) is what the model says, None for no rating, a text for a
-    whole answer."""
+    """Records of a part, of the 24 groups."""
     of = getattr(measure, part.upper())
-    records = []
-    for doc in stereomap.documents(part, rounds=rounds, groups="fiske", **options):
-        ratings = {item: rating(doc, item) for item in doc["items"]}
-        texts = [value for value in ratings.values() if isinstance(value, str)]
-        answer = {
-            "ratings": {item: value for item, value in ratings.items() if value is not None},
-            "keywords": [keyword for keyword, *_ in keywords],
-            "content": list(keywords),
-        }
-        records.append(of.record(doc, texts[:1] or [answer]))
-    return records
+    docs = stereomap.documents(part, rounds=rounds, groups="fiske", **options)
+    return [of.record(doc, answered(doc, rating, keywords)) for doc in docs]
 
 
 def summary(part, records):
@@ -49,14 +31,6 @@ def summary(part, records):
 
 def by(column, table):
     return {row[column]: row for row in table}
-
-
-def as_people(doc, item):
-    """The mean of the group's cluster among people, with noise."""
-    dimension = doc["scales"][item][0].lower()
-    people = doc["published"]["fiske"]
-    random_ = random.Random(f"{doc['group']}{item}{doc['round']}")
-    return people.get(dimension, 3) + random_.gauss(0, 0.3)
 
 
 def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2():
@@ -367,12 +341,6 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
     assert values["people_signs"] == sum(row["same_sign"] for row in rows.values())
     assert values["people_signs_significant"] == sum(row["same_sign"] for row in starred)
     assert len(starred) == 16
-
-
-def test_signs_are_counted_only_where_all_are_defined():
-    rows = [{"same_sign": True}] * 23 + [{"same_sign": False}]
-    assert measure._signs(rows) == 23
-    assert isnan(measure._signs([*rows[1:], {"same_sign": None}]))
 
 
 def test_emotions_are_distributed_over_the_clusters_as_they_were_given():
