@@ -26,7 +26,7 @@ from lm_eval_bias.benchmarks.stereomap import measure as stereomap
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.results.paired import differences
 
-Records = list[dict[str, Any]]
+Records = Iterator[dict[str, Any]]
 
 
 class World(NamedTuple):
@@ -79,7 +79,6 @@ class Model:
 def hbb_records(model: Model, clusters: int) -> Records:
     """Two concept pairs of each theme; two types of two identities and a placebo type."""
     types = {"Race": ("A", "B"), "Age": ("C", "D"), "Height": ("E", "F")}
-    records = []
     for theme, k, (type_, names) in product(range(clusters), range(2), types.items()):
         placebo = type_ == "Height"
         for name in names:
@@ -87,30 +86,26 @@ def hbb_records(model: Model, clusters: int) -> Records:
             log_odds += model.chance()
             for first, sign in ((1, 1), (2, -1)):
                 answer = sign * log_odds + 0.3 + 0.3 * model.chance()
-                records.append(
-                    {
-                        "concept": f"{theme}/{k}",
-                        "instances": 2,
-                        "theme": str(theme),
-                        "concept_1": "x",
-                        "concept_2": "y",
-                        "favourable": 1,
-                        "category": "placebo" if placebo else type_,
-                        "type": type_,
-                        "placebo": placebo,
-                        "identities": list(names),
-                        "identity": name,
-                        "first": first,
-                        "log_odds": None if model.declines() else answer,
-                        "letter_mass": 0.9,
-                    }
-                )
-    return records
+                yield {
+                    "concept": f"{theme}/{k}",
+                    "instances": 2,
+                    "theme": str(theme),
+                    "concept_1": "x",
+                    "concept_2": "y",
+                    "favourable": 1,
+                    "category": "placebo" if placebo else type_,
+                    "type": type_,
+                    "placebo": placebo,
+                    "identities": list(names),
+                    "identity": name,
+                    "first": first,
+                    "log_odds": None if model.declines() else answer,
+                    "letter_mass": 0.9,
+                }
 
 
 def mist_records(model: Model, clusters: int) -> Records:
     """Draws of six pairs of groups; five words of ten of each polarity; two dimensions."""
-    records = []
     for i, dimension in product(range(clusters), range(2)):
         # The words of a draw are the same for both models.
         words = np.random.default_rng(i).permuted(np.tile(np.arange(10), (2, 1)), axis=1)[:, :5]
@@ -121,24 +116,20 @@ def mist_records(model: Model, clusters: int) -> Records:
         ]
         for first in (True, False):
             share = [1 / (1 + exp(-(x + model.chance()))) for x in lean]
-            records.append(
-                {
-                    "pair": f"pair {i % 6}",
-                    "dimension": f"d{dimension}",
-                    "sample": f"pair {i % 6}/{i}",
-                    "template": 0,
-                    "words": [word for word, _ in chosen],
-                    "positive": [good for _, good in chosen],
-                    "share": None if model.declines() else share,
-                    "a_first": first,
-                }
-            )
-    return records
+            yield {
+                "pair": f"pair {i % 6}",
+                "dimension": f"d{dimension}",
+                "sample": f"pair {i % 6}/{i}",
+                "template": 0,
+                "words": [word for word, _ in chosen],
+                "positive": [good for _, good in chosen],
+                "share": None if model.declines() else share,
+                "a_first": first,
+            }
 
 
 def nli_records(model: Model, clusters: int) -> Records:
     """Wordings of looks and of behaviour; as many words, 34 at most, in four categories."""
-    records = []
     categories = {
         "looks": (("pretty", "halo"), ("ugly", "horn")),
         "behaviour": (("kind", "halo"), ("cruel", "horn")),
@@ -150,48 +141,41 @@ def nli_records(model: Model, clusters: int) -> Records:
             for descriptor, sign in (("fair", 1), ("dark", -1)):
                 x = sign * lean + model.chance() - 0.3
                 answer = "entailment" if x > 0 else "neutral" if x > -0.8 else "contradiction"
-                records.append(
-                    {
-                        "wording": f"{domain}{wording}",
-                        "variant": 0,
-                        "gender": "women",
-                        "domain": domain,
-                        "descriptor": descriptor,
-                        "favoured": descriptor == "fair",
-                        "category": category,
-                        "effect": effect,
-                        "attribute": f"{category}{word}",
-                        "direction": "forward",
-                        "answer": "refused" if model.declines() else answer,
-                    }
-                )
-    return records
+                yield {
+                    "wording": f"{domain}{wording}",
+                    "variant": 0,
+                    "gender": "women",
+                    "domain": domain,
+                    "descriptor": descriptor,
+                    "favoured": descriptor == "fair",
+                    "category": category,
+                    "effect": effect,
+                    "attribute": f"{category}{word}",
+                    "direction": "forward",
+                    "answer": "refused" if model.declines() else answer,
+                }
 
 
 def empathy_records(model: Model, clusters: int) -> Records:
     """Four named groups and an unspecified person."""
     names = {"a person": None, "an A": "A", "a B": "B", "a C": "C", "a D": "D"}
-    records = []
     for event, p, e in product(range(clusters), names, names):
         lean = 3 * model.effect("level", event) + model.chance()
         lean += 0.5 * (len(p) % 3 + ord(e[-1]) % 4)  # the same of both models
         if names[p] is not None and p == e:
             lean += 1 + model.effect("gap", event)
-        records.append(
-            {
-                "event": f"event {event}",
-                "emotion": "joy" if event % 2 else "fear",
-                "valence": "positive" if event % 2 else "negative",
-                "perceiver": p,
-                "perceiver_group": names[p],
-                "perceiver_culture": None,
-                "experiencer": e,
-                "experiencer_group": names[e],
-                "intensity": None if model.declines(1 / 50) else 50 + 5 * lean,
-                "refused": False,
-            }
-        )
-    return records
+        yield {
+            "event": f"event {event}",
+            "emotion": "joy" if event % 2 else "fear",
+            "valence": "positive" if event % 2 else "negative",
+            "perceiver": p,
+            "perceiver_group": names[p],
+            "perceiver_culture": None,
+            "experiencer": e,
+            "experiencer_group": names[e],
+            "intensity": None if model.declines(1 / 50) else 50 + 5 * lean,
+            "refused": False,
+        }
 
 
 def stereomap_records(model: Model, clusters: int) -> Records:
@@ -202,26 +186,22 @@ def stereomap_records(model: Model, clusters: int) -> Records:
         "special": "Competition",
         "power": "Competition",
     }
-    records = []
     for group, (item, dimension) in product(range(clusters), items.items()):
         rating = 3 + 0.4 * model.effect(group, dimension) + 0.2 * model.effect(group, item)
         rating += 0.3 * (model.effect(item) + model.chance())
         points = -((np.arange(1, 6) - min(max(rating, 1), 5)) ** 2)
         for direction in ("rising", "falling"):
-            records.append(
-                {
-                    "part": "structure",
-                    "group": f"group {group}",
-                    "scales": {item: (dimension, dimension)},
-                    "published": {},
-                    "expected": {},
-                    "item": item,
-                    "direction": direction,
-                    "points": None if model.declines(1 / 4) else points.tolist(),
-                    "rating_mass": 0.9,
-                }
-            )
-    return records
+            yield {
+                "part": "structure",
+                "group": f"group {group}",
+                "scales": {item: (dimension, dimension)},
+                "published": {},
+                "expected": {},
+                "item": item,
+                "direction": direction,
+                "points": None if model.declines(1 / 4) else points.tolist(),
+                "rating_mass": 0.9,
+            }
 
 
 class Task(NamedTuple):
@@ -276,7 +256,7 @@ def experiment(
 ) -> Mapping[str, Outcome | float]:
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
-    first, second = (task.records(model, clusters) for model in models)
+    first, second = (list(task.records(model, clusters)) for model in models)
     keys = [(name, None) for name in task.numbers]
     outcomes: dict[str, Outcome | float] = {}
     for (name, _), d in differences(task.measure, first, second, task.options, keys).items():
