@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import nan
 from typing import Any, NamedTuple
 
@@ -20,9 +20,14 @@ class Outcome(NamedTuple):
     stderr: float = nan
 
 
-Experiment = Callable[[np.random.Generator], Mapping[str, Outcome | float]]
-"""Draws a world and asks it: each number's outcome, or a share from 0 to 1, such as whether a null
-hypothesis was rejected; NaN where there is none."""
+Rng = np.random.Generator
+Outcomes = Mapping[str, Outcome | float]
+"""Each number's outcome, or a share from 0 to 1, such as whether a null hypothesis was rejected;
+NaN where there is none."""
+Experiment = Callable[[Rng], Outcomes]
+"""Draws a world and asks it."""
+Rows = Iterator[tuple[str, Experiment]]
+"""The rows of a world's table: label and experiment."""
 
 
 def reported(number: Any, truth: float) -> Outcome:

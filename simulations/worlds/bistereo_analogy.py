@@ -5,14 +5,13 @@ Beside the reported interval: that of women, and 1.96 errors of independent anal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.analogy import Preferred, preference, preferred_mean
 from lm_eval_bias.metrics.crossed import codes
-from outcome import Experiment, Outcome, plus_minus, reported
+from outcome import Outcomes, Rng, Rows, plus_minus, reported
 from scipy import stats
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
@@ -26,7 +25,7 @@ SPREADS = {
 }
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     docs = [d for d in documents() if d["context"] == "stereotype"]
     for part in (1, 4, 10):
         for name, spreads in SPREADS.items():
@@ -35,8 +34,8 @@ def rows() -> Iterator[tuple[str, Experiment]]:
 
 
 def experiment(
-    docs: list[dict[str, Any]], spreads: tuple[float, float, float], rng: np.random.Generator
-) -> Mapping[str, Outcome]:
+    docs: list[dict[str, Any]], spreads: tuple[float, float, float], rng: Rng
+) -> Outcomes:
     cells = codes([(d["gender"], d["axis"]) for d in docs])
     means = np.linspace(-0.4, 0.9, cells.max() + 1)[cells]
     log_odds = means + rng.normal(0, spreads[2], len(docs))

@@ -6,13 +6,12 @@ attributes as fixed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import Clustering, codes, crossed_mean
-from outcome import Experiment, Outcome, plus_minus, reported
+from outcome import Outcomes, Rng, Rows, plus_minus, reported
 
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 
@@ -20,7 +19,7 @@ TRUE = {"looks": 20.0, "behaviour": -10.0}
 SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone": (0.0, 8.0)}
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     docs = documents()
     for part in (1, 4, 10):
         world = Twins(docs[: len(docs) // part])
@@ -43,9 +42,7 @@ class Twins:
         )
         self.gaps = np.array([TRUE[d["domain"]] for d in good])
 
-    def experiment(
-        self, of_wordings: float, of_attributes: float, rng: np.random.Generator
-    ) -> Mapping[str, Outcome]:
+    def experiment(self, of_wordings: float, of_attributes: float, rng: Rng) -> Outcomes:
         gap = self.gaps
         for (clusters, _), spread in (
             (self.wordings, of_wordings),

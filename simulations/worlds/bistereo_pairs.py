@@ -6,7 +6,7 @@ Templates and attributes are samples; pairs of all axes, of skin, and the neutra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from math import atanh
 from typing import Any
@@ -24,7 +24,7 @@ from lm_eval_bias.metrics.sentence_preference import (
     preference,
     sign_test,
 )
-from outcome import Experiment, Outcome
+from outcome import Outcome, Outcomes, Rng, Rows
 from scipy.stats import norm
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import THRESHOLD, documents
@@ -40,7 +40,7 @@ SPREADS = {
 }
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     docs = documents()
     for part in (1, 4, 10):
         world = Scores(docs[: len(docs) // part])
@@ -81,9 +81,7 @@ class Scores:
         self.skin = self.design.part("skin", "all")
         self.drawn_with = codes([(d["wording"], d["sentiment"]) for d in docs])
 
-    def draw(
-        self, spreads: tuple[float, float], prefers: Mapping[str, float], rng: np.random.Generator
-    ) -> Floats:
+    def draw(self, spreads: tuple[float, float], prefers: Mapping[str, float], rng: Rng) -> Floats:
         x = np.array([prefers[c] for c in CONTEXTS])[self.design.context]
         of_attributes = rng.normal(0, spreads[1], self.design.attribute.max() + 1)
         x = x + rng.normal(0, spreads[0], self.drawn_with.max() + 1)[self.drawn_with]
@@ -97,9 +95,7 @@ class Scores:
         contrasts = [self.design.contrast(outcome, which) for outcome in outcomes]
         return [(*estimate, low, high) for _, estimate, low, high in contrasts]
 
-    def experiment(
-        self, of_templates: float, of_attributes: float, rng: np.random.Generator
-    ) -> Mapping[str, Outcome | float]:
+    def experiment(self, of_templates: float, of_attributes: float, rng: Rng) -> Outcomes:
         spreads = of_templates, of_attributes
         x = self.draw(spreads, PREFERS, rng)
         outcomes: dict[str, Outcome | float] = {}

@@ -9,14 +9,14 @@ the true difference is the mean of all experiments.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from outcome import Experiment, Outcome
+from outcome import Outcome, Outcomes, Rng, Rows
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
 from lm_eval_bias.benchmarks.empathy import measure as empathy
@@ -56,9 +56,7 @@ WORLDS = {
 class Model:
     """Draws of one model: a number for each name."""
 
-    def __init__(
-        self, shared: dict[Any, float], rng: np.random.Generator, world: World, second: bool
-    ) -> None:
+    def __init__(self, shared: dict[Any, float], rng: Rng, world: World, second: bool) -> None:
         self.shared, self.rng, self.world = shared, rng, world
         self.own: dict[Any, float] = defaultdict(lambda: rng.normal(0, world.own))
         self.scale = world.scale if second else 1.0
@@ -242,7 +240,7 @@ TASKS = {
 }
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for (name, task), clusters in product(TASKS.items(), (12, 30, 60)):
         for label, world in WORLDS.items():
             yield (
@@ -251,9 +249,7 @@ def rows() -> Iterator[tuple[str, Experiment]]:
             )
 
 
-def experiment(
-    task: Task, world: World, clusters: int, rng: np.random.Generator
-) -> Mapping[str, Outcome | float]:
+def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (list(task.records(model, clusters)) for model in models)

@@ -7,14 +7,13 @@ The truth is that of the matrix without chance; of delta, what so many events gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from math import nan
 
 import numpy as np
 from lm_eval_bias.metrics.empathy_gap import bootstrap_gaps, delta, gap
 from lm_eval_bias.metrics.resampling import Floats
-from outcome import Experiment, Outcome, plus_minus
+from outcome import Outcome, Outcomes, Rng, Rows, plus_minus
 
 NAMES = {
     "5 in 5 groups": list("abcde"),
@@ -33,7 +32,7 @@ DRAWS = 400
 """Over which delta of so many events is expected: it errs by a twentieth of delta's own error."""
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for world, spreads in GAPS.items():
         for names, groups in NAMES.items():
             for events in (240, 60, 24, 9, 5, 3, 2):
@@ -42,8 +41,8 @@ def rows() -> Iterator[tuple[str, Experiment]]:
 
 
 def experiment(
-    spreads: tuple[float, float, float], groups: list[str], n: int, rng: np.random.Generator
-) -> Mapping[str, Outcome | float]:
+    spreads: tuple[float, float, float], groups: list[str], n: int, rng: Rng
+) -> Outcomes:
     spread, more, of_gaps = spreads
     same = np.equal.outer(groups, groups)
     truth = rng.normal(0, spread, same.shape) + more * same
@@ -65,9 +64,7 @@ def experiment(
     }
 
 
-def expected_delta(
-    truth: Floats, of_gaps: float, same: np.ndarray, n: int, rng: np.random.Generator
-) -> float:
+def expected_delta(truth: Floats, of_gaps: float, same: np.ndarray, n: int, rng: Rng) -> float:
     """The mean delta of n events; levels do not move it."""
     chance = rng.normal(0, of_gaps, (DRAWS, 1, 1)) * same
     chance = chance + rng.normal(0, STRAY, (DRAWS, *same.shape))

@@ -10,7 +10,7 @@ sampled answers each. Three files of rules, with bounds at the unchanged model's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
-from outcome import Experiment
+from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
@@ -55,14 +55,14 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
 MEASURE = Measure(lambda doc, results: {}, summary, (GAP,), clusters=(("theme",),))
 
 
-def questions(rng: np.random.Generator, themes: int) -> tuple[np.ndarray, np.ndarray]:
+def questions(rng: Rng, themes: int) -> tuple[np.ndarray, np.ndarray]:
     """Theme of each document, and how far it draws the two groups apart for every model."""
     theme = np.repeat(np.arange(themes), DOCUMENTS)
     return theme, rng.normal(0, OF_THEME, themes)[theme] + rng.normal(0, OF_DOCUMENT, len(theme))
 
 
 def answered(
-    rng: np.random.Generator, documents: tuple[np.ndarray, np.ndarray], gap: float, own: np.ndarray
+    rng: Rng, documents: tuple[np.ndarray, np.ndarray], gap: float, own: np.ndarray
 ) -> list[dict[str, Any]]:
     """Records of a model whose number is `gap`. own: what it adds by theme."""
     theme, apart = documents
@@ -107,13 +107,13 @@ RULES = {
 RULES["all"] = (*RULES["bound"], *RULES["change"], Rule(3, "twins", "within", TRUE, "gap"))
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for themes, worse in product(THEMES, WORSE):
         label = f"{themes} themes, {f'worse by {worse}' if worse else 'unchanged'}"
         yield label, partial(rerun, themes, worse)
 
 
-def rerun(themes: int, worse: float, rng: np.random.Generator) -> Mapping[str, float]:
+def rerun(themes: int, worse: float, rng: Rng) -> Outcomes:
     """Which files of rules fail the model, and which let it pass."""
     documents = questions(rng, themes)
     own = rng.normal(0, OF_MODEL, themes)

@@ -6,13 +6,13 @@ over concept pairs and over themes; then the numbers of `hidden_bias`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 
 import numpy as np
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Experiment, Outcome, plus_minus, student
+from outcome import Outcomes, Rng, Rows, plus_minus, student
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
@@ -24,7 +24,7 @@ TRUE_CONCEPTS = 300_000
 """Of a benchmark so large that its numbers are the true ones."""
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for concepts in (216, 50, 24):
         for icc in (0.0, 0.1, 0.2, 0.4):
             yield f"mean of {concepts}, icc {icc}", partial(of_means, concepts, icc)
@@ -33,7 +33,7 @@ def rows() -> Iterator[tuple[str, Experiment]]:
             yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
 
 
-def of_means(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
     """S is the square of a normal with mean 2, lopsided as absolute values are: its true mean is
     2^2 + 1."""
     theme = np.arange(concepts) % THEMES
@@ -47,7 +47,7 @@ def of_means(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str
     return {**outcomes, "themes, t": student((s.mean(), stderr), len(sums), 5)}
 
 
-def log_odds(rng: np.random.Generator, theme: np.ndarray, icc: float) -> Floats:
+def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
     """Of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the
     identity adds, more in counted types than in placebos."""
     shared = rng.normal(size=(2, theme.max() + 1))[:, theme]
@@ -74,7 +74,7 @@ def true_numbers() -> Mapping[str, float]:
     }
 
 
-def of_numbers(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
     theme = np.arange(concepts) % THEMES
     odds = log_odds(rng, theme, icc)
     questions = [

@@ -6,7 +6,6 @@ of those that differ are significant; then the intervals of several models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from itertools import combinations
 from math import nan
@@ -21,7 +20,7 @@ from lm_eval_bias.metrics.sampled_bias import (
     chance,
     sampled_bias,
 )
-from outcome import Experiment, Outcome, student
+from outcome import Outcomes, Rng, Rows, student
 from scipy.stats import false_discovery_control
 
 THEMES, EACH = 24, 9
@@ -61,7 +60,7 @@ MODELS = {
 }
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for answers in (10, 50):
         for share, effect in ((0.0, 0.0), (0.02, 4.0), (0.1, 3.0), (0.3, 3.0), (0.1, 1.5)):
             label = f"{answers} answers, {100 * share:.0f} % differ by {effect}"
@@ -77,9 +76,7 @@ def p_values(answers: int) -> Floats:
     return np.array([[chance(one, two).p for two in sides] for one in sides])
 
 
-def false_discoveries(
-    answers: int, share: float, effect: float, rng: np.random.Generator
-) -> Mapping[str, float]:
+def false_discoveries(answers: int, share: float, effect: float, rng: Rng) -> Outcomes:
     """share: of the identities that differ from their type, by `effect` in log-odds, up or down."""
     p, same = [], []
     for size in SIZES:
@@ -97,7 +94,7 @@ def false_discoveries(
     }
 
 
-def answered(model: Model, themes: int, resamples: int, rng: np.random.Generator) -> SampledBias:
+def answered(model: Model, themes: int, resamples: int, rng: Rng) -> SampledBias:
     theme = np.repeat(np.arange(themes), EACH)
 
     def mixed() -> Floats:
@@ -152,7 +149,7 @@ def true_numbers(model: Model) -> dict[str, float]:
     }
 
 
-def of_intervals(model: Model, rng: np.random.Generator) -> Mapping[str, Outcome]:
+def of_intervals(model: Model, rng: Rng) -> Outcomes:
     truth = true_numbers(model)
     of_experiment = estimates(answered(model, THEMES, 400, rng))
     return {name: student(of, THEMES, truth[name]) for name, of in of_experiment.items()}

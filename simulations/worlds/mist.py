@@ -8,14 +8,13 @@ AAT: the reported interval; the domain has an effect that is no gap.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
 from lm_eval_bias.metrics.word_association import WordList, association
-from outcome import Experiment, Outcome, plus_minus, reported
+from outcome import Outcomes, Rng, Rows, plus_minus, reported
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 
@@ -24,7 +23,7 @@ GAP = 0.1
 Docs = list[dict[str, Any]]
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     competence = [d for d in mist.word_lists() if d["dimension"] == "competence"]
     worlds: list[tuple[str, Docs, Callable[..., Any], float, str]] = [
         ("WABT", competence, scores, 0.1, "samples"),
@@ -42,14 +41,12 @@ def rows() -> Iterator[tuple[str, Experiment]]:
                 yield label, partial(experiment, some, of_words, of_others)
 
 
-def effects(rng: np.random.Generator, spread: float) -> defaultdict[Any, float]:
+def effects(rng: Rng, spread: float) -> defaultdict[Any, float]:
     """A draw of its own for each thing that has none yet."""
     return defaultdict(lambda: rng.normal(0, spread))
 
 
-def scores(
-    docs: Docs, of_words: float, of_samples: float, rng: np.random.Generator
-) -> Mapping[str, Outcome]:
+def scores(docs: Docs, of_words: float, of_samples: float, rng: Rng) -> Outcomes:
     """Words, and samples that lean to good ones, move a probability of 1/2: the true score is 0."""
     words, samples = effects(rng, of_words), effects(rng, of_samples)
     lists, apart = [], []
@@ -71,9 +68,7 @@ def scores(
     }
 
 
-def gaps(
-    docs: Docs, of_words: float, of_identifiers: float, rng: np.random.Generator
-) -> Mapping[str, Outcome]:
+def gaps(docs: Docs, of_words: float, of_identifiers: float, rng: Rng) -> Outcomes:
     words, identifiers = effects(rng, of_words), effects(rng, of_identifiers)
     attributions = []
     for d in docs:

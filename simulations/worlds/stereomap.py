@@ -7,13 +7,12 @@ expectations of one round without chance. *above 0*: how often the spread's inte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
 import numpy as np
 from lm_eval_bias.metrics.group_scores import group_scores, mean_score, spread
 from lm_eval_bias.metrics.resampling import Floats
-from outcome import Experiment, Outcome
+from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
 
 ITEMS = {"extended": (2, 2), "original, competence": (8,), "original, warmth": (7,)}
@@ -25,7 +24,7 @@ POPULATIONS = 4
 OF_ROUNDS, OF_RATINGS = 0.15, 0.3
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for kind in KINDS:
         for name, items in ITEMS.items():
             for rounds in (10, 3, 1):
@@ -61,9 +60,7 @@ def population(kind: str, whole: bool, facets: int, seed: int) -> tuple[Floats, 
     return latent, expected.mean(axis=(1, 2))
 
 
-def experiment(
-    kind: str, items: tuple[int, ...], rounds: int, groups: int, rng: np.random.Generator
-) -> Mapping[str, Outcome | float]:
+def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng: Rng) -> Outcomes:
     whole = rounds > 1
     latent, truth = population(kind, whole, len(items), int(rng.integers(POPULATIONS)))
     chosen = rng.choice(len(truth), groups, replace=False)

@@ -6,12 +6,10 @@ unrelated sentence loses; as many terms and examples as the public data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 
-import numpy as np
 from lm_eval_bias.metrics.context_association import Scored, compared, icat
-from outcome import Experiment, Outcome, reported
+from outcome import Outcomes, Rng, Rows, reported
 
 EXAMPLES = 26
 RELATED = 0.85
@@ -20,13 +18,13 @@ SPREAD = 10.0
 0.15 around 50 %."""
 
 
-def rows() -> Iterator[tuple[str, Experiment]]:
+def rows() -> Rows:
     for terms in (80, 20):
         for ss in (50, 55, 60, 75):
             yield f"{terms} terms, ss {ss}", partial(experiment, terms, ss)
 
 
-def experiment(terms: int, ss: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
     examples = []
     pro = rng.beta(SPREAD * ss / 100, SPREAD * (1 - ss / 100), terms)
     related = rng.beta(SPREAD * RELATED, SPREAD * (1 - RELATED), terms)
