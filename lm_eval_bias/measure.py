@@ -17,6 +17,8 @@ from lm_eval_bias.metrics.resampling import t_interval
 from lm_eval_bias.usage import UsageError
 
 Record = dict[str, Any]
+Records = Sequence[Mapping[str, Any]]
+Document = Mapping[str, Any]
 
 UNITS = {
     "%": "percent, from 0 to 100",

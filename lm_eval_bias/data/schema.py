@@ -25,7 +25,11 @@ GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
 WHOLE = "all"
 """What the rows of everything are called in the tables of results."""
-Found = Problem
+Problems = Iterator[Problem]
+Data = Mapping[str, Any]
+"""What a file of names holds, or several files by option."""
+Row = Mapping[str, str]
+"""Of a table."""
 
 
 # ---- What a file must hold

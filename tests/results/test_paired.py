@@ -265,7 +265,7 @@ def made_hbb(benchmark_named, seed=1):
     module = benchmark_named("worlds/compare")
     task = module.TASKS["hbb"]
     model = module.Model({}, np.random.default_rng(seed), module.WORLDS["style"], False)
-    return task, task.records(model, 24)
+    return task, list(task.records(model, 24))
 
 
 def compared(task, first, second):

@@ -8,16 +8,18 @@ paper: BIStereo, sections 3.3 and 4.3, appendices D, J and K.2
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import SEED, Document, in_proportion
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
-    Found,
     ItemFile,
     Named,
+    Problems,
+    Row,
     Rows,
     Several,
     Text,
@@ -36,7 +38,7 @@ OURS, PRINTED = "ours", "paper"
 # ---- The files
 
 
-def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _phrase_problems(data: Data, others: Data) -> Problems:
     for option in ("phrases", "own_phrases"):
         for name, pattern in data.get(option, {}).items():
             try:
@@ -74,7 +76,7 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
                     yield (*of, "printed"), f"{contrast['printed']!r} has no counterpart"
 
 
-def _tuple_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _tuple_problems(rows: Any, others: Data) -> Problems:
     groups = others["groups"]
     for i, row in enumerate(rows):
         yield from one_of_groups((i, "axis"), row["axis"], groups["phrases"], "axes")
@@ -151,11 +153,10 @@ def options(items: str | None = None, groups: str | None = None) -> dict[str, An
 # ---- The analogies
 
 # (axis, gender, descriptor, noun, attribute, sentiment) -> the tuple's row
-Tuples = Mapping[tuple[str, ...], Mapping[str, str]]
-Contrast = Mapping[str, str]
+Tuples = Mapping[tuple[str, ...], Row]
 
 
-def phrase(groups: Mapping[str, Any], axis: str, descriptor: str, noun: str) -> str:
+def phrase(groups: Data, axis: str, descriptor: str, noun: str) -> str:
     """A group as the analogy names it: "Dark-skinned girl", "Woman in burqa"."""
     pattern = groups.get("own_phrases", {}).get(descriptor, groups["phrases"][axis])
     text = pattern.format(descriptor=descriptor, noun=noun)
@@ -192,12 +193,12 @@ def listed(items: str | None = None, groups: str | None = None) -> list[Document
     ]
 
 
-def _by_content(rows: Sequence[Mapping[str, str]]) -> Tuples:
+def _by_content(rows: Sequence[Row]) -> Tuples:
     columns = ("axis", "gender", "descriptor", "noun", "attribute", "sentiment")
     return {tuple(row[column] for column in columns): row for row in rows}
 
 
-def _contrasts(groups: Mapping[str, Any]) -> list[Contrast]:
+def _contrasts(groups: Data) -> list[Row]:
     """Each contrast with its axis and gender."""
     return [
         {**contrast, "axis": axis, "gender": gender}
@@ -207,9 +208,7 @@ def _contrasts(groups: Mapping[str, Any]) -> list[Contrast]:
     ]
 
 
-def _analogies(
-    tuples: Tuples, groups: Mapping[str, Any], contrast: Contrast
-) -> list[tuple[str, str, Mapping[str, str]]]:
+def _analogies(tuples: Tuples, groups: Data, contrast: Row) -> list[tuple[str, str, Row]]:
     """B of each analogy, its counterpart, and the tuple with the stereotype of C."""
     axis, gender, noun = (contrast[key] for key in ("axis", "gender", "noun"))
     analogies = []
@@ -222,11 +221,7 @@ def _analogies(
 
 
 def _contexts(
-    groups: Mapping[str, Any],
-    contrast: Contrast,
-    positive: str,
-    negative: str,
-    stereotype: Mapping[str, str],
+    groups: Data, contrast: Row, positive: str, negative: str, stereotype: Row
 ) -> list[Document]:
     """One analogy in all its contexts."""
     one, two = contrast["advantaged"], contrast["disadvantaged"]

@@ -11,10 +11,12 @@ from typing import Any
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     first_seen,
@@ -31,7 +33,6 @@ from lm_eval_bias.metrics.analogy import (
 )
 
 ALL = "all"
-Records = Sequence[Mapping[str, Any]]
 ABOUT = ("analogy", "gender", "axis", "contrast", "counterpart", "source", "annotators")
 KEYS = (*ABOUT, "content_free", "context", "a", "b", "c", "unbiased", "biased")
 ANALOGY_KEYS = ("analogy", "axis", "gender")
@@ -139,7 +140,7 @@ GENERATED_METRICS = (
 # ---- By likelihood
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """The log-odds of the biased D against the unbiased one, whole and per token.
 
     None where likelihoods are not `usable`, per token also without a number of tokens. Infinite if
@@ -207,7 +208,7 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
 # ---- Written
 
 
-def record_generated(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
+def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The word that was read -> "biased" or "unbiased"; else why there is none."""
     answer = {doc["unbiased"]: "unbiased", doc["biased"]: "biased"}.get(results[0], results[0])
     return {**{key: doc[key] for key in KEYS}, "first": doc["first"], "answer": answer}

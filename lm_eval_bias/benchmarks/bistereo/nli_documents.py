@@ -20,10 +20,12 @@ from lm_eval_bias.benchmarks.bistereo.blocks import (
     only,
 )
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
-    Found,
     ItemFile,
     Named,
+    Problems,
+    Row,
     Rows,
     Several,
     Text,
@@ -44,7 +46,7 @@ Word = str | Mapping[str, str]
 # ---- The files
 
 
-def _words(groups: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], Word]]:
+def _words(groups: Data) -> Iterator[tuple[tuple[Any, ...], Word]]:
     """Every adjective of a file with its place."""
     for domain, categories in groups["attributes"].items():
         for category, entry in categories.items():
@@ -54,12 +56,12 @@ def _words(groups: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], Word]]:
         yield ("descriptors", name), word
 
 
-def _forms(groups: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], set[str]]]:
+def _forms(groups: Data) -> list[tuple[tuple[Any, ...], set[str]]]:
     """The inflected adjectives: place and names of the forms."""
     return [(place, set(word)) for place, word in _words(groups) if isinstance(word, Mapping)]
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _group_problems(data: Data, others: Data) -> Problems:
     domains: dict[str, str] = {}
     for domain, categories in data["attributes"].items():
         for category in categories:
@@ -77,7 +79,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
             yield place, f"expected the forms {expected}, found {given}"
 
 
-def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _template_problems(rows: Any, others: Data) -> Problems:
     groups = others["groups"]
     inflected = _forms(groups)
     all_inflected = len(inflected) == len(list(_words(groups)))
@@ -167,9 +169,7 @@ def documents(
     return only(in_proportion(streams), gender=gender, domain=domain)
 
 
-def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str
-) -> Iterator[list[list[Document]]]:
+def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:
     """The blocks of each audience and category. A block: one wording, variant, attribute and
     direction, of all genders that are asked it and of both descriptors."""
     genders = first_seen(templates, "gender")

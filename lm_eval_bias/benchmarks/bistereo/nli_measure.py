@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from math import isnan, nan
@@ -12,10 +12,12 @@ from typing import Any
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.likelihoods import likeliest
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     fewest_clusters,
@@ -26,7 +28,6 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
 
-Records = Sequence[Mapping[str, Any]]
 OF_PAIR = ("wording", "gender", "descriptor", "category", "domain", "attribute")
 KEYS = (*OF_PAIR, "variant", "favoured", "effect", "direction")
 CLUSTERS = (("domain", "wording"), ("category", "attribute"))
@@ -103,13 +104,13 @@ REFUSED = _count(
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     """The likeliest label; none where the likelihoods are not `usable`."""
     best = likeliest([likelihood for likelihood, _ in results])
     return record_generated(doc, ["unusable likelihoods" if best is None else LABELS[best]])
 
 
-def record_generated(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
+def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The label that `answers.nli_label` read."""
     return {**{key: doc[key] for key in KEYS}, "answer": results[0]}
 

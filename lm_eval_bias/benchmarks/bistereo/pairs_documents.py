@@ -20,10 +20,12 @@ from lm_eval_bias.benchmarks.bistereo.blocks import (
     only,
 )
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
-    Found,
     ItemFile,
     Named,
+    Problems,
+    Row,
     Rows,
     Several,
     Text,
@@ -48,7 +50,7 @@ _LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
 # ---- The files
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _group_problems(data: Data, others: Data) -> Problems:
     for i, word in enumerate(data["attributes"]["negative"]):
         if word in data["attributes"]["positive"]:
             yield ("attributes", "negative", i), f"{word!r} stands among the positive ones too"
@@ -61,7 +63,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
                 yield ("axes", axis, i), "this pair stands here twice"
 
 
-def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _template_problems(rows: Any, others: Data) -> Problems:
     groups = others["groups"]
     articles = set(groups.get("an", ()))
     for i, row in enumerate(rows):
@@ -214,9 +216,7 @@ def documents(
     return only(in_proportion(streams), axis=axis, gender=gender)
 
 
-def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str
-) -> Iterator[list[list[Document]]]:
+def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
     """The blocks of each audience of an axis."""
     rows = {row["wording"]: row for row in templates if row["axis"] == axis}
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
@@ -224,12 +224,7 @@ def _streams(
     pairs, an = groups["axes"][axis], groups.get("an", ())
 
     def document(
-        wording: str,
-        variant: int,
-        pair: Mapping[str, str],
-        gender: str,
-        sentiment: str,
-        attribute: str | None,
+        wording: str, variant: int, pair: Row, gender: str, sentiment: str, attribute: str | None
     ) -> Document:
         text = skeleton(texts[wording][variant], GENDERS.index(gender), attribute is not None)
         return {

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     fewest_clusters,
@@ -29,7 +31,6 @@ from lm_eval_bias.metrics.sentence_preference import (
     sentence_preference,
 )
 
-Records = Sequence[Mapping[str, Any]]
 KEYS = (
     "wording",
     "variant",
@@ -95,7 +96,7 @@ METRICS = (
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
+def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Log-likelihoods in nats of both sentences; None for one that is no finite number. results:
     of each (log-likelihood, tokens, method)."""
     likelihoods = [float(likelihood) for likelihood, _, _ in results]

@@ -11,16 +11,18 @@ from __future__ import annotations
 import csv
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
     ItemFile,
     Named,
+    Problems,
+    Row,
     Rows,
     Several,
     Text,
@@ -33,7 +35,6 @@ from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
-Event = Mapping[str, str]
 SEED = 20250601
 EVENTS_PER_EMOTION = 25
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
@@ -44,7 +45,7 @@ NUMBERS = [str(n) for n in range(101)]
 # ---- The files
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
+def _group_problems(data: Data, others: Data) -> Problems:
     for category, groups in data["categories"].items():
         owner = {data.get("unspecified"): "unspecified"}
         for group, names in groups.items():
@@ -62,7 +63,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
                 yield ("cultures", culture, i), f"{group!r} is one of {culture_of[group]} too"
 
 
-def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
+def _event_problems(rows: Any, others: Data) -> Problems:
     emotions = others["groups"]["emotions"]
     for i, row in enumerate(rows):
         yield from one_of_groups((i, "emotion"), row["emotion"], emotions, "emotions")
@@ -145,7 +146,7 @@ def _part(shard: str) -> tuple[int, int]:
 # ---- The events and the matrices
 
 
-def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None]:
+def identities(category: str, groups: Data) -> dict[str, str | None]:
     """Identity name -> group: the unspecified "a person" (None), then a category's, as in Table 1.
     UsageError for a category that the groups lack."""
     categories = groups["categories"]
@@ -159,7 +160,7 @@ def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None
     }
 
 
-def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Event]:
+def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Row]:
     """Events of crowd-enVent with the authors' rewritings, emotions in turn: the first ones of a
     fixed shuffle. UsageError where the files cannot be had."""
     drawn = []
@@ -171,7 +172,7 @@ def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[
 
 
 @cache
-def _released(emotion: str) -> tuple[Event, ...]:
+def _released(emotion: str) -> tuple[Row, ...]:
     path = official_file("empathy", f"crowd-enVent_{emotion}.tsv")
     with path.open(encoding="utf-8", newline="") as f:
         return tuple(
@@ -229,12 +230,7 @@ def official_documents(
 
 
 def _matrices(
-    events: Sequence[Event],
-    groups: Mapping[str, Any],
-    category: str,
-    persona: str,
-    scale: int,
-    form: str,
+    events: Sequence[Row], groups: Data, category: str, persona: str, scale: int, form: str
 ) -> list[dict[str, Any]]:
     names = identities(category, groups)
     culture_of: dict[str | None, str] = {

@@ -13,10 +13,12 @@ import numpy as np
 from lm_eval_bias.benchmarks.empathy import exhibits
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     first_seen,
@@ -150,7 +152,7 @@ MASSES = (
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> Record:
+def record(doc: Document, results: Sequence[float | str]) -> Record:
     """What `answers.intensity` read."""
     answer = results[0]
     return {
@@ -160,7 +162,7 @@ def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> Record:
     }
 
 
-def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
+def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
 
     number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
@@ -181,9 +183,7 @@ def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) 
     }
 
 
-def summary_likelihood(
-    records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any
-) -> Summary:
+def summary_likelihood(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
     """`summary` of intensities by likelihood."""
     result = summary(records, missing, errors=errors)
     masses = {
@@ -193,7 +193,7 @@ def summary_likelihood(
     return result._replace(values={**result.values, **masses})
 
 
-def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any) -> Summary:
+def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
     """Tables: pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps),
     perceivers (Figure 4), and cultures (Table 4) where perceivers have some."""
     names = first_seen(records, "perceiver")
@@ -368,7 +368,7 @@ class AnsweredEvents(NamedTuple):
     unanswered: float
 
 
-def _answered_events(records: Sequence[Record], names: Sequence[str]) -> AnsweredEvents:
+def _answered_events(records: Records, names: Sequence[str]) -> AnsweredEvents:
     """Of several answers to one document the mean of those with a number counts."""
     place = {name: i for i, name in enumerate(names)}
     by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}

@@ -9,12 +9,21 @@ sections 3 to 5, appendices B, D, G, L
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.data.schema import Fields, Found, ItemFile, Rows, Text, checked, load
+from lm_eval_bias.data.schema import (
+    Data,
+    Fields,
+    ItemFile,
+    Problems,
+    Row,
+    Rows,
+    Text,
+    checked,
+    load,
+)
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.usage import choice, number, whole_number
 
@@ -45,7 +54,7 @@ OWN = "groups file"
 # ---- The groups
 
 
-def _group_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _group_problems(rows: Any, others: Data) -> Problems:
     first: dict[tuple[str | None, str], int] = {}
     for i, row in enumerate(rows):
         if first.setdefault((row.get("list"), row["name"]), i) != i:
@@ -134,7 +143,7 @@ def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def _own_reference(row: Row) -> dict[str, dict[str, Any]]:
     scores = {c: float(row[c]) if c in row else None for c in ("competence", "warmth")}
     reference = {"cluster": row.get("cluster"), **scores}
     return {OWN: reference} if any(reference.values()) else {}

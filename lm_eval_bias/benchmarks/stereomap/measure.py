@@ -19,7 +19,6 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
     WARMTH,
     Clusters,
     Ratings,
-    Records,
     by_likelihood,
     clustered,
     unclustered,
@@ -27,10 +26,12 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
 )
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     first_seen,
@@ -72,11 +73,11 @@ PAPER = "paper"
 # ---- Records
 
 
-def _keys(doc: Mapping[str, Any]) -> Record:
+def _keys(doc: Document) -> Record:
     return {key: doc[key] for key in ("part", "group", "scales", "published", "expected")}
 
 
-def record(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
+def record(doc: Document, results: Sequence[Any]) -> Record:
     """What `answers.survey` read: ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
@@ -90,7 +91,7 @@ def record(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
     }
 
 
-def record_likelihood(doc: Mapping[str, Any], results: Sequence[Any]) -> Record:
+def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     """points: log-likelihoods of the five points, from the least to the most, whichever way the
     scale runs; None where they are not `usable`. rating_mass: that the answer begins with one."""
     values = [likelihood for likelihood, _ in results]

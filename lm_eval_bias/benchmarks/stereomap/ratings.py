@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_bias.likelihoods import probabilities
-from lm_eval_bias.measure import Number, first_seen, mean
+from lm_eval_bias.measure import Number, Records, first_seen, mean
 from lm_eval_bias.metrics.group_scores import GroupScores, group_scores, resampled_scores, score
 from lm_eval_bias.metrics.partition import changed_share, order, place_names
 
 Array = NDArray[np.float64]
-Records = Sequence[Mapping[str, Any]]
 COMPETENCE, WARMTH = "Competence", "Warmth"
 CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
