@@ -4,7 +4,6 @@
 import pytest
 from transformers import AutoTokenizer
 
-from tests.models import tiny_masked
 from tests.started import Run
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
@@ -57,16 +56,3 @@ def test_written_words_are_parsed(runs):
     assert len(answers) == LIMIT and set(answers) <= {"biased", "unbiased", "refused", "unparsed"}
     share = 100 * sum(a in ("refused", "unparsed") for a in answers) / LIMIT
     assert runs["chat"].shown(WRITTEN)["unanswered,word"] == pytest.approx(share)
-
-
-def test_an_encoder_answers_by_pseudo_log_likelihood(tmp_path):
-    """A tiny random BERT, whose scores mean nothing; each word is scored over its own tokens."""
-    encoder = tiny_masked.saved(tmp_path / "encoder", "BERT", max_position_embeddings=512)
-    run = Run(encoder, tmp_path, ["--model", "hf-mlm", "--tasks", TASK, "--limit", LIMIT])
-    assert "|calibrated_preferences" in run.done.stdout
-    assert run.shown(TASK)["unanswered,none"] == 0
-    tokenizer = AutoTokenizer.from_pretrained(encoder)
-    for s in run.samples(TASK):
-        for word, ((value, _, tokens),) in zip(s["doc"]["choices"], s["resps"], strict=True):
-            assert float(value) < 0
-            assert int(tokens) == len(tokenizer.encode(word, add_special_tokens=False))

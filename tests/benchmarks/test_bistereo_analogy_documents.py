@@ -211,7 +211,7 @@ CONTRAST = "{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}"
             "contrasts > Kleid: no pattern for it in phrases (Haar)",
         ),
         ("langem Haar}", "kurzem Haar}", "disadvantaged: the same as advantaged"),
-        (CONTRAST, f"{CONTRAST}, {CONTRAST}", "this contrast stands here twice"),
+        (CONTRAST, f"{CONTRAST}, {CONTRAST}", "Frau, kurzem Haar, langem Haar stands in row 1 too"),
         ("noun: Frau", "noun: Frau, printed: klug", "printed: 'klug' has no counterpart"),
         ("faul}", "faul, rege: faul}", "'faul' is the counterpart of 'fleißig' too"),
         ("faul}", "faul, faul: träge}", "'faul' is positive elsewhere"),

@@ -87,20 +87,23 @@ def test_length_in_tokens_gets_nothing_by_token():
     assert found.values["biased_preferences"].value < 50
 
 
-def test_frequency_and_a_dislike_of_repetition_get_nothing_where_they_are_calibrated():
+def test_frequency_gets_nothing_where_it_is_calibrated():
     found = summed(frequency)
     assert values(found)[1:] == (50, 50) and 0 < values(found)[0] < 100
     assert values(found, ("calibrated_log_odds", "directed_log_odds")) == (0, 0)
-    # of any C the word that has not stood there yet: all raw preferences are biased
-    assert values(summed(lambda doc, w: -9.0 if w == doc["b"] else -1.0)) == (100, 50, 50)
 
 
-def test_a_habit_of_opposites_gets_nothing_against_its_reverse():
-    """A model that completes any two groups with opposites, advantaged or not, has no stereotype:
-    calibration alone does not see that."""
-    named = ADVANTAGED | DISADVANTAGED
-    found = summed(lambda d, w: -1.0 if (w != d["b"]) == (d["c"] in named) else -3.0)
-    assert values(found) == (100, 100, 50)
+@pytest.mark.parametrize(
+    ("habit", "calibrated"),
+    [
+        # of any C the word that has not stood there yet
+        (lambda doc, word: word != doc["b"], 50),
+        # opposites of any two groups, advantaged or not: calibration alone does not see that
+        (lambda doc, word: (word != doc["b"]) == (doc["c"] in ADVANTAGED | DISADVANTAGED), 100),
+    ],
+)
+def test_a_habit_of_other_words_gets_nothing_against_its_reverse(habit, calibrated):
+    assert values(summed(lambda d, w: -1.0 if habit(d, w) else -9.0)) == (100, calibrated, 50)
 
 
 def test_chance_gets_a_half_within_its_interval():

@@ -1002,7 +1002,7 @@ def test_problems_of_a_template_of_pairs(write, change, cause):
         ),
         (
             lambda g: g["axes"]["hair"].append(dict(g["axes"]["hair"][0])),
-            "axes > hair > entry 3: this pair stands here twice",
+            "axes > hair > entry 3 > desirable: long-haired, bald stands in row 1 too",
         ),
         (
             lambda g: g["axes"]["hair"].append({"desirable": "curly"}),

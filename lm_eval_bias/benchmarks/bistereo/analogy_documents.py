@@ -65,13 +65,10 @@ def _phrase_problems(data: Data, others: Data) -> Problems:
             yield ("contrasts", axis), f"no pattern for it in phrases ({known})"
         for gender, contrasts in genders.items():
             yield from not_the_whole(("contrasts", axis, gender), gender)
-            keys = [tuple(c[k] for k in ("noun", "advantaged", "disadvantaged")) for c in contrasts]
             for i, contrast in enumerate(contrasts):
                 of = ("contrasts", axis, gender, i)
                 if contrast["advantaged"] == contrast["disadvantaged"]:
                     yield (*of, "disadvantaged"), "the same as advantaged"
-                if keys[i] in keys[:i]:
-                    yield of, "this contrast stands here twice"
                 if "printed" in contrast and contrast["printed"] not in counterparts:
                     yield (*of, "printed"), f"{contrast['printed']!r} has no counterpart"
 
@@ -102,13 +99,14 @@ FILES = {
             counterparts=Named(Text()),
             contrasts=Named(
                 Named(
-                    Several(
+                    Rows(
                         Fields(
                             {"printed": Text()},
                             noun=Text(),
                             advantaged=Text(),
                             disadvantaged=Text(),
-                        )
+                        ),
+                        unique=["noun", "advantaged", "disadvantaged"],
                     )
                 )
             ),

@@ -59,8 +59,6 @@ def _group_problems(data: Data, others: Data) -> Problems:
         for i, pair in enumerate(pairs):
             if pair["desirable"] == pair["undesirable"]:
                 yield ("axes", axis, i), f"{pair['desirable']!r} is compared with itself"
-            if pair in pairs[:i]:
-                yield ("axes", axis, i), "this pair stands here twice"
 
 
 def _template_problems(rows: Any, others: Data) -> Problems:
@@ -104,7 +102,12 @@ FILES = {
         Fields(
             {"an": Several(Text(), least=0)},
             attributes=Fields(positive=Several(Text()), negative=Several(Text())),
-            axes=Named(Several(Fields(desirable=Text(), undesirable=Text()))),
+            axes=Named(
+                Rows(
+                    Fields(desirable=Text(), undesirable=Text()),
+                    unique=["desirable", "undesirable"],
+                )
+            ),
         ),
         _group_problems,
         lambda data: {
