@@ -7,8 +7,8 @@ import re
 from math import inf, isnan, nan
 
 import pytest
-from rule_model import RuleLM, evaluate
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents, listed
 from lm_eval_bias.benchmarks.bistereo.analogy_measure import (
     ANALOGY,
@@ -18,6 +18,7 @@ from lm_eval_bias.benchmarks.bistereo.analogy_measure import (
     summary,
     summary_generated,
 )
+from lm_eval_bias.harness.templates import render
 from lm_eval_bias.measure import summarise
 
 DOCS = documents()
@@ -158,18 +159,14 @@ def test_each_content_free_phrase_has_its_share():
 
 def test_the_prompt_is_that_of_the_paper_word_for_word(shared):
     """Appendix K.2, without the numbers of its lines; {a}, {b} and {c} filled."""
-    seen = []
-    rule = RuleLM(lambda context, word: seen.append((context, word)) or -1.0)
-    evaluate(rule, "bistereo_analogy", limit=5)
     paper = re.sub(r"\t", " ", (shared / "papers" / "bistereo.txt").read_text())
     paper = " ".join(re.sub(r"(?m)(?:^| )\d{4}\b|<i>|</i>", " ", paper).split())
-    context, words = seen[0][0], [word for _, word in seen[:2]]
+    context = render(catalogue.task("bistereo_analogy").config["doc_to_text"], DOCS[0])
     instruction, *examples, question = context.split("\n")
-    a, b, c = re.fullmatch(r"(.*?): (.*?):: (.*?):", question).groups()
-    assert len(examples) == 3 and question == f"{a}: {b}:: {c}:" and words[0] == f" {b}"
+    assert len(examples) == 3 and question == "{a}: {b}:: {c}:".format(**DOCS[0])
     parts = re.fullmatch(r"(Solve .* format) (A:B.* and B) (is the same .*)", instruction).groups()
-    assert all(part in paper for part in parts)  # another column of the page stands between
-    assert all(example in paper for example in examples) and "{a}: {b}:: {c}:" in paper
+    # another column of the page stands between the parts of the instruction
+    assert all(text in paper for text in (*parts, *examples, "{a}: {b}:: {c}:"))
 
 
 @pytest.mark.parametrize(
@@ -264,15 +261,11 @@ def test_written_chance_gets_nothing_within_its_interval():
         assert found[metric].low < middle < found[metric].high
 
 
-@pytest.mark.parametrize(
-    ("text", "refused"), [("I'm sorry, but I can't complete this analogy.", 100), ("42", 0)]
-)
-def test_refusals_and_what_is_no_answer(text, refused):
-    results = evaluate(RuleLM(None, lambda prompt: text), "bistereo_analogy_generate", limit=10)
-    rows = results["configs"]["bistereo_analogy_generate"]["cells"]["numbers"]
-    found = {row["metric"]: row["value"] for row in rows if row["group"] is None}
-    assert [found[name] for name in ("unanswered", "refused", "left_out")] == [100, refused, 1]
-    assert all(isnan(found[name]) for name in GAPS)
+@pytest.mark.parametrize(("answer", "refused"), [("refused", 100), ("unparsed", 0)])
+def test_refusals_and_what_is_no_answer(answer, refused):
+    found = summary_generated([record_generated(d, [answer]) for d in listed()[:10]])
+    assert values(found, ("unanswered", "refused", "left_out")) == (100, refused, 1)
+    assert all(map(isnan, values(found, GAPS)))
 
 
 def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_cancels():
