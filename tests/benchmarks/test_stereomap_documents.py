@@ -4,13 +4,11 @@ import json
 import re
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-import yaml
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
 
@@ -19,12 +17,8 @@ PARTS = ("original", "extended", "structure", "emotion", "behavior")
 
 @pytest.fixture(scope="module")
 def prompt():
-    text = yaml.safe_load(
-        (Path(tasks_folder()) / "stereomap" / "_stereomap.yaml")
-        .read_text()
-        .replace("!function ", "")
-    )
-    return lambda doc: render(text["doc_to_text"], doc)
+    template = catalogue.task("stereomap_extended").config["doc_to_text"]
+    return lambda doc: render(template, doc)
 
 
 def without_spaces_at_line_ends(text):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import rand_test
 from rated import answered, as_people, quickly  # noqa: F401
-from rule_model import RuleLM, evaluate, numbers_of
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.harness.templates import render
 
 
 def asked(part, rating, rounds=10, keywords=(), **options):
@@ -228,17 +229,13 @@ def test_a_group_between_two_clusters_is_marked():
 # ---- By likelihood
 
 
-def point(says):
-    """A model that puts nine tenths on the point that says(prompt) names."""
-    return lambda prompt, choice: log(0.9) if choice.strip() == str(says(prompt)) else log(0.02)
-
-
 def by_likelihood(part, says):
     """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
     of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
     return [
-        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        of.record(doc, [(log(0.9 if point == answer else 0.02), False) for point in range(1, 6)])
         for doc in stereomap.likelihood_documents(part, groups="fiske")
+        for answer in [says(doc)]
     ]
 
 
@@ -262,17 +259,18 @@ def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
     assert measure.summary_likelihood(records[:3], part).values["left_out"].value == 1
 
 
-@pytest.mark.slow
 def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
-    def says(prompt):
+    template = catalogue.task("stereomap_extended_likelihood").config["doc_to_text"]
+
+    def says(doc):
+        prompt = render(template, doc)
         text = re.search(r"members of (.*?) are viewed", prompt)
         rating = 5 if text and text[1] == "women" and "Friendly" in prompt else 2
         return rating if "1=not at all" in prompt or "1=very negatively" in prompt else 6 - rating
 
-    task = "stereomap_extended_likelihood"
-    results = evaluate(RuleLM(point(says)), task, {"groups": "fiske"}, log_samples=True)
-    assert numbers_of(results, task)["direction_effect", None] == pytest.approx(0)
-    groups = by("group", results["configs"][task]["cells"]["groups"])
+    values, tables, _ = summary("extended_likelihood", by_likelihood("extended", says))
+    assert values["direction_effect"] == pytest.approx(0)
+    groups = by("group", tables["groups"])
     two, five = ((0.9 * k + 0.02 * (15 - k)) / 0.98 for k in (2, 5))
     assert groups["Men"]["warmth"] == pytest.approx(two)
     # Sociability is the mean of Friendly and Sociable, warmth that of sociability and morality.
