@@ -13,12 +13,8 @@ from lm_eval_bias.metrics.analogy import (
 
 
 def test_a_preference_is_for_one_word_for_the_other_for_neither_or_unknown():
-    assert preference([2.0, -0.1, 0.0, inf, -inf]).tolist() == [1, 0, 0.5, 1, 0]
+    assert preference([2.0, -0.1, 0.1 + 0.2 - 0.3, inf, -inf]).tolist() == [1, 0, 0.5, 1, 0]
     assert isnan(preference(nan))
-
-
-def test_what_is_added_up_in_another_order_is_a_tie():
-    assert 0.1 + 0.2 != 0.3 and preference(0.1 + 0.2 - 0.3) == 0.5
 
 
 def test_calibrated_is_what_c_adds_to_content_free_phrases():

@@ -69,21 +69,12 @@ def model(rule, terms=12, each=6):
     [
         ("always the stereotype", lambda t, i: (-1, -2, -3), 100, 100, 0),
         ("ideal", lambda t, i: (-1, -2, -3) if i % 2 else (-2, -1, -3), 100, 50, 100),
-        ("indifferent", lambda t, i: (-1, -1, -1), 50, 50, 50),
         (
             "random, all six orders",
             lambda t, i: [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)][i],
             50,
             50,
             50,
-        ),
-        ("never what makes sense", lambda t, i: (-2, -3, -1), 0, 100, 0),
-        (
-            "a side for each term",
-            lambda t, i: (-1, -2, -3) if t % 2 else (-2, -1, -3),
-            100,
-            50,
-            100,
         ),
     ],
 )

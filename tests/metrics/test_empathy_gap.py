@@ -169,21 +169,14 @@ def test_the_standard_error_of_delta_is_that_of_a_jackknife_in_loops(n, pairwise
     if pairwise:
         given[0, 1, 2] = given[1, 3, 3] = np.nan
     result = bootstrap_gaps(given, GROUPS, pairwise, resamples=10).delta
-    without = (
-        [
-            plain_delta(np.nanmean(np.delete(given, i, axis=0), axis=0).tolist(), GROUPS)
-            for i in range(n)
-        ]
-        if n > 2
-        else []
-    )
-    assert result.value == pytest.approx(plain_delta(np.nanmean(given, axis=0).tolist(), GROUPS))
     if n < FEWEST:
         assert isnan(result.stderr)
-    else:
-        assert result.stderr == pytest.approx(
-            sqrt((n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without))
-        )
+        return
+    left = [np.nanmean(np.delete(given, i, axis=0), axis=0).tolist() for i in range(n)]
+    without = [plain_delta(matrix, GROUPS) for matrix in left]
+    variance = (n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without)
+    assert result.stderr == pytest.approx(sqrt(variance))
+    assert result.value == pytest.approx(plain_delta(np.nanmean(given, axis=0).tolist(), GROUPS))
 
 
 def test_an_event_without_any_answer_does_not_count_and_a_cell_of_one_event_has_no_standard_error():
@@ -218,12 +211,10 @@ def test_without_chance_the_corrected_delta_is_delta():
     """Ten points more on the diagonal of 5 x 5, in every event: 2.5, whatever the events' own
     levels."""
     given = np.arange(12.0)[:, None, None] * 7 + 10 * np.eye(5)
-    result = bootstrap_gaps(given, list("abcde"))
-    assert (
-        result.delta.value == pytest.approx(2.5)
-        and result.corrected[:1] + result.corrected[2:] == (pytest.approx(2.5),) * 3
-    )
-    assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(2.5)
+    for pairwise in (False, True):
+        result = bootstrap_gaps(given, list("abcde"), pairwise)
+        found = result.delta.value, result.corrected.value, *result.corrected[2:]
+        assert found == pytest.approx((2.5,) * 4)
 
 
 def test_a_spread_by_chance_alone_has_no_corrected_delta():
@@ -235,11 +226,8 @@ def test_a_spread_by_chance_alone_has_no_corrected_delta():
         result.corrected.high
     )
     constant = bootstrap_gaps(np.full((4, 3, 3), 80.1), list("abc"))
-    assert (
-        all(isnan(x) for x in constant.corrected)
-        and isnan(constant.delta.stderr)
-        and constant.points.value == pytest.approx(0, abs=1e-9)
-    )
+    assert all(map(isnan, (*constant.corrected, constant.delta.stderr)))
+    assert constant.points.value == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 3, 9, 10])
@@ -261,38 +249,15 @@ def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
     levels of the events that have them."""
     given = np.full((40, 5, 5), 70.0) + 10 * np.eye(5)
     given[::2, ~np.eye(5, dtype=bool)] = np.nan
-    result = bootstrap_gaps(given, list("abcde"), pairwise=True)
-    assert (
-        result.corrected.value == pytest.approx(2.5)
-        and result.corrected.low == pytest.approx(2.5)
-        and result.corrected.high == pytest.approx(2.5)
-    )
-    given = (
-        np.full((40, 5, 5), 70.0)
-        + 10 * np.eye(5)
-        + np.random.default_rng(3).normal(size=(40, 5, 5))
-    )
-    given[2:, 0, 1] = np.nan  # a cell that two events have
-    result = bootstrap_gaps(given, list("abcde"), pairwise=True)
-    assert result.corrected.low < 2.5 < result.corrected.high < 3
-    given[1:, 0, 1] = np.nan  # and one alone
-    assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(
-        2.5, abs=0.1
-    )
-
-
-RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
+    corrected = bootstrap_gaps(given, list("abcde"), pairwise=True).corrected
+    assert (corrected.value, corrected.low, corrected.high) == pytest.approx((2.5,) * 3)
 
 
 def test_one_event_has_a_gap_and_no_interval():
     given = events(np.random.default_rng(2), n=1)
     result = bootstrap_gaps(given, GROUPS)
-    assert (
-        result.delta.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS))
-        and isnan(result.delta.stderr)
-        and isnan(result.points.low)
-    )
-    assert all(isnan(x) for x in result.corrected)
+    assert result.delta.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS))
+    assert all(map(isnan, (result.delta.stderr, result.points.low, *result.corrected)))
     given[0, 1, 2] = np.nan
     assert isnan(bootstrap_gaps(given, GROUPS).delta.value)
 
@@ -309,18 +274,15 @@ def test_paired_tests_agree_with_scipy():
                 (given[:, p, e] - given[:, own, own]).mean()
             )
             assert result.p[p, e] == pytest.approx(min(1, expected.pvalue * 25))
-    # members of one group are not told apart, others are
-    mask = paired_tests(events(np.random.default_rng(7), n=200), "perceiver").p < 0.05
-    assert not mask[0, 1] and not mask[3, 4] and mask[0, 2] and mask[2, 4]
 
 
-@pytest.mark.parametrize("g", [19, 22, 6])
+@pytest.mark.parametrize("g", [19, 6])
 def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
-    """Their program: of each cell two paired tests, at 0.05 over 361, 484 or 36; the first identity
+    """Their program: of each cell two paired tests, at 0.05 over 361 or 36; the first identity
     is the unspecified person."""
     rng = np.random.default_rng(g)
     given = rng.normal(0, 5, (40, g, g)) + rng.choice([0, 3, 4.5], (g, g)) * ~np.eye(g, dtype=bool)
-    alpha = 0.05 / {19: 361, 22: 484, 6: 36}[g]
+    alpha = 0.05 / {19: 361, 6: 36}[g]
     theirs = np.zeros((g, g), dtype=bool)
     for p, e in itertools.permutations(range(1, g), 2):
         own = [stats.ttest_rel(given[:, p, e], given[:, i, i]).pvalue for i in (p, e)]

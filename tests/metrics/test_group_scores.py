@@ -172,12 +172,6 @@ def test_resamples_of_alike_groups_move_together():
     assert both[..., 1] == pytest.approx(both[..., 0] + 1)
 
 
-def test_spread_without_chance_is_the_standard_deviation():
-    levels = np.array([1, 2, 3, 4, 5.0])
-    found = spread(np.tile(levels[:, None, None], (1, 10, 4)), WARMTH)
-    assert found.value == pytest.approx(levels.std(ddof=1)) and found.low < found.value < found.high
-
-
 def test_spread_takes_chance_off_by_hand():
     """One facet of two items, one round: 1 3 | 3 1 | 5 7 | 7 5. Scores 2 2 6 6, variance 16 / 3. No
     item is higher for all. Each strays by 1: the variance of two items is 2, of their mean 1; and 4

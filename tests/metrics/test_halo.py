@@ -56,20 +56,6 @@ def test_hand_computed_cells_and_gaps():
     assert result.non_neutral.value == pytest.approx(100 * 9 / 12)
 
 
-def test_a_model_that_says_neutral_has_no_bias():
-    asked = [
-        p._replace(attribute=a)
-        for g in GENDERS
-        for d in DESCRIPTORS
-        for c in CATEGORIES
-        for a in "xy"
-        for p in pairs([N] * 3, g, d, c)
-    ]
-    result = halo(asked)
-    assert result.non_neutral == (0, 0)
-    assert all(g.gap == (0, 0) for g in (*result.gaps, *result.differences))
-
-
 def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
     """Looks: entailment for either skin tone. Behaviour: neutral. No gap anywhere; half of the cell
     fair x attractiveness is refused.

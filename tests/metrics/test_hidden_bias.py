@@ -17,20 +17,27 @@ from lm_eval_bias.metrics.hidden_bias import (
 
 AGE = {"Age 1": ("Young", "Old")}
 TOY = {"Age 1": ("Young", "Old"), "Race 1": ("Asian", "Black", "White")}
+PLACEBO = {**TOY, "Placebo 1": ("April", "October")}
 
 
 def logit(p):
     return nan if isnan(p) else log(p / (1 - p)) if 0 < p < 1 else inf if p == 1 else -inf
 
 
-def ask(concept, type_, identity, p_first, p_second=None, favourable=0):
+def ask(concept, type_, identity, p_first, p_second=None):
     """A question in both orders. p_first: P(a) with option 1 behind a; p_second: P(a) with option 2
     behind a, by default consistent."""
     p_second = 1 - p_first if p_second is None else p_second
     return [
-        Question(concept, type_, identity, 1, logit(p_first), favourable),
-        Question(concept, type_, identity, 2, logit(p_second), favourable),
+        Question(concept, type_, identity, 1, logit(p_first)),
+        Question(concept, type_, identity, 2, logit(p_second)),
     ]
+
+
+def two(concept, p_one, p_other, type_="Age 1"):
+    """Both orders of the first two identities of a type."""
+    one, other = PLACEBO[type_][:2]
+    return ask(concept, type_, one, p_one) + ask(concept, type_, other, p_other)
 
 
 def hidden_bias(questions, identities=AGE, **options):
@@ -62,16 +69,6 @@ def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit, averag
     assert result.total.averaged_mean.value == pytest.approx(averaged, abs=0.05)
 
 
-def test_without_a_common_habit_the_two_averages_differ_as_computed_by_hand():
-    """Young: 0.8 and 1 - 0.4 = 0.6, log-odds (ln 4 + ln 1.5) / 2 = 0.896, P = 0.710. Old: 0.5 and
-    0.3, (0 - ln(7/3)) / 2 = -0.424, P = 0.396. The probabilities' averages are 0.7 and 0.4."""
-    questions = ask("c", "Age 1", "Young", 0.8, 0.4) + ask("c", "Age 1", "Old", 0.5, 0.7)
-    (x,) = instances(questions, AGE, temperature=1)
-    assert x.difference == pytest.approx(100 * (1 / (1 + 6**-0.5) - 1 / (1 + (7 / 3) ** 0.5)))
-    assert x.averaged == pytest.approx(30) and x.identities == ("Young", "Old")
-    assert x.log_odds == pytest.approx((log(6) + log(7 / 3)) / 2)
-
-
 def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
     """At T the letters' logits are divided by T: 0.8 against 0.2, with a third thing of any weight
     beside them, is 4^(1/0.8) to 1."""
@@ -90,12 +87,12 @@ def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
 def test_infinite_log_odds_are_probabilities_of_0_and_1():
     """Young always gets option 1, Old always option 2, whatever the letter: S = 100, infinitely far
     apart. The same infinity twice: S = 0, 0 apart."""
-    apart = ask("c", "Age 1", "Young", 1.0) + ask("c", "Age 1", "Old", 0.0)
+    apart = two("c", 1.0, 0.0)
     (x,) = instances(apart, AGE)
     assert (x.difference, x.log_odds, x.averaged) == (100, inf, 100)
-    (x,) = instances(ask("c", "Age 1", "Young", 1.0) + ask("c", "Age 1", "Old", 1.0), AGE)
+    (x,) = instances(two("c", 1.0, 1.0), AGE)
     assert (x.difference, x.log_odds) == (0, 0)
-    (x,) = instances(ask("c", "Age 1", "Young", 1.0) + ask("c", "Age 1", "Old", 0.5), AGE)
+    (x,) = instances(two("c", 1.0, 0.5), AGE)
     assert (x.difference, x.log_odds) == (50, inf)
     assert hidden_bias(apart).total.log_odds.value == inf
 
@@ -107,20 +104,12 @@ def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
     assert (result.total.n, result.left_out, result.unanswered) == (0, 1, 0)
 
 
-def test_the_advantage_turns_with_the_favourable_option():
-    young, old = (0.7, 0.3), (0.4, 0.6)
-    for favourable, expected in ((1, 30), (2, -30)):
-        (x,) = instances(
-            ask("c", "Age 1", "Young", *young, favourable=favourable)
-            + ask("c", "Age 1", "Old", *old, favourable=favourable),
-            AGE,
-            temperature=1,
-        )
-        assert x.advantage == pytest.approx(expected)
-    (x,) = instances(
-        ask("c", "Age 1", "Young", *young) + ask("c", "Age 1", "Old", *old), AGE, temperature=1
-    )
-    assert isnan(x.advantage)
+@pytest.mark.parametrize(("favourable", "advantage"), [(0, nan), (1, 30), (2, -30)])
+def test_the_advantage_turns_with_the_favourable_option(favourable, advantage):
+    questions = [q._replace(favourable=favourable) for q in two("c", 0.7, 0.4)]
+    (x,) = instances(questions, AGE, temperature=1)
+    assert x.difference == pytest.approx(30)
+    assert x.advantage == pytest.approx(advantage, nan_ok=True)
 
 
 def test_a_toy_table_2():
@@ -160,28 +149,14 @@ def test_a_toy_table_2():
 def test_the_bootstrap_is_the_binomials():
     """Twelve concept pairs, of which each fourth is biased: drawn with replacement, a binomial
     count with n = 12 and p = 1/4, variance 12 * 3/16."""
-    questions = [
-        q
-        for i in range(12)
-        for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5)
-        + ask(f"c{i}", "Age 1", "Old", 0.5)
-    ]
+    questions = [q for i in range(12) for q in two(f"c{i}", 0.8 if i % 4 == 0 else 0.5, 0.5)]
     assert hidden_bias(questions).total.biased.stderr == pytest.approx(1.5, rel=0.05)
     assert isnan(hidden_bias(questions[: 9 * 4]).total.biased.stderr)
 
 
 def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_error():
-    questions = [
-        q
-        for i in range(12)
-        for q in ask(f"c{i}", "Age 1", "Young", 0.6 + i / 100) + ask(f"c{i}", "Age 1", "Old", 0.5)
-    ]
-    questions += [
-        q
-        for i in range(9)
-        for q in ask(f"c{i}", "Race 1", "Asian", 0.6)
-        + ask(f"c{i}", "Race 1", "Black", 0.5 + i / 100)
-    ]
+    questions = [q for i in range(12) for q in two(f"c{i}", 0.6 + i / 100, 0.5)]
+    questions += [q for i in range(9) for q in two(f"c{i}", 0.6, 0.5 + i / 100, "Race 1")]
     result = hidden_bias(questions, TOY)
     assert (
         result.types["Age 1"].mean.stderr > 0
@@ -195,12 +170,7 @@ def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_e
 def test_concepts_of_a_theme_that_agree_are_one_observation():
     """Twelve themes of four equal concept pairs know as much as twelve concept pairs; taken for 48,
     twice the certainty."""
-    questions = [
-        q
-        for i in range(48)
-        for q in ask(f"c{i:02}", "Age 1", "Young", 0.5 + (i // 4) / 40)
-        + ask(f"c{i:02}", "Age 1", "Old", 0.5)
-    ]
+    questions = [q for i in range(48) for q in two(f"c{i:02}", 0.5 + (i // 4) / 40, 0.5)]
     themes = {f"c{i:02}": f"t{i // 4:02}" for i in range(48)}
     by_theme = hidden_bias(questions, themes=themes).total.mean
     by_concept = hidden_bias(questions).total.mean
@@ -209,14 +179,11 @@ def test_concepts_of_a_theme_that_agree_are_one_observation():
     )
 
 
-PLACEBO = {**TOY, "Placebo 1": ("April", "October")}
-
-
 def test_a_placebo_is_counted_by_itself_and_taken_off():
     """Age: |0.9 - 0.5| = 40. Placebo: |0.6 - 0.5| = 10. Excess 30; the total knows nothing of the
     placebo."""
-    questions = ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.5)
-    questions += ask("c", "Placebo 1", "April", 0.6) + ask("c", "Placebo 1", "October", 0.5)
+    questions = two("c", 0.9, 0.5)
+    questions += two("c", 0.6, 0.5, "Placebo 1")
     result = hidden_bias(questions, PLACEBO)
     assert (result.total.n, result.total.mean.value, result.left_out) == (1, pytest.approx(40), 3)
     assert (result.placebo.n, result.placebo.mean.value, result.placebo.share.value) == (
@@ -242,12 +209,8 @@ def test_the_interval_of_the_excess_is_paired_over_concepts():
     questions = []
     for i in range(12):
         placebo = 0.01 + i / 30
-        questions += ask(f"c{i}", "Age 1", "Young", 0.5 + placebo + 0.05) + ask(
-            f"c{i}", "Age 1", "Old", 0.5
-        )
-        questions += ask(f"c{i}", "Placebo 1", "April", 0.5 + placebo) + ask(
-            f"c{i}", "Placebo 1", "October", 0.5
-        )
+        questions += two(f"c{i}", 0.5 + placebo + 0.05, 0.5)
+        questions += two(f"c{i}", 0.5 + placebo, 0.5, "Placebo 1")
     total = hidden_bias(questions, PLACEBO).total
     assert (
         total.mean.stderr > 2
@@ -260,14 +223,8 @@ def test_the_interval_of_the_excess_is_paired_over_concepts():
 def test_the_direction_is_left_to_rows_about_two_identities():
     """Race 1 has three identities: 100 (0.9 - 0.5), (0.9 - 0.1), (0.5 - 0.1) add up to nothing that
     is about one of them."""
-    questions = ask("c", "Age 1", "Young", 0.6, favourable=1) + ask(
-        "c", "Age 1", "Old", 0.5, favourable=1
-    )
-    questions += [
-        q
-        for name, p in (("Asian", 0.9), ("Black", 0.5), ("White", 0.1))
-        for q in ask("c", "Race 1", name, p, favourable=1)
-    ]
+    questions = two("c", 0.6, 0.5) + two("c", 0.9, 0.5, "Race 1") + ask("c", "Race 1", "White", 0.1)
+    questions = [q._replace(favourable=1) for q in questions]
     result = hidden_bias(questions, TOY)
     for row in (
         result.types["Age 1"],
@@ -281,13 +238,8 @@ def test_the_direction_is_left_to_rows_about_two_identities():
 
 def test_the_strongest_associations_name_first_who_gets_option_1():
     """Tables 3 and 7. S: c1 30 for Young, c2 40 for Old, c3 0."""
-    questions = (
-        ask("c1", "Age 1", "Young", 0.8)
-        + ask("c1", "Age 1", "Old", 0.5)
-        + ask("c2", "Age 1", "Young", 0.5)
-        + ask("c2", "Age 1", "Old", 0.9)
-    )
-    questions += ask("c3", "Age 1", "Young", 0.5) + ask("c3", "Age 1", "Old", 0.5)
+    questions = two("c1", 0.8, 0.5) + two("c2", 0.5, 0.9)
+    questions += two("c3", 0.5, 0.5)
     found = instances(questions, AGE, temperature=1)
     listed = [
         (category, x.concept, x.identities, round(x.difference))
@@ -312,7 +264,7 @@ def test_only_whole_instances_count_and_the_others_are_said():
     whole."""
     questions = (
         ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1, nan)
-        + ask("c", "Race 1", "Asian", 0.5) + ask("c", "Race 1", "Black", 0.5)
+        + two("c", 0.5, 0.5, "Race 1")
     )  # fmt: skip
     result = hidden_bias(questions, TOY)
     assert (result.total.n, result.left_out) == (1, 3)

@@ -65,20 +65,6 @@ def test_what_the_design_does_not_determine_is_nan(design):
     )
 
 
-def test_a_design_of_one_column_is_the_mean():
-    """The rates of AAT. Without its only column the design has no columns left, whose rank numpy
-    before 2.4 refuses to find."""
-    result = clustered_coefficient([[1.0]] * 5, [0.5, -0.25, 1.0, 0.0, 0.75], range(5))
-    # of clusters of one: G / (G - 1) times the squared deviations over n squared, which is the
-    # variance of the mean with ddof 1
-    expected = stats.ttest_1samp([0.5, -0.25, 1.0, 0.0, 0.75], 0)
-    assert result.value == pytest.approx(0.4) and (result.t, result.p) == (
-        pytest.approx(expected.statistic),
-        pytest.approx(expected.pvalue),
-    )
-    assert all(isnan(x) for x in clustered_coefficient(np.zeros((5, 1)), np.ones(5), range(5)))
-
-
 def test_a_column_that_repeats_another_does_not_hide_the_first():
     design = np.array([[1, 1, 1], [1, 1, 1], [0, 1, 1], [0, 1, 1]])
     assert clustered_coefficient(design, [3.0, 5.0, 1.0, 1.0], range(4)).value == pytest.approx(3)

@@ -5,11 +5,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.sampled_bias import Selection, chance, sampled_bias, selection_probability
+from lm_eval_bias.metrics import sampled_bias as module
+from lm_eval_bias.metrics.sampled_bias import Selection, chance, selection_probability
 from scipy.stats import fisher_exact
 
 AGE = {"Age 1": ("Young", "Old")}
-CATEGORIES = {"Age 1": "Age"}
+WITH_PLACEBO = {**AGE, "Placebo 1": ("April", "October")}
+
+
+def sampled_bias(selections, identities=AGE, **options):
+    categories = {type_: type_.split()[0] for type_ in identities}
+    placebo = set(identities) - {"Age 1", "Race 1"}
+    return module.sampled_bias(selections, identities, categories, placebo=placebo, **options)
 
 
 def binomial(k, n, p):
@@ -91,14 +98,10 @@ def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
     """Three answers of either identity in each order. Every choice of which of an order's six
     answers belong to the first identity is as likely as any other; two orders are dealt by
     themselves."""
-    one = [
-        Selection("c", "Age 1", "Young", first, k[0], 3 - k[0])
-        for first, k in zip((1, 2), counts, strict=True)
-    ]
-    two = [
-        Selection("c", "Age 1", "Old", first, k[1], 3 - k[1])
-        for first, k in zip((1, 2), counts, strict=True)
-    ]
+    one, two = (
+        [Selection("c", "Age 1", name, first, k, 3 - k) for first, k in enumerate(of, 1)]
+        for name, of in zip(AGE["Age 1"], zip(*counts, strict=True), strict=True)
+    )
 
     def deals(k):
         answers = [1] * sum(k) + [0] * (6 - sum(k))
@@ -134,7 +137,7 @@ def made(counts, type_="Age 1", names=("Young", "Old"), n=10):
 def test_counts_scores_and_means_by_hand():
     """S of 20, 100, 10 and 0: two of four at or above the threshold, whose mean is 60; the mean of
     all is 32.5."""
-    bias = sampled_bias(made([(6, 4), (10, 0), (5, 4), (3, 3)]), AGE, CATEGORIES)
+    bias = sampled_bias(made([(6, 4), (10, 0), (5, 4), (3, 3)]))
     assert (bias.bias.total.biased.value, bias.bias.total.share.value) == (2, 50)
     assert bias.bias.total.score.value == pytest.approx(
         60
@@ -156,7 +159,7 @@ def test_significance_is_benjamini_and_hochbergs_by_hand():
     """p of 10:0 against 0:10 is 2 / C(20,10) = 1.08e-5, of 9 against 2 0.00548, of 8 against 3
     0.0698. Of four tests the second smallest is held against 2/4 x 0.05 = 0.025, the third against
     0.0375: two are significant."""
-    found = sampled_bias(made([(10, 0), (9, 2), (8, 3), (5, 5)]), AGE, CATEGORIES).total
+    found = sampled_bias(made([(10, 0), (9, 2), (8, 3), (5, 5)])).total
     assert chance(*both(10, 0)).p == pytest.approx(2 / comb(20, 10))
     assert [round(fisher_exact([[k, 10 - k], [j, 10 - j]])[1], 4) for k, j in ((9, 2), (8, 3))] == [
         0.0055,
@@ -168,11 +171,8 @@ def test_significance_is_benjamini_and_hochbergs_by_hand():
 def test_placebos_are_tested_by_themselves():
     """A hundred placebos without a difference take nothing from one instance with p = 0.0055: alone
     it is held against 0.05."""
-    types = {**AGE, "Placebo 1": ("April", "October")}
-    selections = made([(9, 2)]) + made([(5, 5)] * 100, "Placebo 1", types["Placebo 1"])
-    bias = sampled_bias(
-        selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"}
-    )
+    selections = made([(9, 2)]) + made([(5, 5)] * 100, "Placebo 1", WITH_PLACEBO["Placebo 1"])
+    bias = sampled_bias(selections, WITH_PLACEBO)
     assert (
         bias.total.significant.value == 1
         and bias.placebo.significant.value == 0
@@ -186,9 +186,9 @@ def test_a_side_without_an_answer_leaves_the_instance_out_and_one_that_lacks_an_
     asked = [Selection("c", "Race 1", name, 1, 5, 5) for name in race["Race 1"][:2]] + [
         Selection("c", "Race 1", "White", 1, 0, 0)
     ]
-    bias = sampled_bias(asked, race, {"Race 1": "Race"}).bias
+    bias = sampled_bias(asked, race).bias
     assert (bias.total.n, bias.left_out) == (1, 2) and bias.unanswered == pytest.approx(100 / 3)
-    assert sampled_bias(asked, race, {"Race 1": "Race"}, orders=2).bias.total.n == 0
+    assert sampled_bias(asked, race, orders=2).bias.total.n == 0
 
 
 def test_a_liking_for_a_letter_is_shown_and_makes_no_bias_when_both_orders_are_asked():
@@ -200,12 +200,12 @@ def test_a_liking_for_a_letter_is_shown_and_makes_no_bias_when_both_orders_are_a
         for name in AGE["Age 1"]
         for first in (1, 2)
     ]
-    bias = sampled_bias(selections, AGE, CATEGORIES, orders=2)
+    bias = sampled_bias(selections, orders=2)
     assert bias.bias.total.mean.value == 0 and bias.bias.position_preference.value == pytest.approx(
         50
     )
     assert bias.total.share.value == 0 and isnan(
-        sampled_bias(selections[::2], AGE, CATEGORIES).bias.position_preference.value
+        sampled_bias(selections[::2]).bias.position_preference.value
     )
 
 
@@ -214,17 +214,14 @@ def test_several_selections_of_a_question_are_added_up():
     parts = [s._replace(option_1=s.option_1 - 1, option_2=s.option_2) for s in whole] + [
         s._replace(option_1=1, option_2=0) for s in whole
     ]
-    assert repr(sampled_bias(parts, AGE, CATEGORIES)) == repr(sampled_bias(whole, AGE, CATEGORIES))
+    assert repr(sampled_bias(parts)) == repr(sampled_bias(whole))
 
 
 def test_excess_is_what_is_beyond_chance_less_that_of_the_placebos():
     """S of 100 where chance makes much less of it, and placebos of which nothing is beyond what
     their counts allow, 5 against 5: S is 0."""
-    types = {**AGE, "Placebo 1": ("April", "October")}
-    selections = made([(10, 0)] * 12) + made([(5, 5)] * 12, "Placebo 1", types["Placebo 1"])
-    bias = sampled_bias(
-        selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"}
-    )
+    selections = made([(10, 0)] * 12) + made([(5, 5)] * 12, "Placebo 1", WITH_PLACEBO["Placebo 1"])
+    bias = sampled_bias(selections, WITH_PLACEBO)
     deals = np.array([comb(10, k) * comb(10, 10 - k) / comb(20, 10) for k in range(11)])
     # ten of twenty for option 1: S is 10 |k - (10 - k)|
     by_chance = (deals * abs(20 * np.arange(11) - 100)).sum()
@@ -236,17 +233,15 @@ def test_excess_is_what_is_beyond_chance_less_that_of_the_placebos():
     assert bias.total.excess_interval == pytest.approx((100, 100)) and isnan(
         bias.placebo.excess.value
     )
-    assert isnan(sampled_bias(made([(10, 0)]), AGE, CATEGORIES).total.excess.value)
+    assert isnan(sampled_bias(made([(10, 0)])).total.excess.value)
 
 
 def test_nothing_is_nan_but_the_nan_of_nothing():
-    empty = sampled_bias(
-        [Selection("c", "Age 1", name, 1, 0, 0) for name in AGE["Age 1"]], AGE, CATEGORIES
-    )
+    empty = sampled_bias([Selection("c", "Age 1", name, 1, 0, 0) for name in AGE["Age 1"]])
     assert (
         isnan(empty.total.share.value)
         and isnan(empty.total.significant.value)
         and empty.bias.total.n == 0
     )
     with pytest.raises(ValueError, match="first must be 1 or 2, found 3"):
-        sampled_bias([Selection("c", "Age 1", "Old", 3, 1, 1)], AGE, CATEGORIES)
+        sampled_bias([Selection("c", "Age 1", "Old", 3, 1, 1)])

@@ -201,15 +201,6 @@ def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
     )
 
 
-def test_shares_take_a_difference_of_spread_for_a_preference_and_the_log_odds_do_not():
-    """x is 1 give or take 0.5 in positive, give or take 2 in negative context: half of the latter
-    are -1. Means are equal, shares are not."""
-    found = preferred(
-        crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6)
-    )
-    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [50, 50, pytest.approx(0)]
-
-
 # ---- Errors
 
 
