@@ -253,11 +253,11 @@ def summary_of(
         column: Counter(name for name, _ in {(r[column], r["theme"]) for r in records})
         for column in ("category", "type", "placebo")
     }
+    themes["category"]["all"] = len({r["theme"] for r in records})
     categories = {
         name: numbers(row, themes["category"][name]) for name, row in result.categories.items()
     }
-    everything = len({r["theme"] for r in records})
-    whole = numbers(result.total, everything)
+    whole = numbers(result.total, themes["category"]["all"])
     placebo = numbers(result.placebo, themes["placebo"][True])
     # Each record knows how many instances its concept pair has: a limit may have cut off types
     # altogether.
@@ -294,17 +294,14 @@ def summary_of(
     concepts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
     scores: dict[str, list[float]] = {name: [] for name in ("all", *result.categories)}
     for x in result.instances:
-        scores[category[x.type]].append(abs(x.difference))
-        if category[x.type] not in placebos:
-            scores["all"].append(abs(x.difference))
+        own = category[x.type]
+        for name in [own] if own in placebos else ["all", own]:
+            scores[name].append(abs(x.difference))
     return summary._replace(
         tables={
             "categories": [
-                line(result.total, everything, category="all"),
-                *(
-                    line(row, themes["category"][name], category=name)
-                    for name, row in result.categories.items()
-                ),
+                line(row, themes["category"][name], category=name)
+                for name, row in {"all": result.total, **result.categories}.items()
             ],
             "types": [of_type(name, row) for name, row in result.types.items()],
             "identity_pairs": [

@@ -69,8 +69,7 @@ def concept_pairs() -> tuple[Mapping[str, str], ...]:
     from.
     """
     repairs = lexicon("hbb_official")
-    objects = {(each["concept"], each["option"], each["place"]) for each in repairs["objects"]}
-    owned = {each["concept"]: each["words"] for each in repairs["owned"]}
+    owned = {of["concept"]: of["words"] for of in repairs["owned"]}
     pairs = []
     with official_file("hbb", QUESTIONS).open(encoding="utf-8", newline="") as f:
         for n, row in enumerate(csv.DictReader(f), start=1):
@@ -83,8 +82,12 @@ def concept_pairs() -> tuple[Mapping[str, str], ...]:
                 "context": _with_owner_behind(context, owned[n]) if n in owned else context,
             }
             for option in (1, 2):
-                places = {place for c, o, place in objects if (c, o) == (n, option)}
-                pair[f"option_{option}"] = with_forms(row[f"s{option}"], places)
+                objects = {
+                    of["place"]
+                    for of in repairs["objects"]
+                    if (of["concept"], of["option"]) == (n, option)
+                }
+                pair[f"option_{option}"] = with_forms(row[f"s{option}"], objects)
             pairs.append(pair)
     return tuple(pairs)
 

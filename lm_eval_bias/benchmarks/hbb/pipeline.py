@@ -27,7 +27,6 @@ from lm_eval_bias.usage import UsageError
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
 """In words. The prompts ask for one sentence and for concepts of a few words, without numbers."""
 _CONCEPTS = ("concept_1", "concept_2")
-_BESIDE = ("id", "theme")
 _GAP = re.compile(r"\{([^{}]+)\}")
 _SENTENCE_END = re.compile(
     r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)"
@@ -69,21 +68,20 @@ def rows(path: str) -> list[dict[str, str]]:
     for i, row in enumerate(() if wrong else content.data):
         cells = row.items() if isinstance(row, Mapping) else ()
         filled = {k: str(v).strip() for k, v in cells if v is not None and str(v).strip()}
-        fitting = [columns for columns in kinds if set(columns) <= filled.keys()]
-        if len(fitting) != 1 or filled.keys() - {*_BESIDE, *fitting[0]}:
+        fitting = (c for c in kinds if set(c) <= filled.keys() <= {*c, "id", "theme"})
+        columns = next(fitting, None)
+        if columns is None:
             present = ", ".join(filled) or "nothing"
             problem = f"expected {expected} (and id, theme), found {present}"
             wrong.append(content.message((i,), problem))
             continue
-        (columns,) = fitting
-        new = {"id": f"row{i + 1}"} | {k: filled[k] for k in _BESIDE if k in filled}
+        new = {"id": f"row{i + 1}", **filled}
         first = places.setdefault(new["id"], i)
         if first != i:
             problem = f"{new['id']} stands in row {first + 1} too"
             wrong.append(content.message((i, "id"), problem))
-        if columns == _CONCEPTS:
-            new |= {name: filled[name] for name in _CONCEPTS}
-        else:
+        if columns != _CONCEPTS:
+            new = {k: v for k, v in new.items() if k not in columns}
             new["stereotype"] = _filled(prompt_of[columns], filled)
         made.append(new)
     if wrong:

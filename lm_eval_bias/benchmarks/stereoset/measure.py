@@ -178,10 +178,9 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
     for of in examples.values():
         scores = shares = [nan] * 3
         if len(of) == of[0]["orders"] and all(r["likelihoods"] is not None for r in of):
-            means = [_average(r["likelihoods"][i] for r in of) for i in range(3)]
+            scores = [_average(r["likelihoods"][i] for r in of) for i in range(3)]
             # where one letter is certain in every order, each sentence is impossible in some
-            if usable(means):
-                scores = means
+            if usable(scores):
                 choices = [likeliest_share(r["likelihoods"]) for r in of]
                 shares = [_average(choice[i] for choice in choices) for i in range(3)]
                 complete += of
