@@ -156,7 +156,7 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
     return {"summary": summary}
 
 
-def _read_concepts(answer: str, known: Known) -> tuple[str, str]:
+def _read_concepts(names: tuple[str, str], answer: str, known: Known) -> dict[str, str]:
     text = _plain(answer)
     first, *more = [line.strip() for line in text.splitlines() if line.strip()]
     line = _bare(_LEAD.sub("", _bare(first)))
@@ -179,15 +179,7 @@ def _read_concepts(answer: str, known: Known) -> tuple[str, str]:
     if folded == list(example) and not any(concept in summary for concept in example):
         problem = f"{one};{two} is the prompt's example, and the summary speaks of neither"
         raise Refused("example copied", problem)
-    return one, two
-
-
-def _read_pair(answer: str, known: Known) -> dict[str, str]:
-    return dict(zip(_RAW, _read_concepts(answer, known), strict=True))
-
-
-def _read_check(answer: str, known: Known) -> dict[str, str]:
-    return dict(zip(_CONCEPTS, _read_concepts(answer, known), strict=True))
+    return {names[0]: one, names[1]: two}
 
 
 def _sentence(field: str, text: str) -> str:
@@ -300,11 +292,11 @@ PIPELINE = Pipeline(
     rows=rows,
     steps=(
         Step("bias summary", _ask_summary, _read_summary, ["summary"]),
-        Step("raw concept pair", _asks("pair", _SUMMARY), _read_pair, _RAW),
+        Step("raw concept pair", _asks("pair", _SUMMARY), partial(_read_concepts, _RAW), _RAW),
         Step(
             "post-hoc check",
             _asks("check", {**_SUMMARY, "concept1": _RAW[0], "concept2": _RAW[1]}),
-            _read_check,
+            partial(_read_concepts, _CONCEPTS),
             _CONCEPTS,
         ),
         Step(
