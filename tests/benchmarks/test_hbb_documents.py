@@ -11,9 +11,6 @@ from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
-# Section 3.2: test instances per concept pair; 1,547 concept pairs give 103,649.
-PER_CONCEPT = {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
-PER_TYPE = {"Age": 1, "Gender": 1, "Race": 10, "SES": 1, "Religion": 6}
 ASKED = 58  # the fifty of Table 10, and four placebos of two
 
 
@@ -34,18 +31,17 @@ def concepts():
     return table("hbb_concepts")
 
 
-def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts):
+def test_counts_of_questions_and_instances(docs, concepts):
+    """Section 3.2: 67 test instances of 50 questions for each concept pair."""
     n = len(concepts)
     first = [d for d in docs if d["first"] == 1]
-    assert n >= 200 and len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 25_056
+    assert len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 25_056
     assert sum(not d["placebo"] for d in first) == 50 * n and {d["instances"] for d in docs} == {67}
-    asked = Counter(d["type"] for d in first)
-    by_category = Counter()
-    for type_, entry in PAPERS.items():
-        k = asked[type_] // n
-        assert k * (k - 1) // 2 == PER_TYPE[entry["category"]]
-        by_category[entry["category"]] += k * (k - 1) // 2
-    assert by_category == PER_CONCEPT and sum(PER_CONCEPT.values()) * 1547 == 103_649
+    sizes = Counter()
+    for entry in PAPERS.values():
+        k = len(entry["identities"])
+        sizes[entry["category"]] += k * (k - 1) // 2
+    assert sizes == {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
     assert len(PAPERS) == 16 and len(TYPES) == 20
     for d in docs[:100]:
         assert d["identity"] in d["identities"] == list(TYPES[d["type"]]["identities"])

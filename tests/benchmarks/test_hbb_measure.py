@@ -119,9 +119,3 @@ def test_the_tables_of_the_strongest_associations_the_distribution_and_the_answe
     answers = {row.pop("category"): row for row in tables["answers"]}
     assert answers["all"] == pytest.approx({"questions": 116, "unanswered": 100 / 116, "other": 50})
     assert answers["Age"] == pytest.approx({"questions": 12, "unanswered": 100 / 12, "other": 50})
-
-
-def test_under_one_order_there_is_no_position_preference(docs):
-    values = summed(answered([d for d in docs if d["first"] == 1]), order="paper").values
-    assert isnan(values["position_preference"].value)
-    assert values["mean_difference"].value == pytest.approx(90 / 67)

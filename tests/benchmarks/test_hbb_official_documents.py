@@ -5,7 +5,6 @@ import csv
 import json
 import math
 import re
-import zlib
 from collections import Counter, defaultdict
 
 import pytest
@@ -70,8 +69,7 @@ def test_table_5_instance_by_instance(docs, asked, shared):
     for (_, category, type_), n in together.items():
         by_category[category] += n * (n - 1) // 2
         by_type[category, type_] += n * (n - 1) // 2
-    assert by_category == TABLE_5 and sum(by_category.values()) == 103_649
-    assert len(by_type) == 16
+    assert by_category == TABLE_5 and len(by_type) == 16
     assert all(n == TABLE_2[category] for (category, _), n in by_type.items())
     assert {d["instances"] for d in docs} == {67} and 67 * 1_547 == 103_649
     paper = (shared / "papers" / "hbb.txt").read_text()
@@ -102,14 +100,7 @@ def test_without_the_files_a_run_says_what_to_do(monkeypatch, tmp_path):
 
 
 def test_documents_are_built_as_those_of_our_own_concept_pairs(docs):
-    """Same columns; whole concept pairs one after the other, both orders together; each concept
-    pair is a cluster of its own."""
     assert list(docs[0]) == list(hbb.documents()[0])
-    for start in range(0, len(docs), 116):
-        assert len({d["concept"] for d in docs[start : start + 116]}) == 1
-    for one, two in zip(docs[::2], docs[1::2], strict=True):
-        assert (one["first"], two["first"], one["context"]) == (1, 2, two["context"])
-        assert (one["option_a"], one["option_b"]) == (two["option_b"], two["option_a"])
     assert all(d["theme"] == d["concept"] and d["favourable"] == 0 for d in docs)
 
 
@@ -341,20 +332,3 @@ def test_the_prompt_is_the_programs_with_its_line_break(folder, shared):
     assert "\n" in instruction and prompts[0].startswith(f"{instruction}\n\nContext: ")
     assert prompts[0].endswith("\nFinal Answer:")
     assert prompts[-1].startswith(instruction.replace("\n", " "))
-
-
-@pytest.mark.slow
-def test_a_task_for_one_category_gives_its_part_of_the_numbers():
-    """What a category's task says of the instances of its first concept pairs is what the whole
-    task says of that category."""
-
-    def rule(context, letter):
-        return -(zlib.crc32(f"{context}{letter}".encode()) % 1000) / 200
-
-    whole = numbers_of(evaluate(RuleLM(rule), "hbb", limit=116 * 12), "hbb")
-    # six identities and eight, in two orders
-    part = numbers_of(evaluate(RuleLM(rule), "hbb_age", limit=28 * 12), "hbb_age")
-    assert part["instances", None] == 36
-    for metric in ("biased_share", "bias_score", "excess_difference", "log_odds_difference"):
-        assert part[metric, None] == pytest.approx(whole[metric, "Age"], nan_ok=True), metric
-    assert part["placebo_difference", None] == whole["placebo_difference", None]
