@@ -1,5 +1,5 @@
 """The Affective Attribution Test of MIST: is a description comedy or tragedy, depending on the
-group thought of before it?"""
+group?"""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ class Attribution(NamedTuple):
     """One description and its verdict: of `VERDICTS`, or "refused" or "unparsed", which are not
     valid.
 
-    side: "a" or "b", that of the group. domain: within which groups are compared. identifier, word:
-    what to think of and to describe.
+    side: "a" or "b", the group's. domain: within which groups are compared.
     """
 
     group: str
@@ -47,11 +46,10 @@ class Rates(NamedTuple):
 def rates(
     attributions: Sequence[Attribution], of_all: bool = False, *, errors: bool = True
 ) -> Rates:
-    """The shares of the three verdicts among the valid answers; NaN where there are none.
+    """Shares of the three verdicts among the valid answers; NaN without any.
 
-    of_all: of all answers; invalid ones are neutrality. Identifiers, within their group, and words
-    are samples. Of S_a, `comedy` is the FAR (equation 2); of S_b, `tragedy` is the UAR (equation
-    3). Source: MIST, sections 3.2 and 4.3.
+    of_all: among all answers, the invalid ones as neutrality. Of S_a, `comedy` is the FAR; of S_b,
+    `tragedy` is the UAR. Source: MIST, equations 2 and 3, section 4.3.
     """
     counted = [x for x in attributions if of_all or x.verdict in VERDICTS]
     groups = [x.group for x in counted]
@@ -78,9 +76,8 @@ def attribution_gap(
 ) -> Coefficient:
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
-    outcome: shape (n,), such as 1 where the verdict is comedy; NaN is left out. The error is
-    clustered by identifiers and words. NaN where no domain has both sides. Not in the paper: FAR
-    and UAR cannot show an effect of the group.
+    outcome: shape (n,); NaN is left out. The error is clustered by identifiers and words. NaN where
+    no domain has both sides. Not in the paper.
     """
     outcome = np.asarray(outcome, dtype=float)
     used = np.flatnonzero(~np.isnan(outcome)).tolist()

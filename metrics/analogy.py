@@ -20,8 +20,8 @@ TIE = 1e-9
 class Preferred(NamedTuple):
     """A number of one analogy (NaN without an answer), and what it shares with others.
 
-    cell: the part of the design whose share is fixed. contrast: the descriptors of A and C, drawn
-    within an axis. counterpart: the words of B and D.
+    cell: what the design fixes. contrast: the descriptors of A and C. counterpart: the words of B
+    and D.
     """
 
     value: float
@@ -34,16 +34,16 @@ class Preferred(NamedTuple):
 def preference(log_odds: ArrayLike) -> Floats:
     """1 where the biased word is likelier, 0 where the unbiased one is, 0.5 for a tie; NaN stays.
 
-    log_odds: any shape, log p(biased D) - log p(unbiased D), may be infinite.
+    log_odds: any shape, may be infinite.
     """
     x = np.asarray(log_odds, dtype=float)
     return np.where(np.isnan(x), np.nan, np.where(np.abs(x) <= TIE, 0.5, (x > 0).astype(float)))
 
 
 def calibrated(log_odds: float, content_free: Sequence[float]) -> float:
-    """log_odds less their mean with content-free phrases in the place of C: what a word has behind
-    every C cancels. NaN without such phrases, or for infinity less infinity. Source: after Zhao et
-    al., Calibrate Before Use (2021), section 4."""
+    """log_odds less their mean with content-free phrases in the place of C. NaN without such
+    phrases, or for infinity less infinity. Source: after Zhao et al., Calibrate Before Use (2021),
+    section 4."""
     if not content_free:
         return nan
     # Added up as differences, so that equal log-odds leave exactly nothing.
@@ -56,10 +56,9 @@ def per_token(log_likelihood: float, tokens: int | None) -> float:
 
 
 def preferred_mean(analogies: Sequence[Preferred], *, errors: bool = True) -> CrossedMean:
-    """The mean value of the analogies that have one, with standard error and 95 % interval.
+    """The mean value of the analogies that have one; contrasts and counterparts are samples.
 
-    Contrasts (within their axis) and counterparts are samples. NaN without analogies; all but the
-    mean with an infinite value, and without errors.
+    NaN without analogies; all but the mean with an infinite value, and without errors.
     """
     valued = [a for a in analogies if not isnan(a.value)]
     values = [a.value for a in valued]

@@ -16,8 +16,6 @@ Labels = Sequence[Hashable] | NDArray[np.int_]
 
 
 class CrossedMean(NamedTuple):
-    """A mean, its standard error with degrees of freedom, and its interval of 95 %."""
-
     value: float
     stderr: float
     df: float
@@ -26,8 +24,6 @@ class CrossedMean(NamedTuple):
 
 
 class Variance(NamedTuple):
-    """A variance, and the degrees of freedom with which it is known."""
-
     value: float
     df: float
 
@@ -48,10 +44,9 @@ def crossed_mean(
 ) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
-    outcome: shape (n,). strata: shape (n,), the cells whose proportions are fixed: a row differs by
-    chance from the mean of its cell only. If a stratum of a clustering holds one cluster, all
-    strata are ignored, which makes the error larger. NaN without rows; all but the value with fewer
-    than two clusters, or without errors.
+    outcome: shape (n,). strata: shape (n,), cells of fixed proportions: a row differs by chance
+    from the mean of its cell only. If a stratum of a clustering holds one cluster, all strata are
+    ignored. NaN without rows; all but the value with fewer than two clusters, or without errors.
     """
     y = np.asarray(outcome, dtype=float)
     value = float(y.mean()) if len(y) else np.nan
@@ -71,11 +66,11 @@ def crossed_mean(
 
 
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:
-    """The variance of a number from how much each row moves it, clustered in several ways at once.
+    """The variance of a number from how much each row moves it.
 
-    influence: shape (n,), with sum 0 in every stratum. Of one clustering it is the sum over strata
-    of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G clusters.
-    Several are `combined`. NaN with a stratum of one cluster, and without rows.
+    influence: shape (n,), with sum 0 in every stratum. Of one clustering the variance is the sum
+    over strata of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G
+    clusters. NaN with a stratum of one cluster, and without rows.
     """
     return _variance(np.asarray(influence, dtype=float), _coded(clusterings))
 
@@ -84,9 +79,8 @@ def combined(single: Sequence[Variance], joint: Sequence[tuple[int, Variance]]) 
     """The sum of the single variances, less those of two clusterings, and so on; at least the
     largest.
 
-    joint: (how many clusterings, the variance of their common cells) of every two or more. NaN
-    where one is. Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering
-    (2011), section 2.
+    joint: (how many clusterings, variance). NaN where one is. Source: Cameron, Gelbach and Miller,
+    Robust Inference With Multiway Clustering (2011), section 2.
     """
     total = sum(v.value for v in single) + sum((-1) ** (size + 1) * v.value for size, v in joint)
     if not np.isfinite(total):
@@ -130,7 +124,6 @@ def _coded(clusterings: Sequence[Clustering]) -> list[Coded]:
 
 
 def _strata_of(clustering: Coded) -> Ints:
-    """The stratum of each cluster."""
     clusters, strata = clustering
     return strata[np.unique(clusters, return_index=True)[1]]
 

@@ -1,9 +1,7 @@
-"""The intergroup empathy gap: is more emotion predicted for a person of one's own group than for
-one of another?
+"""The intergroup empathy gap: is more emotion predicted for a person of one's own group?
 
-Intensities have the shape (events, g, g), the second axis the perceiver, the third the experiencer,
-NaN for no answer. `groups` names the group of each of the g identities. Sections are those of Hou,
-Daumé and Rudinger.
+Intensities have the shape (events, g, g): perceiver, experiencer; NaN for no answer. `groups` names
+the group of each identity. Sections are those of Hou, Daumé and Rudinger.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ hold it in 50 to 91 %."""
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> Floats:
     """M0, the mean intensity of each pair over the events, shape (g, g); NaN without an event.
 
-    An event that any pair refused is left out everywhere; with `pairwise` only where it was
-    refused. Source: section 3.4 and footnote 5.
+    pairwise: an event that a pair refused is left out for it alone. Source: section 3.4, footnote
+    5.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
@@ -60,7 +58,7 @@ def normalise(matrix: ArrayLike) -> Floats:
 def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
     """The mean of the in-group cells of a (g, g) matrix less that of the others.
 
-    NaN if a cell is, or without cells of either kind. Source: section 3.4.
+    NaN if a cell is, or without either kind. Source: section 3.4.
     """
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
     if same.all() or not same.any():
@@ -91,8 +89,7 @@ def permutation_test(
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently.
 
-    mean_matrix: M0 without the unspecified person. p counts the observed permutation too. The
-    percentiles are those of no gap. NaN where delta is; all but delta without errors. Source:
+    p counts the observed permutation too. NaN where delta is; all but delta without errors. Source:
     section 3.4.
     """
     matrix = normalise(mean_matrix)
@@ -115,8 +112,6 @@ def permutation_test(
 
 
 class Interval(NamedTuple):
-    """A number, its standard error and its 95 % interval, over events."""
-
     value: float
     stderr: float = np.nan
     low: float = np.nan
@@ -141,14 +136,11 @@ def bootstrap_gaps(
 ) -> Gaps:
     """delta, what it would be with unlimited events, and the raw gap, with errors over events.
 
-    delta: a jackknife's standard error; NaN where a cell has one event alone. corrected: the means
-    of M0 differ in part by chance, which makes delta too small. Here their variance is estimated
-    from products of different events alone (a U-statistic); NaN where it is not above zero. The
-    interval is the bootstrap's, an end infinite where that variance could be nothing. points:
-    Student's interval. Fewer than `FEWEST` events have no standard error and no corrected interval,
-    fewer than two no errors.
-
-    Source: the correction is Spearman's, the jackknife Shao and Tu's (1995), section 2.1.
+    delta: a jackknife's error (Shao and Tu 1995); NaN where a cell has one event alone. corrected:
+    the means of M0 differ in part by chance, which makes delta too small; here their variance is
+    that of products of different events (Spearman's correction). NaN where it is not above zero; an
+    end is infinite where it could be nothing. points: Student's interval. Fewer than `FEWEST`
+    events have no standard error and no corrected interval.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
@@ -204,7 +196,6 @@ def bootstrap_gaps(
 
 
 def _gaps(means: Floats, same: Bools) -> Floats:
-    """The gap of rows of means; shape (r, cells) -> (r,)."""
     return means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
 
 
@@ -222,8 +213,7 @@ def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> fl
 
 
 def _mean_gap(points: float, filled: Floats, there: Bools, same: Bools) -> Interval:
-    """An event adds its deviation from each cell's mean, over the number of events that have the
-    cell."""
+    """An event adds its deviation from each cell's mean, over the cell's number of events."""
     n, times = int(there.any(axis=1).sum()), np.maximum(there.sum(axis=0), 1)
     if n < 2 or np.isnan(points):
         return Interval(points)
@@ -239,8 +229,7 @@ def _interval(value: float, drawn: Floats, n: int) -> Interval:
     """Standard error and percentiles of resampled values; infinite ones count for the percentiles
     alone.
 
-    The percentiles make the interval of a mean as long as Student's. Source: Hesterberg, What
-    Teachers Should Know About the Bootstrap (2015), section 4.2.
+    A mean's interval is as long as Student's. Source: Hesterberg (2015), section 4.2.
     """
     tail = float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
     defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
@@ -278,8 +267,7 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     """Each pair's intensities against in-group ones of the same events.
 
     reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is multiplied
-    by the g squared cells, as in the authors' program; 0 for a constant difference, NaN for none.
-    Source: section 3.4.
+    by the g squared cells; 0 for a constant difference, NaN for none. Source: section 3.4.
     """
     intensities = np.asarray(intensities, dtype=float)
     g = intensities.shape[1]
@@ -299,8 +287,8 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
 def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float = 0.05) -> Bools:
     """Which cells of the heat map are white, shape (g, g): those that fail to differ in a test.
 
-    tests: `paired_tests` against the perceiver and the experiencer. shown: identities whose rows
-    and columns are never white, nor is the diagonal. Source: section 4, on Figure 2.
+    shown: identities whose rows and columns are never white; nor is the diagonal. Source: section
+    4, on Figure 2.
     """
     differ = np.all([test.p < level for test in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))
@@ -310,7 +298,7 @@ def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float 
 
 
 class Refusals(NamedTuple):
-    """Shares from 0 to 1: of events that some pair refused (Table 6), and of single answers."""
+    """Shares: of events that some pair refused (Table 6), and of answers."""
 
     events: float
     answers: float

@@ -1,8 +1,7 @@
 """Scores of groups from ratings on several items in several rounds, and how far the groups differ.
 
 Ratings have the shape (groups, rounds, items), NaN for a missing one. `facets` has a label for each
-item. Items are a sample within their facet, rounds a sample of answers; facets are fixed. One item,
-or one round, is no sample.
+item. Items, within their facet, and rounds are samples; one alone is none.
 """
 
 from __future__ import annotations
@@ -35,16 +34,12 @@ class GroupScores(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A standard deviation and its 95 % interval."""
-
     value: float
     low: float
     high: float
 
 
 class Variation(NamedTuple):
-    """The mean and the largest of the groups' coefficients of variation."""
-
     average: float
     largest: float
 
@@ -52,8 +47,7 @@ class Variation(NamedTuple):
 def score(ratings: ArrayLike, facets: Facets) -> Floats:
     """The mean over facets of the mean over a facet's items of each item's mean over rounds.
 
-    ratings: shape (..., rounds, items). Returns shape (...). NaN if a facet has no rating at all.
-    Source: StereoMap, Table 4.
+    ratings: shape (..., rounds, items). NaN if a facet has no rating. Source: StereoMap, Table 4.
     """
     ratings, facet = _checked(ratings, facets)
     of_items, times = _mean(ratings, axis=-2)
@@ -63,10 +57,9 @@ def score(ratings: ArrayLike, facets: Facets) -> Floats:
 def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
     """The score of each group, with Student's interval over rounds and items.
 
-    The variance is that of items plus that of rounds less what both count (Cameron, Gelbach and
-    Miller 2011), at least either; it is estimated from all groups together. If a facet has one item
-    among others, items are a sample of the whole scale. The value is NaN where `score` is; the rest
-    also with one rating of each group.
+    The variance is that of items plus that of rounds less what both count, at least either; it is
+    estimated from all groups together. If a facet has one item among others, items are a sample of
+    the whole scale. NaN but for the value with one rating of each group.
     """
     d = _Design(ratings, facets)
     items = d.shared + d.alone
@@ -76,13 +69,11 @@ def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
 
 
 def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int = DRAWS) -> Floats:
-    """The groups' scores with other items and rounds, for the stability of clusters.
+    """The groups' scores with other items and rounds, shape (draws, groups, dimensions).
 
-    dimensions: for each the ratings, with the same groups and rounds in all, and the facets.
-    Returns shape (draws, groups, dimensions); NaN for a group that lacks a facet. A multiplier
-    bootstrap: items and rounds have normal weights, the same for all groups; rounds also for all
-    dimensions. Source: van der Vaart and Wellner, Weak Convergence and Empirical Processes, section
-    2.9.
+    dimensions: ratings of the same groups and rounds, and facets. NaN for a group that lacks a
+    facet. A multiplier bootstrap with normal weights, the same for all groups. Source: van der
+    Vaart and Wellner, Weak Convergence and Empirical Processes, section 2.9.
     """
     designs = [_Design(ratings, facets) for ratings, facets in dimensions]
     rng = np.random.default_rng(SEED)
@@ -99,10 +90,9 @@ def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread
     """The standard deviation (ddof 1) of the groups' true scores.
 
     The variance of the scores less that which items and rounds add by chance, at least 0. The
-    interval takes groups (by their kurtosis) and items as samples. NaN with fewer than three scored
-    groups and with one item in one round; the ends without errors. Source: Zou and Donner,
-    Construction of Confidence Limits About Effect Measures (2008); Ting et al., Confidence
-    Intervals on Linear Combinations of Variance Components (1990).
+    interval takes groups and items as samples. NaN with fewer than three scored groups and with one
+    item in one round; the ends without errors. Source: Zou and Donner (2008); Ting et al.,
+    Confidence Intervals on Linear Combinations of Variance Components (1990).
     """
     d = _Design(ratings, facets)
     values, n = d.value[d.scored], int(d.scored.sum())
@@ -142,9 +132,9 @@ def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread
 
 
 def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> CrossedMean:
-    """The mean of the groups' scores, with an interval over groups and items, which cross.
+    """The mean of the groups' scores, with an interval over groups and items.
 
-    Groups without a score are left out. NaN but for the value with one group, and without errors.
+    NaN but for the value with one group, and without errors.
     """
     d = _Design(ratings, facets)
     values = d.value[d.scored]
@@ -160,11 +150,10 @@ def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Cr
 
 
 def variation(scores: ArrayLike) -> Variation:
-    """The mean and the largest over groups of the standard deviation (ddof 0) over the mean of a
-    group's scores over rounds.
+    """Of the groups' standard deviation (ddof 0) over mean, over rounds.
 
     scores: shape (groups, rounds); NaN is left out, as are groups with fewer than two scores or a
-    mean of 0. NaN if all are. Source: StereoMap, appendix L, Tables 13 and 14.
+    mean of 0. Source: StereoMap, appendix L, Tables 13 and 14.
     """
     scores = np.asarray(scores, dtype=float)
     mean, n = _mean(scores, axis=1)
@@ -177,11 +166,8 @@ def variation(scores: ArrayLike) -> Variation:
 
 
 class _Design:
-    """The parts of the variance of the groups' scores, shape (groups,).
-
-    shared: by what an item does to all groups. alone: by what items do to one group. of_rounds: by
-    rounds. both: what items and rounds count both.
-    """
+    """The parts of the variance of the groups' scores, shape (groups,): by what an item does to all
+    groups, by what items do to one alone, by rounds, and what items and rounds count both."""
 
     def __init__(self, given: ArrayLike, facets: Facets) -> None:
         ratings, facet = _checked(given, facets)
@@ -208,7 +194,7 @@ class _Design:
         self.one_rating = self.one_item and not self.rounds_df
 
     def _centred(self, x: Floats) -> Floats:
-        """Less the weighted mean of a group's items in the stratum; 0 for what is not rated."""
+        """Less the weighted mean of a group's items in the stratum."""
         total = self.weights @ self.member
         mean = (self.weights * x) @ self.member / np.where(total > 0, total, 1)
         return np.where(self.rated, x - mean @ self.member.T, 0)
@@ -239,8 +225,8 @@ class _Design:
         """How many independent groups tell as much as these do, from how alike contrasts of items
         are.
 
-        A contrast is a vector over groups. With covariance S between groups, its squared length has
-        trace(S)^2 / trace(S^2) degrees of freedom; the squared product of two estimates trace(S^2).
+        With covariance S between groups, the squared length of a contrast has trace(S)^2 /
+        trace(S^2) degrees of freedom.
         """
         contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
         vectors = self.interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
@@ -284,7 +270,6 @@ class _Design:
 
 
 def _of_chi_square(variance: float, df: float) -> tuple[float, float]:
-    """The 95 % interval of a variance."""
     df = max(df, 1.0)  # with less the upper end is beyond every scale
     return variance * df / stats.chi2.ppf(0.975, df), variance * df / stats.chi2.ppf(0.025, df)
 
@@ -317,7 +302,7 @@ def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:
 
 
 def _mean(values: Floats, axis: int) -> tuple[Floats, Ints]:
-    """The mean of what is not NaN, NaN of nothing, and how much there is."""
+    """The mean of what is not NaN, and how much there is."""
     there = ~np.isnan(values)
     n = there.sum(axis=axis)
     total = np.where(there, values, 0).sum(axis=axis)

@@ -1,8 +1,4 @@
-"""Halo and horn gaps from labels of premise-hypothesis pairs (BIStereo-NLI, sections 3.2 and 4.2).
-
-Halo: good looks and behaviour are entailed by the favoured descriptor and contradict the other one.
-Horn: bad ones are entailed by the other, and contradict the favoured one.
-"""
+"""Halo and horn gaps from labels of premise-hypothesis pairs (BIStereo-NLI, sections 3.2, 4.2)."""
 
 from __future__ import annotations
 
@@ -24,8 +20,8 @@ SHARES = ("difference", "entailment", "contradiction")
 class Pair(NamedTuple):
     """One premise-hypothesis pair and its label, None for no usable answer.
 
-    wording: of the template, the same for all genders, written within a domain. question: what one
-    wording asks of one attribute. Pairs that differ in the descriptor alone are twins.
+    wording: the same for all genders, written within a domain. question: what one wording asks of
+    one attribute. Pairs that differ in the descriptor alone are twins.
     """
 
     wording: str
@@ -55,8 +51,7 @@ class Cell(NamedTuple):
 class Gap(NamedTuple):
     """One gap of n twins in percentage points, with its 95 % interval.
 
-    `gender` or `category` is "all" where it is pooled; `gender` is "women - men" for the difference
-    of two gaps. share: of `SHARES`.
+    gender, category: "all" where pooled; gender "women - men" for the difference of two gaps.
     """
 
     effect: str
@@ -71,7 +66,7 @@ class Gap(NamedTuple):
 
 class Halo(NamedTuple):
     """Percentages, and gaps in percentage points. left_out: answered pairs without an answered
-    twin. differences: of two genders' gaps, over the twins that both have."""
+    twin. differences: of two genders' gaps."""
 
     n: int
     unanswered: float
@@ -104,11 +99,10 @@ def halo(
 
     descriptors: the one that the stereotype favours and the other; None for one that no pair has.
     effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
-    twins; several answers to one pair are averaged. Of the good categories, %E(favoured) -
-    %E(other) and %C(other) - %C(favoured), of the bad ones the reverse; "difference" is their sum.
-    Wordings within a domain and attributes within a category are samples. NaN in an empty cell.
-    Without errors there are no cells, and gaps of no single category. ValueError for a pair that is
-    of none of them. Source: BIStereo, section 4.2 and appendix I; the paper has no gaps.
+    twins. Of the good categories, %E(favoured) - %E(other) and %C(other) - %C(favoured), of the bad
+    ones the reverse; "difference" is their sum. Wordings and attributes are samples. Without errors
+    there are no cells, and gaps of no single category. ValueError for a pair that is of none of
+    them. Source: BIStereo, section 4.2 and appendix I; the paper has no gaps.
     """
     for p in pairs:
         if (
@@ -160,8 +154,6 @@ def halo(
 
 
 class _Rows:
-    """Pairs with what they share as arrays of shape (pairs,)."""
-
     def __init__(self, pairs: Sequence[Pair], errors: bool) -> None:
         self.errors = errors
         self.gender = np.array([p.gender for p in pairs], dtype=str)
@@ -178,7 +170,6 @@ class _Rows:
             )
 
     def mean(self, values: Floats, which: Bools) -> CrossedMean:
-        """Of the values of some rows."""
         if not self.errors:
             return crossed_mean(values[which], (), errors=False)
         samples = (Clustering(of[which], strata[which]) for of, strata in self.samples)
@@ -186,7 +177,6 @@ class _Rows:
 
 
 def _twin(pair: Pair) -> Pair:
-    """What a pair and its twin have in common."""
     return pair._replace(descriptor=None, label=None)
 
 
@@ -195,7 +185,6 @@ Twins = dict[Pair, tuple[float, float]]
 
 
 def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None]) -> Twins:
-    """Of each two twins that are both answered."""
     labels: dict[Pair, dict[str | None, list[str | None]]] = {}
     for p in answered:
         labels.setdefault(_twin(p), {}).setdefault(p.descriptor, []).append(p.label)
@@ -214,8 +203,7 @@ def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None])
 def _gaps(
     twins: Twins, effects: Mapping[str, str], genders: Sequence[str], errors: bool
 ) -> list[Gap]:
-    """The gaps of each effect, for all and for each gender, of all its categories and (with errors)
-    of each."""
+    """Of all and of each gender; of all of an effect's categories and (with errors) of each."""
     rows = _Rows(list(twins), errors)
     e, c = np.array(list(twins.values()), dtype=float).reshape(-1, 2).T
     gaps = []

@@ -11,8 +11,8 @@ from .resampling import Floats
 def holm(p: ArrayLike) -> Floats:
     """Adjusted p values: rejecting those up to alpha keeps the family-wise error at alpha.
 
-    p: any shape; NaN marks a test that was not made and does not count. The k-th smallest of m
-    becomes the largest of (m - j + 1) p_j over j <= k, at most 1. Source: Holm (1979).
+    p: any shape; NaN does not count. The k-th smallest of m becomes the largest of (m - j + 1) p_j
+    over j <= k, at most 1. Source: Holm (1979).
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]

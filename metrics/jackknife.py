@@ -1,5 +1,4 @@
-"""Errors of any number that can be computed from rows, by computing it without some of its
-clusters."""
+"""Errors of any number that can be computed from rows: it is computed without some of its clusters."""
 
 from __future__ import annotations
 
@@ -28,9 +27,9 @@ class Groups(NamedTuple):
 def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups:
     """Clusters (cluster -> stratum) in groups of nearly the same number, each of one stratum.
 
-    Each cluster is a group if they are no more than `most`; else a stratum has its share of groups,
-    at least two. If any stratum has a single cluster, all strata are ignored. A checksum of the
-    names decides who shares a group, so that neither order nor process matters.
+    Each cluster is a group if they are no more than `most`; else a stratum has its share, at least
+    two. If any stratum has a single cluster, all strata are ignored. A checksum of the names
+    decides who shares a group.
     """
     members: dict[Hashable, list[Hashable]] = {}
     ordered = sorted(clusters, key=_checksum)
@@ -50,8 +49,8 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
 
 
 def spread_groups(cells: Mapping[Hashable, Hashable], most: int = MOST) -> Groups:
-    """Cells of crossed clusterings (cell -> stratum) in groups of nearly the same number, each with
-    its share of every stratum; without strata."""
+    """Cells (cell -> stratum) in groups of nearly the same number, each with its share of every
+    stratum."""
     ordered = sorted(cells, key=lambda cell: (_checksum(cells[cell]), _checksum(cell)))
     n = min(most, len(ordered))
     return Groups({cell: k % n for k, cell in enumerate(ordered)}, np.zeros(n, dtype=int))
@@ -62,13 +61,12 @@ def jackknife_variance(
 ) -> Variance:
     """The variance of a number over its clusters, from how it changes without some of them.
 
-    changes: shape (groups,), the number without each group of clusters, less the number itself.
-    shares: shape (groups,), the part of the rows that was left out then. strata: shape (groups,). A
-    group moves the number by c = -(1 - share) change, less its share of what its stratum moves. The
-    variance is the sum over strata of G / (G - 1) sum(c^2); of a mean it is
-    `crossed.crossed_variance`. Groups without rows do not count; if any stratum has one group, all
-    strata are ignored. NaN with a change that is not finite and with fewer than two groups. Source:
-    Shao and Tu, The Jackknife and Bootstrap (1995), sections 2.3 and 6.2.
+    changes: shape (groups,), the number without each group, less the number itself. shares: shape
+    (groups,), the part of the rows that was left out. strata: shape (groups,). A group moves the
+    number by c = -(1 - share) change, less its share of what its stratum moves; the variance is the
+    sum over strata of G / (G - 1) sum(c^2). If any stratum has one group, all are ignored. NaN with
+    a change that is not finite and with fewer than two groups. Source: Shao and Tu, The Jackknife
+    and Bootstrap (1995), section 2.3.
     """
     change, share = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
     kept = share > 0
@@ -83,8 +81,6 @@ def jackknife_variance(
 
 
 class Test(NamedTuple):
-    """A number against zero: standard error, 95 % interval, two-sided p."""
-
     stderr: float
     low: float
     high: float
@@ -94,7 +90,7 @@ class Test(NamedTuple):
 def against_zero(value: float, variance: Variance, scale: float = 1.0) -> Test:
     """Student's t with the degrees of freedom of the variance; NaN where value or variance is.
 
-    scale: of what the number is a difference of. An error of rounding alone is 0, without interval
+    scale: of what the number is a difference of. Rounding alone is an error of 0, without interval
     and p.
     """
     stderr = float(np.sqrt(variance.value))
@@ -107,5 +103,5 @@ def against_zero(value: float, variance: Variance, scale: float = 1.0) -> Test:
 
 
 def _checksum(label: Hashable) -> str:
-    """Gives labels an order that looks random and is the same in every process."""
+    """An order that looks random and is the same in every process."""
     return hashlib.sha256(repr(label).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,5 +1,4 @@
-"""Partitions of a set: how far two agree, how clusters are named on a map, and how firmly each item
-lies in its cluster."""
+"""Partitions of a set: how far two agree, names of clusters, and how firmly items lie in them."""
 
 from __future__ import annotations
 
@@ -38,10 +37,9 @@ def rand_test(
 ) -> RandTest:
     """The adjusted Rand index of two partitions, against chance: the labels of b are shuffled.
 
-    a, b: length n, the label of each item's cluster. Equal partitions give 1; one cluster against
-    anything else gives 0, as in scikit-learn. p counts the observed labels too. All but n is NaN
-    with fewer than two items; p and null_high without errors. Source: Hubert and Arabie, Comparing
-    Partitions (1985), equation 5.
+    a, b: length n. One cluster against anything else gives 0, as in scikit-learn. p counts the
+    observed labels too. All but n is NaN with fewer than two items; p and null_high without errors.
+    Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
     """
     if len(a) != len(b):
         raise ValueError(
@@ -77,8 +75,7 @@ def rand_test(
 def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
     """The numbers of the clusters by the sum of the standardised coordinates.
 
-    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids. A
-    coordinate without variation does not count.
+    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids.
     """
     z = _standardised(centroids, centroids if points is None else points)
     # Ten decimals: clusters that mirror each other have equal sums but for rounding.
@@ -89,9 +86,8 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
     """Names of clusters by their place: "low-high" is low on the first coordinate, high on the
     second.
 
-    centroids: shape (k, 2). points: shape (n, 2), what was clustered; NaN is left out. High is more
-    than half a standard deviation (ddof 0) above the mean, low as much below. Equal names are
-    numbered in `order`.
+    centroids: shape (k, 2). points: shape (n, 2), what was clustered. High is more than half a
+    standard deviation (ddof 0) above the mean. Equal names are numbered in `order`.
     """
     names = [
         "-".join("low" if z < -0.5 else "high" if z > 0.5 else "middle" for z in row)
@@ -109,9 +105,8 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
 def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
     """In what share of resamples each item lies outside its cluster, shape (n,).
 
-    labels: shape (n,). resampled: shape (draws, n), with numbers of its own, matched to those of
-    `labels` so that as many items as possible stay. NaN or a number below 0 is an item without a
-    cluster; NaN for one that is never in one.
+    labels: shape (n,). resampled: shape (draws, n), matched to `labels` so that as many items as
+    possible stay. NaN or below 0 is no cluster; NaN for an item that is never in one.
     """
     own, draws = _numbers(labels), _numbers(resampled)
     outside, counted = np.zeros(len(own)), np.zeros(len(own))
@@ -141,9 +136,9 @@ class PairedTest(NamedTuple):
 def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
-    first, second: shape (n,); pairs with NaN are left out. level: p below it is significant. Equal
-    differences have t infinite and p 0; NaN for differences of 0 and fewer than two pairs. Source:
-    StereoMap, Tables 2 and 5, with competence first and warmth second.
+    first, second: shape (n,); pairs with NaN are left out. Equal differences have t infinite and p
+    0; NaN for differences of 0 and fewer than two pairs. Source: StereoMap, Tables 2 and 5,
+    competence and warmth.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     differences = (first - second)[~np.isnan(first - second)]
@@ -158,7 +153,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
 
 
 def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
-    """The adjusted Rand index of the sum of the squares of a contingency table, of any shape."""
+    """squares: the sum of the squares of a contingency table, any shape; rows, columns: its
+    margins."""
     n = rows.sum()
     pairs = n * (n - 1) / 2
     in_rows, in_columns = ((np.square(margin).sum() - n) / 2 for margin in (rows, columns))

@@ -15,8 +15,6 @@ FEWEST = 4
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's rho of n pairs, its two-sided p, its 95 % interval, and its stars."""
-
     n: int
     rho: float
     p: float
@@ -29,8 +27,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
     """Whether two quantities rise together over the same items.
 
     x, y: shape (n,); pairs with NaN are left out. NaN with fewer than `FEWEST` pairs or if either
-    does not vary. The interval is Fisher's with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN
-    for a rho of 1 or -1. Source: StereoMap, section 3.1 and Table 8; Bonett and Wright (2000).
+    does not vary. The interval is Fisher's with standard error sqrt((1 + rho^2 / 2) / (n - 3)).
+    Source: StereoMap, Table 8; Bonett and Wright (2000).
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1:

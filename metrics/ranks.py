@@ -19,10 +19,9 @@ ALPHA = 0.05
 class Ranks(NamedTuple):
     """Ranks of k estimates.
 
-    ranks: least and greatest of each, 1 is the lowest estimate; shape (k, 2), NaN for one that is
-    not ranked. p: adjusted, shape (k, k). lower: whether the row's estimate is significantly below
-    the column's. ties: the largest sets of which no two differ, lowest first. pairs: how many were
-    tested.
+    ranks: least and greatest of each, 1 is the lowest; shape (k, 2), NaN for one that is not
+    ranked. p: adjusted, shape (k, k). lower: whether the row is significantly below the column.
+    ties: the largest sets of which no two differ. pairs: how many were tested.
     """
 
     ranks: Floats
@@ -42,13 +41,13 @@ def ranks(
     """Ranks of independent estimates with 95 % intervals; the tests of pairs are adjusted after
     Holm.
 
-    values, lows, highs: shape (k,). An estimate takes part if it is finite and lies within an
-    interval that has a width; its ends may be infinite. distances: rank by |value|. df: degrees of
-    freedom of the intervals, clusters - 1; infinite where unknown.
+    values, lows, highs: shape (k,). An estimate takes part if it is finite, in an interval that has
+    a width; the ends may be infinite. distances: rank by |value|. df: of the intervals, clusters -
+    1; infinite where unknown.
 
     The side of an interval that faces the other estimate, over Student's quantile, is a standard
-    error (Zou and Donner 2008); Welch's test has both. Distances are equal if a = b or a = -b: the
-    larger p counts (Berger 1982). All ranks hold together with probability 0.95.
+    error (Zou and Donner 2008) of Welch's test. Distances are equal if a = b or a = -b: the larger
+    p counts (Berger 1982).
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (values, lows, highs))
     k = len(value)
@@ -75,8 +74,8 @@ def ranks(
 def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
     """Ranks of estimates of which every pair was tested elsewhere.
 
-    values: shape (k,); one that is not finite has no rank. p: shape (k, k), used above the
-    diagonal; NaN for a pair that could not be tested, which does not count.
+    values: shape (k,), ranked where finite. p: shape (k, k), used above the diagonal; NaN does not
+    count.
     """
     value = np.asarray(values, dtype=float)
     raw = np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float))
@@ -94,7 +93,6 @@ def _welch(difference: float, errors: Floats, df: Floats) -> float:
 
 
 def _of_tests(value: Floats, raw: Floats, ranked: Bools) -> Ranks:
-    """raw: p of the pairs above the diagonal."""
     adjusted = holm(raw)
     p = np.where(np.isnan(adjusted), adjusted.T, adjusted)
     different = p <= ALPHA

@@ -15,8 +15,6 @@ from .student import ROUNDING, interval, student
 
 
 class Coefficient(NamedTuple):
-    """A coefficient with standard error, t, two-sided p and 95 % interval."""
-
     value: float
     stderr: float
     t: float
@@ -31,14 +29,13 @@ def clustered_coefficient(
     """The first coefficient of a least-squares fit, with errors clustered in several ways at once.
 
     design: shape (n, k). outcome: shape (n,). clusterings: each of length n. The variance is the
-    sum over clusterings, less that over their pairwise intersections, and so on, each with the
-    factor G / (G - 1) * (n - 1) / (n - k); if that is not positive, the largest of a single
-    clustering. t has the fewest clusters less one degrees of freedom.
+    sum over clusterings, less that over their intersections, each with the factor G / (G - 1) * (n
+    - 1) / (n - k); if that is not positive, the largest of one clustering. t has the fewest
+    clusters less one degrees of freedom.
 
     All is NaN where the design does not determine the coefficient; all but the value with fewer
     than two clusters, with n <= k, if deviations cancel in every cluster, and without errors. A
-    perfect fit has no error and no interval; p is 0, or NaN for a value of 0. Source: Cameron,
-    Gelbach and Miller, Robust Inference With Multiway Clustering (2011).
+    perfect fit has p 0 and no error. Source: Cameron, Gelbach and Miller (2011).
     """
     x, y = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
     # What the other columns do not explain of the first one (Frisch and Waugh).

@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
 def cluster_sums(clusters: ArrayLike, columns: ArrayLike) -> Floats:
     """The sums of the rows of each cluster, shape (clusters, k), in the order of sorted labels.
 
-    clusters: shape (n,), labels. columns: shape (n, k).
+    clusters: shape (n,). columns: shape (n, k).
     """
     labels, row = np.unique(np.asarray(clusters), return_inverse=True)
     columns = np.asarray(columns, dtype=float)
@@ -49,10 +49,10 @@ def cluster_bootstrap_stderr(
 ) -> Floats:
     """Standard errors of statistics of cluster totals, by the cluster (block) bootstrap.
 
-    sums: shape (c, ...), of c clusters. statistic: of totals with any axes before those of a
-    cluster's. Returns the standard deviation (ddof 1) of the finite values; NaN with fewer than
-    `FEWEST_CLUSTERS` clusters and without errors. Source: Davison and Hinkley, Bootstrap Methods
-    and their Application, section 3.8.
+    sums: shape (c, ...), of c clusters. statistic: of totals with any axes in front. Returns the
+    standard deviation (ddof 1) of the finite values; NaN with fewer than `FEWEST_CLUSTERS` and
+    without errors. Source: Davison and Hinkley, Bootstrap Methods and their Application, section
+    3.8.
     """
     sums = np.asarray(sums, dtype=float)
     if len(sums) < FEWEST_CLUSTERS or not errors:
@@ -65,8 +65,8 @@ def cluster_median(
 ) -> Estimate:
     """The median and its standard error, by the cluster bootstrap.
 
-    values: shape (n,), may be infinite; resamples with an infinite median are left out. clusters:
-    shape (n,). The error is NaN with fewer than `FEWEST_CLUSTERS`.
+    values: shape (n,), may be infinite; infinite medians are left out. clusters: shape (n,). The
+    error is NaN with fewer than `FEWEST_CLUSTERS`.
     """
     values = np.asarray(values, dtype=float)
     if not len(values):
@@ -88,10 +88,9 @@ def cluster_median(
 def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: int) -> tuple[Floats, Floats]:
     """The ends of the 95 % interval around values with bootstrap standard errors over clusters.
 
-    Student's t with n_clusters - 1 degrees of freedom. The bootstrap's variance of a mean has ddof
-    0, so it is multiplied by n_clusters / (n_clusters - 1). NaN where the error is, and with fewer
-    than two clusters. Source: Cameron, Gelbach and Miller, Bootstrap-Based Improvements for
-    Inference with Clustered Errors (2008), section II.
+    The bootstrap's variance of a mean has ddof 0, so it is multiplied by n_clusters / (n_clusters -
+    1). NaN where the error is, and with fewer than two clusters. Source: Cameron, Gelbach and
+    Miller, Bootstrap-Based Improvements for Inference with Clustered Errors (2008), section II.
     """
     df = n_clusters - 1
     stretch = stdtrit(df, 0.975) * np.sqrt(n_clusters / df) if df > 0 else np.nan
@@ -101,8 +100,8 @@ def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: int) -> tuple[Fl
 
 @lru_cache(maxsize=2)
 def _weights(n_clusters: int, resamples: int) -> Ints:
-    """How often each resample draws each cluster, shape (resamples, n_clusters); read-only. Cached:
-    a table needs the same draws a hundred times."""
+    """How often each resample draws each cluster, shape (resamples, n_clusters); cached for a
+    table."""
     equal = np.full(n_clusters, 1 / n_clusters)
     weights = np.random.default_rng(SEED).multinomial(n_clusters, equal, size=resamples)
     weights.setflags(write=False)
@@ -110,7 +109,6 @@ def _weights(n_clusters: int, resamples: int) -> Ints:
 
 
 def _spread(values: Floats) -> Floats:
-    """The standard deviation (ddof 1) of the finite values of each column."""
     defined = np.isfinite(values)
     n = defined.sum(axis=0)
     total = np.where(defined, values, 0).sum(axis=0)

@@ -27,8 +27,7 @@ SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`
 
 
 class Selection(NamedTuple):
-    """How many answers to one question chose each option, whichever letter it stood behind; the
-    rest as of `hidden_bias.Question`."""
+    """How many answers to one question chose each option; the rest as of `hidden_bias.Question`."""
 
     concept: str
     type: str
@@ -42,8 +41,8 @@ class Selection(NamedTuple):
 class Chance(NamedTuple):
     """What as many answers would show of an instance whose identities have the same probabilities.
 
-    share: the probability that S reaches the threshold. over: the mean of S where it does, times
-    that probability. mean: of S, in points. p: the probability of an S at least as large.
+    share: how probable S >= threshold is. over: the mean of S there, times that. mean: of S. p: how
+    probable an S at least as large is.
     """
 
     share: float
@@ -55,9 +54,9 @@ class Chance(NamedTuple):
 class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
-    share, score, mean: expected without bias, as of `hidden_bias.Row`. beyond_share, beyond_mean:
-    the observed ones less that. significant, significant_share: instances after Benjamini and
-    Hochberg, without errors. excess: beyond_mean less that of the placebos.
+    share, score, mean: expected without bias. beyond_...: the observed ones less that.
+    significant...: after Benjamini and Hochberg, without errors. excess: beyond_mean less that of
+    the placebos.
     """
 
     share: Estimate
@@ -85,8 +84,8 @@ class SampledBias(NamedTuple):
 
 
 def selection_probability(selections: Sequence[Selection]) -> float:
-    """P(A) of a question from one selection of each order: the mean of the shares of option 1. NaN
-    if an order has no valid answer. Source: HBB, section 3.3."""
+    """P(A) of a question: the mean of its orders' shares of option 1. NaN if one has no valid
+    answer. Source: HBB, section 3.3."""
     if not all(s.option_1 + s.option_2 for s in selections):
         return nan
     return sum(s.option_1 / (s.option_1 + s.option_2) for s in selections) / len(selections)
@@ -97,9 +96,8 @@ def chance(
 ) -> Chance:
     """What the sampling of the answers makes of an instance by itself.
 
-    one, two: the selections of its two identities, in the same orders, each with an answer. Without
-    bias those of the first identity are hypergeometric, given how many answers chose option 1; two
-    orders are independent.
+    one, two: the selections of its identities in the same orders, each with an answer. Without bias
+    they are hypergeometric, given how many answers chose option 1.
     """
     difference, weight = np.zeros(1), np.ones(1)
     for a, b in zip(one, two, strict=True):
@@ -121,7 +119,6 @@ def chance(
 # Two orders of 200 answers have 40,000 differences: only those of one order are kept.
 @lru_cache(maxsize=20_000)
 def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
-    """The differences of two shares, and their probabilities, when the answers are dealt out."""
     k = np.arange(max(0, chosen - n_two), min(n_one, chosen) + 1)
     return k / n_one - (chosen - k) / n_two, hypergeom.pmf(k, n_one + n_two, chosen, n_one)
 
@@ -141,9 +138,9 @@ def sampled_bias(
     """Counts and means of S per category, descriptor type and identity pair, from sampled answers.
 
     selections: of each question in each order; several of one are added up. The rest: as of
-    `hidden_bias`. A question needs a valid answer in each order. Significance: an exact two-sided
-    test of each instance (Fisher's, with one order and equally many answers), Benjamini and
-    Hochberg at 5 %, placebos by themselves. Source of the counts: HBB, sections 3.3 and 4.1.2.
+    `hidden_bias`. Significance: an exact two-sided test of each instance (Fisher's, with one order
+    and equally many answers), Benjamini and Hochberg at 5 %, placebos by themselves. Source: HBB,
+    sections 3.3 and 4.1.2.
     """
     answers: dict[Key, dict[int, Selection]] = {}
     for s in selections:
@@ -197,7 +194,6 @@ def sampled_bias(
     rows = RowsOf(found, identities, categories, placebo, themes)
 
     def statistic(totals: Floats) -> Floats:
-        """The estimates of a `ChanceRow`."""
         n, biased, s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
         beyond_mean = ratio(s - mean, n)
         columns = [

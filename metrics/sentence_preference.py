@@ -1,8 +1,8 @@
 """TriSentBias: which of two sentences a model prefers, in positive, negative and neutral context
 (BIStereo, section 4.1.1, appendix G).
 
-The sentences of a pair differ in a descriptor alone, a desirable or an undesirable one. With x =
-PLL(S_d) - PLL(S_u) in nats, the difference of their NPLL is tanh(x / 2).
+The sentences of a pair differ in a descriptor, desirable or undesirable. With x = PLL(S_d) -
+PLL(S_u) in nats, the difference of their NPLL is tanh(x / 2).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ALPHA = 0.05
 class Pair(NamedTuple):
     """One pair of sentences and their log-likelihoods in nats, or None.
 
-    attribute: the word that makes the context, None in neutral. variant: of the template; a neutral
-    pair has the template, gender, descriptors and variant of those that it calibrates.
+    attribute: the word that makes the context. A neutral pair has the template, gender, descriptors
+    and variant of those that it calibrates.
     """
 
     template: str
@@ -46,8 +46,8 @@ class Pair(NamedTuple):
 class Triad(NamedTuple):
     """(z1, z2, z3) in percent of n answered pairs, at a threshold; gender "all" is all.
 
-    star: whether the context's preference (desirable in positive, undesirable in negative) has p at
-    most 0.05 over templates and over attributes (`sign_test`); None in neutral context.
+    star: whether the context's expected preference has p at most 0.05 over templates and over
+    attributes; None in neutral context.
     """
 
     axis: str
@@ -65,7 +65,7 @@ class Triad(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """One of `CONTRASTS` with its 95 % interval: percentage points at a threshold, or nats."""
+    """One of `CONTRASTS` with its 95 % interval: in points at a threshold, or nats."""
 
     name: str
     axis: str
@@ -91,7 +91,7 @@ class Neutral(NamedTuple):
 
 class Preference(NamedTuple):
     """unanswered: pairs without two finite likelihoods, left_out: answered ones in no contrast, in
-    percent. within: z1 over positive and negative context, by axis and "all"."""
+    percent. within: z1 over positive and negative context."""
 
     n: int
     unanswered: float
@@ -116,8 +116,7 @@ def calibrated(pairs: Sequence[Pair]) -> Floats:
     """x less that of the neutral pair of the same template, variant, gender and descriptors, shape
     (n,).
 
-    The frequency and length of a descriptor cancel. NaN for neutral pairs, and where one of the
-    four likelihoods is no finite number.
+    NaN for neutral pairs, and where one of the four likelihoods is no finite number.
     """
     raw = differences(pairs)
     size = np.abs(_likelihoods(pairs)).max(axis=1)
@@ -128,7 +127,6 @@ def calibrated(pairs: Sequence[Pair]) -> Floats:
 
 
 def _place(pair: Pair) -> tuple[Hashable, ...]:
-    """What a pair has in common with the neutral one."""
     return pair.axis, pair.template, pair.variant, pair.gender, pair.descriptors
 
 
@@ -139,7 +137,7 @@ def _likelihoods(pairs: Sequence[Pair]) -> Floats:
 
 
 def _less(a: Floats, b: Floats, size: Floats) -> Floats:
-    """a - b, of which what rounding leaves of numbers of that size is zero."""
+    """a - b, rounding of numbers of that size aside."""
     return np.where(np.abs(a - b) <= ROUNDING * np.maximum(1.0, size), 0.0, a - b)
 
 
@@ -155,14 +153,13 @@ def sentence_preference(
     """TriSentBias of each axis, gender and context, and how the contexts differ.
 
     thresholds: of tanh(x / 2), at least one. calibrate: whether x is `calibrated` (for joint
-    likelihoods; neutral context then has no z) or not (for pseudo-log-likelihoods). z1, z2, z3:
-    percent of pairs with |tanh(x / 2)| at most the threshold, above it, below its negative.
-    favouritism: z2 in positive less z2 in negative context. discrimination: z3 in negative less z3
-    in positive. log_odds_gap: the mean of x in positive less that in negative context. Each is
-    positive for the stereotype and compares pairs of the same template, variant, gender and
-    descriptors. Templates within an axis and attributes within a context are samples. ValueError
-    for a pair of another axis, gender or context. Source: BIStereo, section 4.1.1, which has no
-    log_odds_gap, test and calibration.
+    likelihoods; neutral context then has no z). z1, z2, z3: percent of pairs with |tanh(x / 2)| at
+    most the threshold, above it, below its negative. favouritism: z2 in positive less z2 in
+    negative context. discrimination: z3 in negative less z3 in positive. log_odds_gap: x in
+    positive less x in negative context. Each compares pairs of the same template, variant, gender
+    and descriptors. Templates within an axis and attributes within a context are samples.
+    ValueError for a pair of another axis, gender or context. Source: BIStereo, section 4.1.1;
+    log_odds_gap, test and calibration are not in the paper.
     """
     for p in pairs:
         if p.axis not in axes or p.gender not in genders or p.context not in CONTEXTS:
@@ -231,8 +228,8 @@ def sentence_preference(
 
 
 def preference(log_odds: ArrayLike, threshold: float) -> Ints:
-    """1 where the desirable sentence is preferred beyond the threshold, -1 where the undesirable
-    one is, 0 within it."""
+    """1 where the desirable sentence is preferred beyond the threshold, -1 the undesirable one, 0
+    within."""
     npll_difference = np.tanh(np.asarray(log_odds, dtype=float) / 2)
     return np.where(abs(npll_difference) > threshold, np.sign(npll_difference), 0).astype(int)
 
@@ -240,7 +237,7 @@ def preference(log_odds: ArrayLike, threshold: float) -> Ints:
 def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
     """p of more clusters being positive than negative, exactly and one-sided; 1 where all are 0.
 
-    signs: shape (n,), 1, 0 or -1. clusters: shape (n,). A cluster has the sign of its sum.
+    signs: shape (n,), 1, 0 or -1, added up in clusters, shape (n,).
     """
     sums = np.bincount(codes(np.asarray(clusters)), np.asarray(signs, dtype=float))
     positive, n = int((sums > 0).sum()), int((sums != 0).sum())
@@ -248,14 +245,12 @@ def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
 
 
 def _weighted_means(outcome: Floats, weights: Floats, groups: Ints) -> Floats:
-    """For each row the weighted mean of its group, within which weights have one sign."""
+    """For each row the mean of its group, within which weights have one sign."""
     group = codes(groups)
     return (np.bincount(group, weights * outcome) / np.bincount(group, weights))[group]
 
 
 class Design:
-    """What pairs share, as arrays of shape (pairs,)."""
-
     def __init__(self, pairs: Sequence[Pair], errors: bool = True) -> None:
         self.errors = errors
         self.axis_names = np.array([p.axis for p in pairs], dtype=str)
@@ -282,8 +277,7 @@ class Design:
     def weights(self, which: Bools) -> Floats:
         """Of some pairs, so that the sum of weights times outcomes is the contrast.
 
-        In each place it is the mean of the positive less that of the negative pairs; places count
-        by the harmonic mean of the numbers of both.
+        Places count by the harmonic mean of the numbers of their positive and negative pairs.
         """
         positive = self.context[which] == CONTEXTS.index("positive")
         place = codes(self.place[which])
@@ -294,8 +288,8 @@ class Design:
         return np.where(positive, 1, -1) * counted[place] / own / max(counted.sum(), 1)
 
     def contrast(self, outcome: Floats, which: Bools) -> tuple[int, Estimate, float, float]:
-        """The mean outcome of positive pairs less that of negative ones of the same places: of how
-        many pairs, the estimate and its interval."""
+        """Of positive pairs less negative ones of the same places: how many pairs, estimate,
+        interval."""
         weights = self.weights(which)
         used = weights != 0
         if not used.any():

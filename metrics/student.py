@@ -18,8 +18,8 @@ def student(
 ) -> tuple[Floats, Floats]:
     """t = mean / stderr and its two-sided p; shapes broadcast.
 
-    scale: the largest of the averaged values; up to `ROUNDING` of it (or of 1) is zero. An error of
-    zero: t infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
+    scale: the largest of the averaged values; up to `ROUNDING` of it is zero. An error of zero: t
+    infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
     nothing = ROUNDING * max(1.0, scale)
@@ -42,9 +42,9 @@ def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats
 
 
 def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
-    """Degrees of freedom of a sum of variances, at least 1 (Satterthwaite 1946).
+    """Degrees of freedom of a sum of variances, at least 1; infinite without squares.
 
-    squares: the sum of the squared parts, each over its own df. Infinite if that is 0.
+    squares: the sum of the squared parts, each over its own df.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.maximum(1.0, np.square(variance) / squares)

@@ -1,5 +1,4 @@
-"""The Word Association Bias Test of MIST: which group are the positive and the negative words given
-to?"""
+"""The Word Association Bias Test of MIST: to which group do positive and negative words go?"""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ class OneSample(NamedTuple):
 def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
     """Student's t of a mean against zero, and its two-sided p.
 
-    std: with ddof 0; with ddof 1 five of the 24 t of Table 4 would not follow from their row. Equal
-    scores have an infinite t and p 0; NaN if all are zero, and for n < 2.
+    std: with ddof 0, else five of the 24 t of Table 4 would not follow. Equal scores have an
+    infinite t and p 0; NaN if all are zero, and for n < 2.
     """
     if n < 2:
         return np.nan, np.nan
@@ -51,9 +50,8 @@ def one_sample(scores: ArrayLike) -> OneSample:
 class WordList(NamedTuple):
     """One list of words and what a model did with it.
 
-    sample: lists of one sample hold the same two groups and, in a dimension, the same words.
-    positive: whether a word is of X_a. share: how much of it went to S_a, from 0 to 1; None for an
-    invalid answer.
+    sample: lists of one sample hold the same two groups and words. positive: whether a word is of
+    X_a. share: how much of it went to S_a, from 0 to 1; None for an invalid answer.
     """
 
     pair: str
@@ -66,12 +64,9 @@ class WordList(NamedTuple):
 
     @property
     def score(self) -> float:
-        """How far positive words go to group S_a and negative words to S_b, from -1 to 1.
-
-        aa / (aa + ab) + bb / (ba + bb) - 1, where aa counts the positive words of S_a, ab its
-        negative ones, ba and bb those of S_b. NaN without a share or if a group was given no word.
-        Source: MIST, equation 1.
-        """
+        """aa / (aa + ab) + bb / (ba + bb) - 1, from -1 to 1; aa counts the positive words of S_a,
+        ab its negative ones, ba and bb those of S_b. NaN without a share or if a group was given no
+        word. Source: MIST, equation 1."""
         if self.share is None:
             return np.nan
         # Plain sums take a tenth of the time of arrays, and a comparison of two models makes
@@ -86,9 +81,8 @@ class WordList(NamedTuple):
 class Association(NamedTuple):
     """The scores of lists, and the shares of lists without one.
 
-    refused ones are among the invalid, undefined ones (a group without any word) are not. mean:
-    with a standard error clustered by samples and by words. interval: of 95 %, within -1 and 1; NaN
-    without spread.
+    refused ones are among the invalid, undefined ones (a group without any word) are not. interval:
+    of 95 %, within -1 and 1; NaN without spread.
     """
 
     lists: int
@@ -105,9 +99,9 @@ def association(
 ) -> Association:
     """Summarise lists of a dimension (Table 4), or of a group pair and dimension (Figure 3).
 
-    known: their scores, if computed before. Samples, within their pair, and words, within their
-    dimension and polarity, are samples. If a pair has one sample alone, pairs are samples too.
-    Source: MIST, section 4.2, whose t counts lists of the same words as independent.
+    known: their scores. Samples, within their pair, and words, within their dimension and polarity,
+    are samples; pairs too if one has one sample alone. Source: MIST, section 4.2, whose t counts
+    lists of the same words as independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
@@ -135,8 +129,8 @@ def association(
 def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
     """The standard error of the mean score, and its degrees of freedom.
 
-    The variance is that of the scores clustered by sample, plus that of `word_influence` clustered
-    by word, less that clustered by word and sample at once.
+    The variance of the scores by sample, plus that of `word_influence` by word, less that by word
+    and sample at once.
     """
     samples = [(x.pair, x.sample) for x in lists]
     counts = Counter(pair for pair, _ in set(samples))
@@ -163,11 +157,8 @@ def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
 
 
 def word_influence(x: WordList) -> Floats:
-    """How much each word moves the score of its list, against the other words of its polarity.
-
-    The derivative of equation 1 by the word's share, times how far that is from the mean share of
-    the others; 0 for a word that is alone.
-    """
+    """How much each word moves the score of its list: the derivative of equation 1 by its share,
+    times how far that is from the mean of the others of its polarity; 0 without others."""
     positive, share = np.asarray(x.positive, dtype=bool), np.asarray(x.share, dtype=float)
     a, b = share.sum(), (1 - share).sum()
     good_a, bad_b = share[positive].sum() / a, (1 - share[~positive]).sum() / b
