@@ -129,35 +129,29 @@ def _example(row: Row) -> Document:
         return value.strip()
 
     texts = {column: text(column, row.get(column)) for column in ("target", "bias_type", "context")}
-    by_label: dict[int, str] = {}
-    for sentence, label in _labelled(row.get("sentences")):
-        number: Any = LABELS.get(label, label) if isinstance(label, str) else label
-        if isinstance(number, bool) or number not in LABELS.values():
-            raise ValueError(
-                f"gold_label: expected 0, 1 or 2, or {', '.join(LABELS)}, found {label!r}"
-            )
-        if number in by_label:
-            raise ValueError(f"gold_label: {label!r} stands there twice")
-        by_label[number] = text("sentence", sentence)
-    for name, number in LABELS.items():
-        if number not in by_label:
-            raise ValueError(f"sentences: none with the gold_label {number}, {name}")
+    sentences, given = _labelled(row.get("sentences"))
+    labels = [LABELS.get(label, label) if isinstance(label, str) else label for label in given]
+    if sorted(labels, key=repr) != [0, 1, 2]:
+        expected = f"0, 1 and 2, or {', '.join(LABELS)}"
+        raise ValueError(f"gold_label: expected {expected}, once each, found {list(given)}")
+    by_label = dict(zip(labels, sentences, strict=True))
     return {
         "example": text("id", row.get("id")),
         **texts,
-        "choices": [by_label[number] for number in LABELS.values()],
+        "choices": [text("sentence", by_label[label]) for label in LABELS.values()],
     }
 
 
-def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
+def _labelled(sentences: Any) -> tuple[list[Any], list[Any]]:
     """The sentences with their labels: two lists on the hub, a list of sentences in the authors'
     file."""
     if isinstance(sentences, Mapping):
         texts, labels = sentences.get("sentence"), sentences.get("gold_label")
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
-            return list(zip(texts, labels, strict=True))
+            return texts, labels
     elif isinstance(sentences, list) and all(isinstance(of, Mapping) for of in sentences):
-        return [(of.get("sentence"), of.get("gold_label")) for of in sentences]
+        texts = [of.get("sentence") for of in sentences]
+        return texts, [of.get("gold_label") for of in sentences]
     raise ValueError("sentences: expected three, each with sentence and gold_label")
 
 
