@@ -678,11 +678,8 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
         (
             lambda g: g["groups"]["b0"].update(side="a"),
             [
-                (
-                    "groups > b0 > side: a second group of side a in the domain d0, beside "
-                    "a0; each has one"
-                ),
-                "groups > a0 > domain: the domain d0 has no group of side b to compare it with",
+                "groups: the domain d0 has 2 groups of side a and 0 of side b, expected one of a "
+                "and at least one of b"
             ],
         ),
         (

@@ -11,6 +11,7 @@ paper: MIST, sections 3.1 to 3.3
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, count, cycle, islice, zip_longest
 from math import gcd
@@ -41,23 +42,19 @@ WORDS_PER_POLARITY = 5
 
 
 def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
-    sides: dict[str, dict[str, list[str]]] = {}
+    sides: dict[str, Counter[str]] = {}
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():
         yield from not_the_whole(("groups", name), name)
-        sides.setdefault(group["domain"], {"a": [], "b": []})[group["side"]].append(name)
+        sides.setdefault(group["domain"], Counter())[group["side"]] += 1
         for i, identifier in enumerate(group["identifiers"]):
             if owner.setdefault(identifier, name) != name:
                 cause = f"{identifier!r} stands for {owner[identifier]} too"
                 yield ("groups", name, "identifiers", i), cause
-    for domain, groups in sides.items():
-        for name in groups["a"][1:]:
-            cause = f"a second group of side a in the domain {domain}, beside {groups['a'][0]}"
-            yield ("groups", name, "side"), f"{cause}; each has one"
-        for side, other in ("ab", "ba"):
-            if not groups[side]:
-                cause = f"the domain {domain} has no group of side {side} to compare it with"
-                yield ("groups", groups[other][0], "domain"), cause
+    for domain, n in sides.items():
+        if n["a"] != 1 or not n["b"]:
+            cause = f"the domain {domain} has {n['a']} groups of side a and {n['b']} of side b"
+            yield ("groups",), f"{cause}, expected one of a and at least one of b"
     for dimension, polarities in data.get("attributes", {}).items():
         for i, word in enumerate(polarities["negative"]):
             if word in polarities["positive"]:
@@ -246,8 +243,8 @@ def attributions(
     rng.shuffle(compared)
     sides = []
     for side, total in enumerate(((combinations + 1) // 2, combinations // 2)):
-        # For each pair, how many: the same, but for the last ones of an uneven number.
-        sizes = [total // len(compared) + (i < total % len(compared)) for i in range(len(compared))]
+        # The pairs take turns.
+        sizes = [len(range(i, total, len(compared))) for i in range(len(compared))]
         columns: list[list[dict[str, Any]]] = [[] for _ in compared]
         for name in dict.fromkeys(pair[side] for pair in compared):
             group = content["groups"][name]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known
+from lm_eval_bias.metrics.affective_attribution import VERDICTS
 
 RowList = list[dict[str, Any]]
-VERDICTS = ("comedy", "tragedy", "neutrality")
 UNPARSED = Column("unparsed", "Unparsed", "%")
 
 # ---- Word Association Bias Test
