@@ -12,39 +12,21 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable
 from statistics import median
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
 import torch
 import transformers
 from lm_eval.api.instance import Instance
 from minicons.scorer import MaskedLMScorer
-from tokenizers import (
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from timing import seconds, sentences
+from tokenizers.implementations import BertWordPieceTokenizer
+from tokenizers.processors import BertProcessing
 
-from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.models.masked import MaskedLM
 
-SPECIAL = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
-}
 # The shapes of the base models.
 CONFIGS = {
     "BERT": lambda **k: transformers.BertConfig(vocab_size=30_522, **k),
@@ -69,42 +51,14 @@ CONFIGS = {
 }
 
 
-def sentences(count: int) -> list[str]:
-    rows = table("hbb_concepts")
-    texts = [
-        row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
-    ]
-    return texts[:: max(1, len(texts) // count)][:count]
-
-
 def tokenizer() -> transformers.PreTrainedTokenizerFast:
-    trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    trained.normalizer, trained.pre_tokenizer = (
-        normalizers.BertNormalizer(),
-        pre_tokenizers.BertPreTokenizer(),
-    )
-    trained.decoder = decoders.WordPiece()
-    trained.train_from_iterator(
-        sentences(10**6),
-        trainers.WordPieceTrainer(vocab_size=8_000, special_tokens=list(SPECIAL.values())),
-    )
-    trained.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=trained, **SPECIAL)
-
-
-def seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Processor seconds on a CPU, else wall-clock seconds."""
-    if device.type == "cpu":
-        start = time.process_time()
-        run()
-        return time.process_time() - start
-    torch.cuda.synchronize(device)
-    start = time.perf_counter()
-    run()
-    torch.cuda.synchronize(device)
-    return time.perf_counter() - start
+    trained = BertWordPieceTokenizer()
+    trained.train_from_iterator(sentences(), vocab_size=8_000, show_progress=False)
+    trained.post_processor = BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {
+        f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
+    }
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, **special)
 
 
 def minicons_call(scorer: MaskedLMScorer, texts: list[str], size: int) -> Callable[[], list[float]]:
@@ -138,7 +92,8 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     logging.disable(logging.WARNING)
-    words, texts = tokenizer(), sentences(args.sentences)
+    words, texts = tokenizer(), sentences()
+    texts = texts[:: max(1, len(texts) // args.sentences)][: args.sentences]
     lengths = [len(ids) for ids in words(texts)["input_ids"]]
     masked, computed = sum(n - 2 for n in lengths), sum((n - 2) * n for n in lengths)
     print(
@@ -165,22 +120,23 @@ def main() -> None:
         def mlm_call(lm: MaskedLM = lm, requests: list[Instance] = requests) -> list[float]:
             return [value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)]
 
+        def timed(run: Callable[[], object], device: torch.device = lm.device) -> float:
+            # on a CPU that is shared, processor seconds
+            clock = time.process_time if device.type == "cpu" else time.perf_counter
+            return seconds(run, device, clock)
+
         mlm_call()  # the first run of a model is slower
-        times = {n: seconds(minicons_call(scorer, texts, n), lm.device) for n in args.batch_sizes}
-        best = min(times, key=times.__getitem__)
-        minicons_best = minicons_call(scorer, texts, best)
-        difference = max(abs(a - b) for a, b in zip(mlm_call(), minicons_best(), strict=True))
-        measured = [
-            (seconds(minicons_best, lm.device), seconds(mlm_call, lm.device))
-            for _ in range(args.rounds)
-        ]
+        calls = {n: minicons_call(scorer, texts, n) for n in args.batch_sizes}
+        best = min(calls, key=lambda n: timed(calls[n]))
+        pairs = zip(mlm_call(), calls[best](), strict=True)
+        difference = max(abs(a - b) for a, b in pairs)
+        measured = [(timed(calls[best]), timed(mlm_call)) for _ in range(args.rounds)]
         slow, fast = (median(times) for times in zip(*measured, strict=True))
         print(
             f"| {name} | {computed / slow:,.0f} ({best}) | {computed / fast:,.0f} "
             f"| {slow / fast:.2f} | {difference:.1g} |",
             flush=True,
         )
-        del model, lm, scorer, minicons_best, mlm_call
 
 
 if __name__ == "__main__":

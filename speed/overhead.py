@@ -23,7 +23,8 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -70,23 +71,23 @@ class Clock:
             stage = self._open[-1]
             self.peak[stage] = max(self.peak[stage], self._process.memory_info().rss)
 
-    def _pass(self) -> None:
+    def switch(self, stage: str) -> None:
+        """What follows belongs to another stage."""
         now, used = time.time(), time.process_time()
         self.seconds[self._open[-1]] += now - self._since
         self.processor[self._open[-1]] += used - self._used
         self._since, self._used = now, used
-
-    def begin(self, stage: str) -> None:
-        self._pass()
-        self._open.append(stage)
-
-    def end(self) -> None:
-        self._pass()
-        self._open.pop()
-
-    def switch(self, stage: str) -> None:
-        self._pass()
         self._open[-1] = stage
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.switch(self._open[-1])
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self.switch(name)
+            self._open.pop()
 
     def wrap(
         self,
@@ -102,21 +103,18 @@ class Clock:
             return
 
         def timed(*args, **kwargs):
-            self.begin(stage)
-            try:
+            with self.stage(stage):
                 result = method(*args, **kwargs)
                 if wait is not None:
                     wait()
-                return result
-            finally:
-                self.end()
-                if then is not None:
-                    self.switch(then)
+            if then is not None:
+                self.switch(then)
+            return result
 
         setattr(owner, name, timed)
 
     def stop(self) -> None:
-        self._pass()
+        self.switch(self._open[-1])
         self._ended.set()
         self._sampler.join()
 
@@ -147,31 +145,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
             torch.cuda.synchronize()
 
-    requests = 0
+    requests = []
     likelihood = lm.loglikelihood
 
     def counted(instances, *args, **kwargs):
-        nonlocal requests
-        requests += len(instances)
+        requests.extend(instances)
         return likelihood(instances, *args, **kwargs)
 
     lm.loglikelihood = counted
-    clock.wrap(lm, "loglikelihood", "tokens")
-    clock.wrap(lm, "conversation", "turns")
-    clock.wrap(lm, "_likelihoods", "packs")
-    clock.wrap(token_trie.TokenTrie, "__init__", "trie")
+    for owner, name, stage in (
+        (lm, "loglikelihood", "tokens"),
+        (lm, "conversation", "turns"),
+        (lm, "_likelihoods", "packs"),
+        (token_trie.TokenTrie, "__init__", "trie"),
+        (prefix.PrefixLM, "_read", "reading"),
+        (task, "build_all_requests", "requests"),
+        (task, "apply_filters", "filters"),
+    ):
+        clock.wrap(owner, name, stage)
     clock.wrap(tree_attention.TreeModel, "forward", "model", wait)
-    clock.wrap(prefix.PrefixLM, "_read", "reading")
-    clock.wrap(task, "build_all_requests", "requests")
-    clock.wrap(task, "apply_filters", "filters")
     clock.wrap(task, "process_results", "records", then="harness")
     task.aggregation = summing(task.aggregation, clock)
     evaluate(lm, loaded, limit=arguments.limit, log_samples=False)
     clock.stop()
     return {
-        "task": arguments.task,
         "documents": documents if arguments.limit is None else min(documents, arguments.limit),
-        "requests": requests,
+        "requests": len(requests),
         "seconds": clock.seconds,
         "processor": clock.processor,
         "MiB": {stage: size / 2**20 for stage, size in clock.peak.items()},
@@ -183,11 +182,8 @@ def summing(
 ) -> Callable[[], dict[str, Callable]]:
     def timed(function: Callable) -> Callable:
         def aggregate(values):
-            clock.begin("summary")
-            try:
+            with clock.stage("summary"):
                 return function(values)
-            finally:
-                clock.end()
 
         return aggregate
 
@@ -237,22 +233,20 @@ def ready_logits(vocabulary: int, device: str) -> Any:
     return Ready()
 
 
-def table(result: dict[str, Any]) -> str:
+def print_table(task: str, result: dict[str, Any]) -> None:
     seconds, processor, memory = result["seconds"], result["processor"], result["MiB"]
-    lines = [
-        f"{result['task']}: {result['documents']:,} documents, {result['requests']:,} requests"
-    ]
-    lines.append(f"  {'':10} {'seconds':>8} {'processor':>10} {'MiB':>8}")
+    row = "  {:10} {:8,.1f} {:10,.1f} {:8,.0f}   {}"
+    print(f"{task}: {result['documents']:,} documents, {result['requests']:,} requests")
+    print(f"  {'':10} {'seconds':>8} {'processor':>10} {'MiB':>8}")
     for stage, meaning in STAGES.items():
         if stage in seconds:
-            lines.append(
-                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} "
-                f"{memory.get(stage, 0):8,.0f}   {meaning}"
+            print(
+                row.format(stage, seconds[stage], processor[stage], memory.get(stage, 0), meaning)
             )
     for name, less in (("in all", 0), ("no model", 1)):
-        wall, used = (sum(t.values()) - less * t.get("model", 0) for t in (seconds, processor))
-        lines.append(f"  {name:10} {wall:8.1f} {used:10.1f} {max(memory.values()):8,.0f}")
-    return "\n".join(lines)
+        sums = (sum(t.values()) - less * t.get("model", 0) for t in (seconds, processor))
+        print(row.format(name, *sums, max(memory.values()), ""), flush=True)
+    print()
 
 
 def main() -> None:
@@ -261,36 +255,18 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--limit", type=int, help="documents of each task")
-    parser.add_argument("--json", help="a file for the numbers")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.task:
         print("\n" + json.dumps(run(arguments)))
         return
-    results = []
     for task in arguments.tasks.split(","):
-        command = [
-            sys.executable,
-            __file__,
-            "--model",
-            arguments.model,
-            "--device",
-            arguments.device,
-            "--task",
-            task,
-        ]
-        command += ["--since", str(time.time())] + (
-            ["--limit", str(arguments.limit)] if arguments.limit else []
-        )
-        done = subprocess.run(command, capture_output=True, text=True)
+        own = ["--task", task, "--since", str(time.time())]
+        done = subprocess.run([sys.executable, *sys.argv, *own], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{task}: {done.stderr.strip()[-2000:]}")
-        results.append(json.loads(done.stdout.splitlines()[-1]))
-        print(table(results[-1]) + "\n", flush=True)
-        if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(results, file, indent=1)
+        print_table(task, json.loads(done.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import random
 import subprocess
 import sys
@@ -22,36 +21,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
 import psutil
 import torch
 import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
+from timing import seconds, sentences
 
 from lm_eval_bias.catalogue import tasks_folder
-from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.models.prefix import PrefixLM
 
-RANDOM = {
-    "1B": {
-        "hidden_size": 2048,
-        "intermediate_size": 8192,
-        "num_hidden_layers": 16,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-    },
-    "8B": {
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-    },
-}
+SHAPE = ("hidden_size", "intermediate_size", "num_hidden_layers")
+RANDOM = {"1B": (2048, 8192, 16), "8B": (4096, 14336, 32)}
+HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s|of dense"
 
 
 @dataclass
@@ -71,13 +54,6 @@ def task_documents(name: str, limit: int) -> list[list[Instance]]:
     for instance in task.instances:
         documents.setdefault(instance.doc_id, []).append(instance)
     return list(documents.values())
-
-
-def sentences() -> list[str]:
-    rows = table("hbb_concepts")
-    return [
-        row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
-    ]
 
 
 def multiple_choice(
@@ -110,16 +86,7 @@ def generation(count: int, rng: random.Random) -> list[list[Instance]]:
     """Prompts that share their first half."""
     text = sentences()
     settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
-    head = [
-        "Read",
-        "the",
-        "sentences",
-        "and",
-        "name",
-        "the",
-        "subject.",
-        *" ".join(text[:4]).split(),
-    ][:60]
+    head = ("Read the sentences and name the subject. " + " ".join(text[:4])).split()[:60]
     prompts = [
         " ".join(head + " ".join(rng.sample(text, 6)).split()[: len(head)]) for _ in range(count)
     ]
@@ -188,34 +155,24 @@ class Counter:
         self.tokens += args[0].numel()
 
 
-def seconds(run: Callable[[], object], device: torch.device) -> float:
-    def wait() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-
-    wait()
-    start = time.perf_counter()
-    run()
-    wait()
-    return time.perf_counter() - start
-
-
 def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
     requests = [instance for document in documents for instance in document]
     return lambda: getattr(lm, requests[0].request_type)(requests, disable_tqdm=True)
 
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
+    # hf reads options of one letter behind the same context from one pass
     per_document = max(
         len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1
         for d in workload.documents
     )
-    documents = workload.documents[: max(2, sizes[-1] // per_document)]
-    times = {}
-    for size in sizes:
+    run = call(hf, workload.documents[: max(2, sizes[-1] // per_document)])
+
+    def time_of(size: int) -> float:
         hf.batch_size_per_gpu = size
-        times[size] = seconds(call(hf, documents), device)
-    return min(times, key=times.__getitem__)
+        return seconds(run, device)
+
+    return min(sizes, key=time_of)
 
 
 def dense_rate(
@@ -246,7 +203,11 @@ def load(
     dtype = getattr(torch, arguments.dtype)
     if arguments.random:
         config = transformers.LlamaConfig(
-            vocab_size=len(tokenizer), max_position_embeddings=8192, **RANDOM[arguments.random]
+            vocab_size=len(tokenizer),
+            max_position_embeddings=8192,
+            num_attention_heads=32,
+            num_key_value_heads=8,
+            **dict(zip(SHAPE, RANDOM[arguments.random], strict=True)),
         )
         with torch.device(arguments.device):
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
@@ -257,24 +218,11 @@ def load(
     return model.eval(), tokenizer
 
 
-def peak(arguments: argparse.Namespace, kind: str, batch_size: int) -> float:
+def peak(kind: str, batch_size: int) -> float:
     """MiB that bistereo_nli takes beyond the model, in its own process."""
-    command = [
-        sys.executable,
-        __file__,
-        "--model",
-        arguments.model,
-        "--device",
-        arguments.device,
-        "--dtype",
-        arguments.dtype,
-    ]
-    command += ["--peak", kind, "--batch", str(batch_size)] + (
-        ["--random", arguments.random] if arguments.random else []
-    )
-    return float(
-        subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1]
-    )
+    command = [sys.executable, *sys.argv, "--peak", kind, "--batch", str(batch_size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
 
 
 def print_peak(arguments: argparse.Namespace) -> None:
@@ -331,30 +279,24 @@ def measure(
         times.append(seconds(run_prefix, device))
         hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
         rates.append(dense_rate(prefix.model, shape, device, repeats=2))
-    rate = tokens / median(times)
+    slow, fast = median(hf_times), median(times)
     return [
         workload.name,
         f"{sum(map(len, workload.documents))}",
-        f"{median(hf_times):.1f} ({hf.batch_size_per_gpu})",
-        f"{median(times):.2f}",
-        f"{median(hf_times) / median(times):.2f}",
+        f"{slow:.1f} ({hf.batch_size_per_gpu})",
+        f"{fast:.2f}",
+        f"{slow / fast:.2f}",
         f"{hf_tokens:,}",
         f"{tokens:,}",
         f"{hf_tokens / tokens:.2f}",
-        f"{rate:,.0f}",
-        f"{100 * rate / median(rates):.0f} %",
+        f"{tokens / fast:,.0f}",
+        f"{100 * tokens / fast / median(rates):.0f} %",
     ]
 
 
 def print_row(cells: list[str]) -> None:
-    widths = (33, 8, 14, 9, 6, 10, 8, 6, 9, 9)
-    print(
-        " | ".join(
-            c.ljust(w) if i == 0 else c.rjust(w)
-            for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-        ),
-        flush=True,
-    )
+    row = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9} | {:>9}"
+    print(row.format(*cells), flush=True)
 
 
 def main() -> None:
@@ -382,17 +324,13 @@ def main() -> None:
     started = time.perf_counter()
     model, tokenizer = load(arguments)
     device = model.device
-    machine = (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"CPU, {torch.get_num_threads()} threads"
-    )
+    machine = f"CPU, {torch.get_num_threads()} threads"
+    if device.type == "cuda":
+        machine = torch.cuda.get_device_name(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
-    name = (
-        f"random Llama {arguments.random}"
-        if arguments.random
-        else Path(arguments.model).resolve().name
-    )
+    name = Path(arguments.model).resolve().name
+    if arguments.random:
+        name = f"random Llama {arguments.random}"
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
     print(f"{name}, {size:,.0f} million parameters, {arguments.dtype}; {machine}; {versions}\n")
     hf = HFLM(model, tokenizer=tokenizer)
@@ -400,20 +338,7 @@ def main() -> None:
     counter = Counter(model)
     shape = best_shape(model, device)
 
-    print_row(
-        [
-            "workload",
-            "requests",
-            "hf s (batch)",
-            "prefix s",
-            "ratio",
-            "hf tokens",
-            "tokens",
-            "ratio",
-            "tokens/s",
-            "of dense",
-        ]
-    )
+    print_row(HEADER.split("|"))
     best = {}
     for workload in workloads(arguments.scale, arguments.only):
         print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
@@ -424,8 +349,8 @@ def main() -> None:
             f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s "
             f"at its best shape, {shape[0]} x {shape[1]}."
         )
-        prefix_peak = peak(arguments, "hf-prefix", 1)
-        hf_peak = peak(arguments, "hf", best["bistereo_nli"])
+        prefix_peak = peak("hf-prefix", 1)
+        hf_peak = peak("hf", best["bistereo_nli"])
         print(
             f"Peak memory beyond the model, bistereo_nli: "
             f"hf {hf_peak:,.0f} MiB at batch {best['bistereo_nli']}, "

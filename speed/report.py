@@ -25,7 +25,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-KEYWORDS = (
+KEYWORDS = [
     "friendly",
     "honest",
     "skilled",
@@ -38,7 +38,7 @@ KEYWORDS = (
     "poor",
     "modern",
     "unfair",
-)
+]
 
 
 def chance(*texts: str) -> float:
@@ -90,14 +90,8 @@ def make_one(task: str, folder: Path, limit: int | None) -> None:
             return [scripted_answer(request.args[0]) for request in requests]
 
     manager = TaskManager(include_path=[tasks_folder()], include_defaults=False)
-    results = simple_evaluate(
-        model=Scripted(),
-        tasks=[task],
-        task_manager=manager,
-        bootstrap_iters=0,
-        limit=limit,
-        log_samples=True,
-    )
+    options = {"task_manager": manager, "bootstrap_iters": 0, "limit": limit}
+    results = simple_evaluate(model=Scripted(), tasks=[task], log_samples=True, **options)
     samples = results.pop("samples")
     tracker = EvaluationTracker(output_path=str(folder))
     tracker.general_config_tracker.log_experiment_args(
@@ -119,20 +113,12 @@ def copy(original: Path, folder: Path, number: int) -> None:
         content = json.loads(path.read_text())
         content["model_name"] = folder.name
         content["config"]["model_args"] = f"pretrained={folder.name}"
-        for config in content["configs"].values():
-            for table in (config.get("cells") or {}).values():
-                for row in table:
-                    for key, value in row.items():
-                        if (
-                            isinstance(value, float)
-                            and math.isfinite(value)
-                            and "stderr" not in key
-                        ):
-                            row[key] = value * (
-                                1
-                                + 0.2
-                                * (chance(str(number), path.name, str(sorted(row)), key) - 0.5)
-                            )
+        tables = (config.get("cells") or {} for config in content["configs"].values())
+        for row in (row for cells in tables for table in cells.values() for row in table):
+            place = str(number), path.name, str(sorted(row))
+            for key, value in row.items():
+                if isinstance(value, float) and math.isfinite(value) and "stderr" not in key:
+                    row[key] = value * (1 + 0.2 * (chance(*place, key) - 0.5))
         to.write_text(json.dumps(content))
 
 
@@ -147,12 +133,8 @@ def measure(runs: Path, output: Path) -> dict[str, float]:
     watched, most = psutil.Process(process.pid), 0
     while process.poll() is None:
         try:
-            most = max(
-                most,
-                sum(
-                    each.memory_info().rss for each in (watched, *watched.children(recursive=True))
-                ),
-            )
+            family = (watched, *watched.children(recursive=True))
+            most = max(most, sum(member.memory_info().rss for member in family))
         except psutil.NoSuchProcess:
             break
         time.sleep(0.05)
@@ -188,13 +170,9 @@ def main() -> None:
     )
     for task in tasks:
         if not any(first.rglob(f"samples_{task}_*")):
-            limit = ["--limit", str(arguments.limit)] if arguments.limit else []
             begun = time.time()
-            subprocess.run(
-                [sys.executable, __file__, "--runs", arguments.runs, "--one", task, *limit],
-                check=True,
-                capture_output=True,
-            )
+            command = [sys.executable, *sys.argv, "--one", task]
+            subprocess.run(command, check=True, capture_output=True)
             print(f"made {task}: {time.time() - begun:.0f} s", flush=True)
     for number in range(2, arguments.models + 1):
         folder = arguments.runs / f"model-{number}"
@@ -204,12 +182,9 @@ def main() -> None:
     print(
         f"{arguments.models} models, {len(tasks)} tasks, {size / 1e9:.1f} GB of results and samples"
     )
-    measured = measure(arguments.runs, arguments.runs.with_name(f"{arguments.runs.name}_report"))
+    output = arguments.runs.with_name(f"{arguments.runs.name}_report")
     print(
-        ", ".join(
-            f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in measured.items()
-        )
+        ", ".join(f"{name} {value:,.2f}" for name, value in measure(arguments.runs, output).items())
     )
 
 

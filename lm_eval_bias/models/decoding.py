@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,18 +148,18 @@ def decode(
         return len(tokenizer.encode(term, add_special_tokens=False)) + 2
 
     while True:
-        tokens = _next(logits, row, [prompts[i] for i in live], [written[i] for i in live])
-        for i, token in zip(live, tokens.tolist(), strict=True):
-            written[i].append(token)
-        ended = _ended(
-            [prompts[i] for i in live], [written[i] for i in live], tokenizer.batch_decode, lookback
-        )
-        unused = (prompts[i].max_tokens - len(written[i]) for i in _subset(live, ended))
-        counted(len(live) + sum(unused))
-        live = _subset(live, ~ended)
+        here, texts = [prompts[i] for i in live], [written[i] for i in live]
+        tokens = _next(logits, row, here, texts)
+        for text, token in zip(texts, tokens.tolist(), strict=True):
+            text.append(token)
+        ended = _ended(here, texts, tokenizer.batch_decode, lookback)
+        unused = [p.max_tokens - len(text) for p, text in zip(here, texts, strict=True)]
+        counted(len(live) + int(np.dot(ended, unused)))
+        live = [i for i, over in zip(live, ended, strict=True) if not over]
         if not live:
             return written
-        row, token, which = _distinct(row[~ended], tokens[~ended])
+        pairs = np.stack([row[~ended], tokens[~ended]])
+        (row, token), which = np.unique(pairs, axis=1, return_inverse=True)
         sees = sees[row]
         used = np.flatnonzero(sees.any(axis=0))
         if len(used) < sees.shape[1] // 2:
@@ -180,11 +181,7 @@ def decode(
             row_blocks(sees, sweep.call_cost),
         )
         positions = np.concatenate([positions, new])
-        row, length = which, new + 1
-
-
-def _subset(items: list[int], chosen: np.ndarray) -> list[int]:
-    return [items[i] for i in np.flatnonzero(chosen)]
+        row, length = which.ravel(), new + 1
 
 
 def _ended(
@@ -210,35 +207,27 @@ def _ended(
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     """Split the attention of a step. sees: shape (rows, nodes)."""
-    bounds = np.arange(0, len(sees), 4)
-    keys = np.logical_or.reduceat(sees, bounds, axis=0)
+    starts = np.arange(0, len(sees), 4)
+    keys = np.logical_or.reduceat(sees, starts, axis=0)
+    splits = [(starts, keys)]
+    while len(starts) > 1:
+        keys = np.logical_or.reduceat(keys, np.arange(0, len(starts), 2), axis=0)
+        starts = starts[::2]
+        splits.append((starts, keys))
 
-    def cost() -> float:
-        if len(bounds) == 1:
+    def cost(split: tuple[np.ndarray, np.ndarray]) -> float:
+        starts, keys = split
+        if len(starts) == 1:
             return sees.size + call_cost
         # Copying a key into a block costs about as much as comparing it with four rows.
-        counts, rows = keys.sum(axis=1), np.diff(bounds, append=len(sees))
-        return float((counts * (rows + 4)).sum() + call_cost * len(bounds))
+        rows = np.diff(starts, append=len(sees)) + 4
+        return float(keys.sum(axis=1) @ rows + call_cost * len(starts))
 
-    least, chosen = cost(), (bounds, keys)
-    while len(bounds) > 1:
-        keys = np.logical_or.reduceat(keys, np.arange(0, len(bounds), 2), axis=0)
-        bounds = bounds[::2]
-        if (now := cost()) <= least:
-            least, chosen = now, (bounds, keys)
-    bounds, keys = chosen
-    if len(bounds) == 1:
+    starts, keys = min(reversed(splits), key=cost)
+    if len(starts) == 1:
         return [Block(0, len(sees), slice(0, sees.shape[1]))]
-    starts = bounds.tolist()
-    stops = [*starts[1:], len(sees)]
-    return [Block(a, b, np.flatnonzero(k)) for a, b, k in zip(starts, stops, keys, strict=True)]
-
-
-def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct pairs, and the index of each pair among them."""
-    size = int(token.max()) + 1
-    pairs, which = np.unique(row.astype(np.int64) * size + token, return_inverse=True)
-    return pairs // size, pairs % size, which
+    bounds = pairwise([*starts.tolist(), len(sees)])
+    return [Block(a, b, np.flatnonzero(k)) for (a, b), k in zip(bounds, keys, strict=True)]
 
 
 def _next(
@@ -248,30 +237,22 @@ def _next(
     tokens = np.zeros(len(row), np.int64)
     # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
-    strategies: dict[Strategy, list[int]] = {}
-    for i, prompt in enumerate(prompts):
-        strategies.setdefault(prompt.strategy, []).append(i)
-    for strategy, answers in strategies.items():
-        members = np.array(answers)
-        rows, first, which = np.unique(row[members], return_index=True, return_inverse=True)
-        for start in range(0, len(rows), at_once):
-            chunk = slice(start, start + at_once)
-            here = (which >= start) & (which < start + at_once)
-            chunk_answers, of_chunk = members[here], which[here] - start
+    for strategy in {prompt.strategy for prompt in prompts}:
+        members = np.array([i for i, prompt in enumerate(prompts) if prompt.strategy == strategy])
+        distinct = np.unique(row[members])
+        for start in range(0, len(distinct), at_once):
+            here = members[np.isin(row[members], distinct[start : start + at_once])]
+            rows, first, which = np.unique(row[here], return_index=True, return_inverse=True)
             texts = []
             if strategy.looks_back:
-                texts = [
-                    [*unpacked(prompts[i].tokens).tolist(), *written[i]]
-                    for i in members[first[chunk]]
-                ]
-            at = torch.as_tensor(rows[chunk], device=logits.device)
-            scores = strategy.scores(logits[at], texts)
+                texts = [[*unpacked(prompts[i].tokens).tolist(), *written[i]] for i in here[first]]
+            scores = strategy.scores(logits[torch.as_tensor(rows, device=logits.device)], texts)
             if strategy.sampled:
-                seeds = np.array([prompts[i].seed for i in chunk_answers], dtype=np.uint64)
-                steps = np.array([len(written[i]) for i in chunk_answers], dtype=np.uint64)
-                tokens[chunk_answers] = drawn(scores, of_chunk, _mixed(seeds, steps))
+                seeds = np.array([prompts[i].seed for i in here], dtype=np.uint64)
+                steps = np.array([len(written[i]) for i in here], dtype=np.uint64)
+                tokens[here] = drawn(scores, which, _mixed(seeds, steps))
             else:
-                tokens[chunk_answers] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
+                tokens[here] = scores.argmax(dim=-1).cpu().numpy()[which]
     return tokens
 
 

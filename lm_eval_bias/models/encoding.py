@@ -98,17 +98,10 @@ class Encoder:
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
         cuts = list(pieces(texts, seam.skipped))
-        distinct = list(dict.fromkeys(piece for _, new in cuts for piece in new))
+        distinct = list(dict.fromkeys(piece for cut in cuts for piece in cut))
         tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
         before, after = (seam.before, seam.after) if special else (b"", b"")
-        heads = [before]
-        encoded = []
-        for kept, (*shared, tail) in cuts:
-            del heads[kept + 1 :]
-            for piece in shared:
-                heads.append(heads[-1] + tokens[piece])
-            encoded.append(heads[-1] + tokens[tail] + after)
-        return encoded
+        return [b"".join([before, *map(tokens.__getitem__, cut), after]) for cut in cuts]
 
 
 def _encodes_plainly(tokenizer: Any) -> bool:
@@ -132,23 +125,15 @@ def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
     return [packed(encoding.ids) for encoding in encodings]
 
 
-def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """Cut sorted texts into shared beginnings and ends.
-
-    Yields how many pieces a text shares with the text before, and its other pieces.
-    """
-    # where each text differs from its neighbour
+def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[list[str]]:
+    """Cut sorted texts where they differ from their neighbours."""
     parts = [last_seam(b, common_length(a, b)) for a, b in pairwise(texts)]
     path: list[int] = []
     for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
-        while path and path[-1] > earlier:
-            path.pop()
-        kept = len(path)
-        for at in (earlier, later):
-            if at > (path[-1] if path else 0):
-                path.append(at)
-        cuts = [path[kept - 1] if kept else 0, *path[kept:], len(text)]
-        yield kept, [text[a + (skipped if a else 0) : b] for a, b in pairwise(cuts)]
+        path = [at for at in path if at < earlier]
+        path += sorted({earlier, max(earlier, later)} - {0})
+        bounds = pairwise([0, *path, len(text)])
+        yield [text[a + skipped if a else 0 : b] for a, b in bounds]
 
 
 def common_length(a: str | bytes, b: str | bytes, step: int = 1) -> int:
@@ -174,28 +159,11 @@ def last_seam(text: str, stop: int) -> int:
 
 
 # Components that look only at a few neighbouring letters, so both sides of a seam are independent.
-_NORMALIZERS = {
-    "NFC",
-    "NFD",
-    "NFKC",
-    "NFKD",
-    "Lowercase",
-    "StripAccents",
-    "BertNormalizer",
-    "Prepend",
-    "Replace",
+_LOCAL = {
+    *("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"),
+    *("Prepend", "ByteLevel", "Digits", "Punctuation", "BertPreTokenizer", "Whitespace"),
+    *("WhitespaceSplit", "TemplateProcessing", "BertProcessing", "RobertaProcessing"),
 }
-_PRE_TOKENIZERS = {
-    "ByteLevel",
-    "Digits",
-    "Punctuation",
-    "BertPreTokenizer",
-    "Whitespace",
-    "WhitespaceSplit",
-    "Metaspace",
-    "Split",
-}
-_POST_PROCESSORS = {"TemplateProcessing", "ByteLevel", "BertProcessing", "RobertaProcessing"}
 # In a regular expression: looking behind, anchors, references, and looking ahead without end.
 _FAR = re.compile(r"\(\?<|\\[bBAzZGK1-9]|\$|(?<!\[)\^|\(\?[=!][^)]*[*+{]")
 _SPACES = " Ġ▁"
@@ -222,35 +190,34 @@ def seam(backend: Any) -> Seam | None:
     return None
 
 
-def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
+def _parts(component: Any) -> list[dict[str, Any]]:
     if component is None:
         return []
     settings = json.loads(component.__getstate__())
-    return settings[inner] if settings["type"] == "Sequence" else [settings]
+    if settings["type"] != "Sequence":
+        return [settings]
+    (parts,) = (value for value in settings.values() if isinstance(value, list))
+    return parts
 
 
 def _is_local(backend: Any) -> bool:
-    normalizers = _parts(backend.normalizer, "normalizers")
-    splitters = _parts(backend.pre_tokenizer, "pretokenizers")
-    processors = _parts(backend.post_processor, "processors")
-    for part in normalizers:
-        if part["type"] == "Replace":
-            pattern = part["pattern"].get("String")
-            if pattern is None or re.search("[A-Za-z] ", pattern):
-                return False
-            if pattern == " " and part["content"] != "▁":
-                return False
-    for part in splitters:
-        if part["type"] == "Split" and _FAR.search(part["pattern"].get("Regex", "")):
-            return False
-        if part["type"] == "Metaspace" and part["replacement"] != "▁":
-            return False
-    return (
-        {part["type"] for part in normalizers} <= _NORMALIZERS
-        and {part["type"] for part in splitters} <= _PRE_TOKENIZERS
-        and {part["type"] for part in processors} <= _POST_PROCESSORS
-        and getattr(backend.model, "dropout", None) is None
-    )
+    components = backend.normalizer, backend.pre_tokenizer, backend.post_processor
+    parts = [part for component in components for part in _parts(component)]
+    return getattr(backend.model, "dropout", None) is None and all(map(_looks_near, parts))
+
+
+def _looks_near(part: dict[str, Any]) -> bool:
+    match part["type"]:
+        case "Replace":
+            pattern = part["pattern"].get("String", "a ")
+            return not re.search("[A-Za-z] ", pattern) and (
+                pattern != " " or part["content"] == "▁"
+            )
+        case "Split":
+            return not _FAR.search(part["pattern"].get("Regex", ""))
+        case "Metaspace":
+            return part["replacement"] == "▁"
+    return part["type"] in _LOCAL
 
 
 def _is_apart(token: str) -> bool:

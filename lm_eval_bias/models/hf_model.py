@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -72,16 +73,25 @@ class HFModel(HFLM):
         )
         return half
 
-    # The harness keys its cache by the request's arguments. These two add what else matters.
+    def _through_cache(
+        self,
+        questions: Sequence[Any],
+        settings: tuple[Any, ...],
+        compute: Callable[[list[Any]], Iterable[tuple[Any, Any]]],
+    ) -> list[Any]:
+        """The answers, from the harness's cache where they are in it.
 
-    def _cached(self, *question: Any) -> Any:
-        cache = getattr(self.cache_hook, "dbdict", None)
-        if cache is None:
-            return None
-        return cache.get(hash_args(self.NAME, (*self._identity, *question)))
-
-    def _cache(self, answer: Any, *question: Any) -> None:
-        self.cache_hook.add_partial(self.NAME, (*self._identity, *question), answer)
+        The harness's own keys are the arguments of a request; these also hold the model and its
+        `settings`.
+        """
+        cache = getattr(self.cache_hook, "dbdict", None) or {}
+        keys = {q: (*self._identity, *settings, *q) for q in questions}
+        answers = {q: cache.get(hash_args(self.NAME, key)) for q, key in keys.items()}
+        new = [question for question, answer in answers.items() if answer is None]
+        for question, answer in compute(new) if new else ():
+            answers[question] = answer
+            self.cache_hook.add_partial(self.NAME, keys[question], answer)
+        return [answers[question] for question in questions]
 
 
 def likeliest(scores: torch.Tensor) -> torch.Tensor:

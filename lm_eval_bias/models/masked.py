@@ -160,8 +160,9 @@ class MaskedLM(HFModel):
         being prefixes of one another.
         """
         encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
-        first = min(encoded.position, default=len(encoded.ids.values))
-        return encoded.ids.values[:first].tolist(), encoded.ids.values[first:].tolist()
+        (ids,) = encoded.ids
+        first = min(encoded.position, default=len(ids))
+        return ids[:first], ids[first:]
 
     def scored_tokens(self, context: str, continuation: str) -> int:
         """The number of tokens in the score of a continuation."""
@@ -175,21 +176,16 @@ class MaskedLM(HFModel):
         """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
         the likeliest. NaN for a pair that shares nothing.
         """
-        others = self._others(requests)
-        pairs = [
-            (request.args[1], other)
-            for request, other in zip(requests, others, strict=True)
-            if other is not None
-        ]
-        paired = iter(shared(self.tokenizer, pairs))
+        pairs = self._pairs(requests)
+        paired = shared(self.tokenizer, [pair for pair in pairs if pair is not None])
         targets = [
-            Target.behind(*request.args) if other is None else next(paired)
-            for request, other in zip(requests, others, strict=True)
+            Target.behind(*request.args) if pair is None else paired[pair]
+            for request, pair in zip(requests, pairs, strict=True)
         ]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
-            (value if count or other is None else nan, greedy)
-            for (value, greedy, count), other in zip(scores, others, strict=True)
+            (value if count or pair is None else nan, greedy)
+            for (value, greedy, count), pair in zip(scores, pairs, strict=True)
         ]
 
     def pair_loglikelihood(
@@ -198,7 +194,8 @@ class MaskedLM(HFModel):
         """The log-likelihood of the tokens that a sentence shares with the other of its pair
         (Nangia et al. 2020). NaN where they share nothing.
         """
-        targets = shared(self.tokenizer, [request.args for request in requests])
+        paired = shared(self.tokenizer, [request.args for request in requests])
+        targets = [paired[request.args] for request in requests]
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
         return [(value if count else nan, count, SHARED) for value, _, count in scores]
 
@@ -221,88 +218,65 @@ class MaskedLM(HFModel):
         )
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> str:
-        self._require_chat_template()
-        return super().apply_chat_template(*args, **kwargs)
-
-    def chat_template(self, chat_template: bool | str = False) -> str | None:
-        if chat_template:
-            self._require_chat_template()
-        return super().chat_template(chat_template)
-
-    def _require_chat_template(self) -> None:
         if not self.tokenizer.chat_template:
             raise UsageError(
                 f"--model hf-mlm: {self._name} has no chat template; run it without "
                 f"--apply_chat_template"
             )
+        return super().apply_chat_template(*args, **kwargs)
 
-    def _others(self, requests: Sequence[Instance]) -> list[str | None]:
-        """The other sentence of each request's pair; None to score the request whole."""
+    def _pairs(self, requests: Sequence[Instance]) -> list[tuple[str, str] | None]:
+        """Each request's sentence and the other one of its pair; None to score it whole."""
         documents: dict[Any, dict[int, tuple[str, str]]] = {}
         for request in requests:
             choices = documents.setdefault((request.task_name, request.doc_id), {})
             choices[request.idx] = request.args
-        others: list[str | None] = []
+        pairs: list[tuple[str, str] | None] = []
+        tasks = set()
         for request in requests:
-            context, sentence = request.args
-            other = None
-            if context or self.pairs == "off":
-                pass
-            elif self.pairs == "auto":
-                if all(column in request.doc for column in SENTENCES):
-                    more, less = (request.doc[column].strip() for column in SENTENCES)
-                    other = {more: less, less: more}.get(sentence.strip())
-            else:
-                choices = documents[request.task_name, request.doc_id]
-                if len(choices) == 2 and not any(before for before, _ in choices.values()):
-                    (other,) = (text for i, (_, text) in choices.items() if i != request.idx)
-            others.append(other)
-        tasks = {r.task_name for r, o in zip(requests, others, strict=True) if o is not None}
+            other = self._other(request, documents[request.task_name, request.doc_id])
+            pairs.append(None if other is None else (request.args[1], other))
+            if other is not None:
+                tasks.add(str(request.task_name))
         if tasks:
             logger.warning(
                 "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
                 "(pairs=off: whole)",
-                ", ".join(sorted(map(str, tasks))),
+                ", ".join(sorted(tasks)),
             )
-        return others
+        return pairs
+
+    def _other(self, request: Instance, choices: dict[int, tuple[str, str]]) -> str | None:
+        context, sentence = request.args
+        if self.pairs == "auto" and not context and all(c in request.doc for c in SENTENCES):
+            more, less = (request.doc[column].strip() for column in SENTENCES)
+            return {more: less, less: more}.get(sentence.strip())
+        alone = not any(before for before, _ in choices.values())
+        if self.pairs == "choices" and alone and len(choices) == 2:
+            return next(text for i, (_, text) in choices.items() if i != request.idx)
+        return None
 
     # ---- Scores
 
     def _scores(self, targets: Sequence[Target], kind: str, disable_tqdm: bool) -> list[Score]:
-        scores: dict[Target, Score] = {}
-        new = []
-        for target in dict.fromkeys(targets):
-            score = self._cached(self.pll, *target)
-            if score is None:
-                new.append(target)
-            else:
-                scores[target] = score
-        logger.info("hf-mlm: %d of %d texts are in the cache", len(scores), len(scores) + len(new))
-        if new:
-            title = f"Running {len(targets)} {kind} requests"
-            with gc_frozen():
-                for target, score in self._computed(new, title, disable_tqdm):
-                    scores[target] = score
-                    self._cache(score, self.pll, *target)
-        return [scores[target] for target in targets]
+        title = f"Running {len(targets)} {kind} requests"
+        with gc_frozen():
+            return self._through_cache(
+                targets, (self.pll,), lambda new: self._computed(new, title, disable_tqdm)
+            )
 
     def _computed(
         self, targets: Sequence[Target], title: str, disable_tqdm: bool
     ) -> Iterator[tuple[Target, Score]]:
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
             encoded = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
-        lengths, counts = encoded.ids.lengths, encoded.counts
+        lengths = np.array([len(ids) for ids in encoded.ids])
+        counts = np.bincount(encoded.text, minlength=len(targets))
         self._refuse_too_long(targets, lengths)
         total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         # nothing to predict: an empty continuation, or a pair that shares nothing
         for i in np.flatnonzero(counts == 0).tolist():
             yield targets[i], (0.0, True, 0)
-        logger.info(
-            "hf-mlm: %d texts, %d tokens to predict, %d tokens to compute",
-            len(targets),
-            len(encoded),
-            (counts * lengths).sum(),
-        )
         sizes = lengths[encoded.text]
         limit = self._limit(int(sizes[0])) if len(encoded) else 0
         left = counts.copy()
@@ -382,12 +356,8 @@ class MaskedLM(HFModel):
         position = np.arange(3) % length
         ids[np.arange(3), position - 1] = self._another
         batch = Batch(ids, np.ones_like(ids, dtype=bool), position, position)
-        return self._agree(
-            lambda: self._logits(batch, False),
-            lambda: self._logits(batch, True),
-            1e-2,
-            "its head reads all positions of a text at once",
-        )
+        otherwise = "its head reads all positions of a text at once"
+        return self._agree([(batch, False), (batch, True)], 1e-2, otherwise)
 
     def _takes_padding(self) -> bool:
         """Whether padding changes nothing. It does in ConvBERT and FNet."""
@@ -398,9 +368,9 @@ class MaskedLM(HFModel):
         last = np.array([length - 1])
         alone = Batch(ids[:, :length], mask[:, :length], last, last)
         exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
+        padded = Batch(ids, mask, last, last)
         return self._agree(
-            lambda: self._logits(alone, self._reads_masked_only),
-            lambda: self._logits(Batch(ids, mask, last, last), self._reads_masked_only),
+            [(batch, self._reads_masked_only) for batch in (alone, padded)],
             1e-3 if exact else 3e-2,
             "padding changes its answers, so only texts of the same length share a batch",
         )
@@ -409,16 +379,10 @@ class MaskedLM(HFModel):
     def _another(self) -> int:
         return min({0, 1, 2} - {self._mask, self._padding})
 
-    def _agree(
-        self,
-        first: Callable[[], torch.Tensor],
-        second: Callable[[], torch.Tensor],
-        tolerance: float,
-        otherwise: str,
-    ) -> bool:
-        """Whether both ways give the same logits. If not, log `otherwise`."""
+    def _agree(self, trials: list[tuple[Batch, bool]], tolerance: float, otherwise: str) -> bool:
+        """Whether two trials give the same logits. If not, log `otherwise`."""
         try:
-            one, two = first().float(), second().float()
+            one, two = (self._logits(*trial).float() for trial in trials)
             if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():
                 return True
         except Exception as error:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lm_eval_bias.harness.sentence_pairs import Span, modified, words
 
-from .ragged import Ragged
-
 # Texts per call of the tokenizer.
 AT_A_TIME = 2_000
+# In place of a token's group: special tokens and the context; padding.
+NEVER, BEHIND = -1, -2
 
 
 class Target(NamedTuple):
@@ -53,35 +54,31 @@ class Batch(NamedTuple):
 class MaskedRows:
     """Rows to predict, those of the longest texts first.
 
-    ids: the tokens of each text. groups: same shape; a token is masked with the later ones of its
-    group, and -1 is never predicted. text, position: of the predicted token, shape (n,).
+    ids: the tokens of each text. groups: of each token; it is masked with the later ones of its
+    group, and NEVER is not predicted. text, position: of the predicted token, shape (n,).
     """
 
-    ids: Ragged
-    groups: Ragged
+    ids: list[list[int]]
+    groups: list[list[int]]
     text: np.ndarray
     position: np.ndarray
 
     def __len__(self) -> int:
         return len(self.text)
 
-    @property
-    def counts(self) -> np.ndarray:
-        """Per text, shape (texts,)."""
-        return np.bincount(self.text, minlength=len(self.ids))
-
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
-        text, position = self.text[start:stop], self.position[start:stop]
-        lengths = self.ids.lengths[text]
-        place = np.arange(lengths.max())
-        mask = place < lengths[:, None]
-        values = np.minimum(self.ids.offsets[text][:, None] + place, len(self.ids.values) - 1)
-        ids, groups = self.ids.values[values], self.groups.values[values]
-        at = np.arange(len(text))
-        token = ids[at, position]
-        hidden = (groups == groups[at, position][:, None]) & (place >= position[:, None])
+        texts, row = np.unique(self.text[start:stop], return_inverse=True)
+        ids = _padded([self.ids[i] for i in texts], padding)[row]
+        groups = _padded([self.groups[i] for i in texts], BEHIND)[row]
+        at, position = np.arange(len(row)), self.position[start:stop]
+        after = np.arange(ids.shape[1]) >= position[:, None]
+        hidden = after & (groups == groups[at, position][:, None])
         shown = np.where(hidden, mask_token, ids)
-        return Batch(np.where(mask, shown, padding), mask, position, token)
+        return Batch(shown, groups != BEHIND, position, ids[at, position])
+
+
+def _padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray:
+    return np.array(list(zip_longest(*rows, fillvalue=padding))).T
 
 
 def rows(
@@ -96,29 +93,23 @@ def rows(
     done. A token that overlaps a span belongs to it; a blank one belongs to the next.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    lengths: list[int] = []
-    ids: list[int] = []
-    groups: list[int] = []
+    ids: list[list[int]] = []
+    groups: list[list[int]] = []
     for part in _parts(targets):
         encoded = tokenizer([target.text for target in part], verbose=False)
         for target, encoding in zip(part, encoded.encodings, strict=True):
             predicted = _predicted(target, encoding, special)
             group = _words(target.text, encoding) if within_words else range(len(predicted))
-            lengths.append(len(predicted))
-            ids += encoding.ids
-            groups += [g if p else -1 for g, p in zip(group, predicted, strict=True)]
+            ids.append(encoding.ids)
+            groups.append([g if p else NEVER for g, p in zip(group, predicted, strict=True)])
         counted(len(part))
-    token_ids = Ragged.empty(np.array(lengths, np.int64), np.int64)
-    token_ids.values[:] = ids
-    of_token = np.array(groups, np.int64)
-    where = np.flatnonzero(of_token >= 0)
-    text = np.repeat(np.arange(len(token_ids)), token_ids.lengths)[where]
-    order = np.argsort(-token_ids.lengths[text], kind="stable")
-    position = (where - token_ids.offsets[text])[order]
-    return MaskedRows(token_ids, Ragged(of_token, token_ids.offsets), text[order], position)
+    order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
+    places = [(i, j) for i in order for j, group in enumerate(groups[i]) if group != NEVER]
+    text, position = np.array(places, np.int64).reshape(-1, 2).T
+    return MaskedRows(ids, groups, text, position)
 
 
-def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
+def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Target]:
     """For each pair, the tokens of the first sentence whose words both share.
 
     A word is left out of both sentences if a token covers it and a part of a changed word.
@@ -126,24 +117,20 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
     targets: dict[tuple[str, str], Target] = {}
     for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
         texts = [text.rstrip() for pair in part for text in pair]
-        encoded = tokenizer(texts, verbose=False)
-        tokens = [
-            [span for span in encoding.offsets if span[0] < span[1]]
-            for encoding in encoded.encodings
-        ]
+        tokens = [encoding.offsets for encoding in tokenizer(texts, verbose=False).encodings]
         for i, (one, two) in enumerate(part):
-            both = texts[2 * i], texts[2 * i + 1]
-            first, second = _excluded_words(both, tokens[2 * i : 2 * i + 2])
-            targets[one, two] = Target(both[0], given=tuple(sorted(first)))
-            targets[two, one] = Target(both[1], given=tuple(sorted(second)))
-    return [targets[pair] for pair in pairs]
+            here = slice(2 * i, 2 * i + 2)
+            first, second = _excluded_words(texts[here], tokens[here])
+            targets[one, two] = Target(texts[2 * i], given=tuple(sorted(first)))
+            targets[two, one] = Target(texts[2 * i + 1], given=tuple(sorted(second)))
+    return targets
 
 
 def _excluded_words(
-    texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
+    texts: Sequence[str], tokens: Sequence[Sequence[Span]]
 ) -> tuple[list[Span], list[Span]]:
     """For each sentence, the words not predicted. tokens: their spans."""
-    excluded = modified(*texts), modified(*texts[::-1])
+    excluded = modified(*texts), modified(*reversed(texts))
     kept = [
         [word for word in words(text) if word not in left_out]
         for text, left_out in zip(texts, excluded, strict=True)

@@ -187,24 +187,25 @@ class EntailmentLM(HFModel):
         """The log-probability of each label, and whether it is the likeliest of the task's
         labels.
         """
-        questions = self._questions(requests)
-        answers: dict[LabelQuestion, tuple[float, bool]] = {}
+        return self._through_cache(
+            self._questions(requests),
+            (self._labels, self._not_entailment),
+            lambda new: self._answers(new, disable_tqdm),
+        )
+
+    def _answers(
+        self, questions: Sequence[LabelQuestion], disable_tqdm: bool
+    ) -> Iterator[tuple[LabelQuestion, tuple[float, bool]]]:
         of_pair: dict[tuple[str, str], list[LabelQuestion]] = {}
-        for question in dict.fromkeys(questions):
-            answer = self._cached(self._labels, self._not_entailment, *question)
-            if answer is None:
-                of_pair.setdefault(question.pair, []).append(question)
-            else:
-                answers[question] = answer
+        for question in questions:
+            of_pair.setdefault(question.pair, []).append(question)
         for pair, probabilities in self._classified(list(of_pair), disable_tqdm):
             for question in of_pair[pair]:
                 values = {
                     label: self._likelihood(probabilities, label) for label in question.labels
                 }
                 value = values[question.label]
-                answers[question] = value, value == max(values.values())
-                self._cache(answers[question], self._labels, self._not_entailment, *question)
-        return [answers[question] for question in questions]
+                yield question, (value, value == max(values.values()))
 
     def _likelihood(self, probabilities: Mapping[str, float], label: str) -> float:
         if label in probabilities:

@@ -72,18 +72,12 @@ def encode_pairs(
         ):
             order += members
             continuations += ending.continuations
-            start = head + ending.context
+            start = len(head) + len(ending.context)
             lengths = [len(tokens) for tokens in ending.continuations]
             assert start and min(lengths) > 0 and max(lengths) <= 4 * max_length
-            most = 4 * (max_length + 1)
-            if len(start) + max(lengths) <= most:
-                which.append(ending.which + len(inputs))
-                inputs += [head + tokens for tokens in ending.inputs]
-            else:
-                too_long += sum(len(start) + length > most for length in lengths)
-                which.append(np.arange(len(lengths)) + len(inputs))
-                wholes = [(start + tokens)[-most:] for tokens in ending.continuations]
-                inputs += [whole[:-4] for whole in wholes]
+            too_long += sum(start + length > 4 * (max_length + 1) for length in lengths)
+            which.append(ending.which + len(inputs))
+            inputs += [(head + tokens)[-4 * max_length :] for tokens in ending.inputs]
         counted(sum(map(len, part.values())))
     if too_long:
         logger.warning(
@@ -115,38 +109,34 @@ def _encoded(
 ) -> Iterator[tuple[bytes, _Ending]]:
     """For each context, its tokens up to the last seam, and its end."""
     seam = encoder.seam
-    cuts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+    heads: list[str] = []
+    ends: list[tuple[bool, str, tuple[str, ...]]] = []
     for context, continuations in texts.items():
         # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
         stripped = context.rstrip()
         behind = tuple([context[len(stripped) :] + text for text in continuations])
         at = last_seam(stripped, len(stripped)) if seam else 0
-        start = at + seam.skipped if seam and at else 0
-        cuts[context] = stripped[:at], stripped[start:], behind
-    heads = encoder.each((head for head, _, _ in cuts.values()), special=False)
-    parts = {(end, behind) for context, (head, end, behind) in cuts.items() if head or not context}
-    plain = list({text for end, behind in parts for text in (end, *(end + b for b in behind))})
-    alone = dict(zip(plain, encoder.whole(plain, False), strict=True))
-    uncut = ((end, behind) for context, (head, end, behind) in cuts.items() if context and not head)
-    whole = encoder.each(
-        (text for end, behind in uncut for text in (end, *(end + b for b in behind))), bos
-    )
+        heads.append(stripped[:at])
+        end = stripped[at + seam.skipped if seam and at else 0 :]
+        ends.append((context != "" and encoder.adds(context, bos), end, behind))
+    tokens = {"": b"", **encoder.each(filter(None, heads), special=False)}
+    endings = {}
+    starts = {False: b"", True: seam.before if seam else b""}
+    for special, start in starts.items():
+        keys = dict.fromkeys(key for key in ends if key[0] == special)
+        whole = encoder.each(
+            (end + b for _, end, behind in keys for b in ("", *behind)), special=special
+        )
+        for key in keys:
+            own, *wholes = (whole[key[1] + b][len(start) :] for b in ("", *key[2]))
+            endings[key] = _ending(own, wholes)
     first = packed([prefix])
-    endings: dict[tuple[bool, str, tuple[str, ...]], _Ending] = {}
-    for context, (head, end, behind) in cuts.items():
-        if head and seam:
-            special = encoder.adds(context, bos)
-            before, after = (seam.before, seam.after) if special else (b"", b"")
-            key = (special, end, behind)
-            if key not in endings:
-                wholes = [alone[end + b] + after for b in behind]
-                endings[key] = _ending(alone[end] + after, wholes)
-            yield before + heads[head], endings[key]
-        elif context:
-            yield b"", _ending(whole[end], [whole[end + b] for b in behind])
+    for context, head, key in zip(texts, heads, ends, strict=True):
+        if context:
+            yield starts[key[0]] + tokens[head], endings[key]
         else:
-            tokens = [alone[b] for b in behind]
-            yield b"", _ending(first, [t if t.startswith(first) else first + t for t in tokens])
+            wholes = endings[key].continuations
+            yield b"", _ending(first, [t if t.startswith(first) else first + t for t in wholes])
 
 
 def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:

@@ -11,11 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from copy import copy
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 import torch.nn.functional as F
 from lm_eval.api.instance import Instance
@@ -24,6 +22,7 @@ from lm_eval.models.utils import (
     normalize_gen_kwargs,
     postprocess_generated_text,
 )
+from psutil import virtual_memory
 from tqdm import tqdm
 
 from lm_eval_bias.harness.compat import brief
@@ -113,8 +112,8 @@ class PrefixLM(HFModel):
             return
         if memory is None:
             cuda = self.device.type == "cuda"
-            free = torch.cuda.mem_get_info(self.device)[0] if cuda else None
-            memory = (psutil.virtual_memory().available if free is None else free) // 4
+            free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
+            memory = free // 4
         self._encoder = Encoder(self.tokenizer, self.add_bos_token)
         self._held_tokens = int(memory / per_token)
         on_cpu = self.device.type == "cpu"
@@ -161,14 +160,8 @@ class PrefixLM(HFModel):
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
-        sizes = np.array([len(tokens) // 4 for tokens in inputs])
+        limit = self._pack_limit(max(map(len, inputs)) // 4)
         inputs.clear()
-        logger.info(
-            "hf-prefix: %d requests of %d tokens, %d of them distinct",
-            len(pairs),
-            sizes[which].sum(),
-            trie.size,
-        )
         node = trie.tails.ends(which, lengths)
         last = node[continuations.offsets[1:] - 1]
         by_last = np.argsort(last, kind="stable")
@@ -179,7 +172,6 @@ class PrefixLM(HFModel):
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
 
         sweep = Sweep(self._tree, trie, self._call_cost)
-        limit = self._pack_limit(int(sizes.max()))
         read_nodes = np.unique(node)
         title = f"Running {len(pairs)} loglikelihood requests"
         with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
@@ -231,22 +223,18 @@ class PrefixLM(HFModel):
         # A few rows fit into the cache of a CPU.
         on_cpu = logits.device.type == "cpu"
         at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
-        bounds = np.searchsorted(row, np.arange(0, len(logits) + at_once, at_once))
-        rows, tokens = (
-            torch.as_tensor(a.astype(np.int64), device=logits.device) for a in (row, token)
-        )
-        values, matches = [], []
-        for n, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            if start == stop:
-                continue
-            chunk = logits[n * at_once : (n + 1) * at_once]
+        values, matches = np.zeros(len(row)), np.zeros(len(row), dtype=bool)
+        for first in range(0, len(logits), at_once):
+            here = _between(row, first, first + at_once)
+            chunk = logits[first : first + at_once]
             log_probs = F.log_softmax(chunk, dim=-1, dtype=self.softmax_dtype)
-            r, t = rows[start:stop] - n * at_once, tokens[start:stop]
-            values.append(log_probs[r, t].float())
-            matches.append(likeliest(log_probs)[r] == t)
-        if not values:
-            return np.zeros(0), np.zeros(0, dtype=bool)
-        return torch.cat(values).cpu().numpy(), torch.cat(matches).cpu().numpy()
+            r, t = (
+                torch.as_tensor(a.astype(np.int64), device=logits.device)
+                for a in (row[here] - first, token[here])
+            )
+            values[here] = log_probs[r, t].float().cpu()
+            matches[here] = (likeliest(log_probs)[r] == t).cpu()
+        return values, matches
 
     # ---- Answers
 
@@ -268,16 +256,9 @@ class PrefixLM(HFModel):
         if not members:
             return texts
         trie = TokenTrie([prompt.tokens for prompt in members])
-        count = len(requests) - len(usual)
-        logger.info(
-            "hf-prefix: %d prompts of %d tokens, %d of them distinct",
-            count,
-            sum(len(prompt.tokens) // 4 * len(same) for prompt, same in members.items()),
-            trie.size,
-        )
         # The bar also counts written tokens, since the first answers may take minutes.
         total = trie.size + sum(prompt.max_tokens for prompt in members)
-        title = f"Running {count} generate_until requests"
+        title = f"Running {len(requests) - len(usual)} generate_until requests"
         with self._bar(total, title, disable_tqdm, " tokens") as bar:
             for prompt, tokens in self._decoded(trie, list(members), bar):
                 text = postprocess_generated_text(
@@ -354,41 +335,42 @@ class PrefixLM(HFModel):
     def _prompts(self, requests: list[Instance]) -> list[Prompt | None]:
         """The prompt of each request; None where `HFLM` answers."""
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
-        settings: dict[int, tuple[int, tuple[str, ...], Strategy]] = {}
-        for i, request in enumerate(requests):
-            kwargs = dict(normalize_gen_kwargs(request.args[1], self.max_gen_toks))
-            most = kwargs.pop("max_gen_toks")
-            until = handle_stop_sequences(kwargs.pop("until"), eos=eos)
-            key = repr(sorted(kwargs.items()))
-            if key not in self._strategies:
-                self._strategies[key] = self._strategy(kwargs)
-            strategy = self._strategies[key]
-            if strategy is not None and most > 0:
-                settings[i] = most, tuple(until), strategy
+        chosen = [self._settings(request.args[1], eos) for request in requests]
+        sampled = any(strategy is not None and strategy.sampled for _, _, strategy in chosen)
+        seeds = _seeds(requests) if sampled else [0] * len(requests)
         encoded = self._encoder.each(
-            (requests[i].args[0] for i in settings),
+            (request.args[0] for request in requests),
             getattr(self.tokenizer, "bos_token", None),
             truncated=bool(self.truncation),
         )
-        sampled = any(strategy.sampled for _, _, strategy in settings.values())
-        seeds = _seeds(requests) if sampled else []
         prompts: list[Prompt | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
-        for i, (most, until, strategy) in settings.items():
+        for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[requests[i].args[0]], max_length - most
+            if strategy is None or most <= 0 or not tokens:
+                continue
             assert room > 0, (
                 f"max_gen_toks={most} leaves no room for a prompt: the model reads {max_length} "
                 f"tokens at most. Set a smaller one in --gen_kwargs"
             )
             too_long += len(tokens) > 4 * room
-            if tokens:
-                seed = seeds[i] if strategy.sampled else None
-                prompts[i] = Prompt(tokens[-4 * room :], most, until, strategy, seed)
+            seed = seeds[i] if strategy.sampled else None
+            prompts[i] = Prompt(tokens[-4 * room :], most, until, strategy, seed)
         if too_long:
             logger.warning(
                 "%d prompts leave no room for their answers and lose tokens on the left.", too_long
             )
         return prompts
+
+    def _settings(self, given: Any, eos: str) -> tuple[int, tuple[str, ...], Strategy | None]:
+        """The number of tokens, the ends and the strategy of an answer."""
+        kwargs = dict(normalize_gen_kwargs(given, self.max_gen_toks))
+        most = kwargs.pop("max_gen_toks")
+        until = handle_stop_sequences(kwargs.pop("until"), eos=eos)
+        key = repr(sorted(kwargs.items()))
+        if key not in self._strategies:
+            self._strategies[key] = self._strategy(kwargs)
+        return most, tuple(until), self._strategies[key]
 
     def _strategy(self, kwargs: dict[str, Any]) -> Strategy | None:
         """How `hf` chooses tokens with these settings; None if not supported.

@@ -4,7 +4,6 @@ process and in two."""
 import json
 from functools import cache
 
-import overt_rows
 import pytest
 import tiny
 import tiny_masked
@@ -12,7 +11,6 @@ import yaml
 from launched import launched
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
-from rule_model import evaluate
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.sentence_pairs import REQUEST
@@ -117,47 +115,18 @@ def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(ta
     assert "the sentences of local_pairs are scored by the tokens that a pair" in caplog.text
 
 
-def test_or_whole_if_asked_so(tasks):
+def test_others_are_scored_whole_unless_asked_otherwise(tasks):
+    """Salazar et al. 2020 score the sentences of BLiMP whole. `off` is False in a YAML."""
     for off in ("off", False):
-        found = evaluated(bert(pairs=off), tasks, "local_pairs")
-        assert_scored(found, PAIRS, whole, bert())
-
-
-def test_other_pairs_of_choices_are_scored_whole_unless_asked_otherwise(tasks):
-    """Salazar et al. 2020 score the sentences of BLiMP whole."""
+        assert_scored(evaluated(bert(pairs=off), tasks, "local_pairs"), PAIRS, whole, bert())
     found = evaluated(bert(), tasks, "local_minimal")
     assert_scored(found, MINIMAL, whole, bert())
     found = evaluated(bert(pairs="choices"), tasks, "local_minimal")
     assert_scored(found, MINIMAL, shared, bert())
-
-
-def test_choices_behind_a_context_are_continuations(tasks):
     found = evaluated(bert(pairs="choices"), tasks, "local_minimal", system_instruction="Listen.")
-    assert len(found) == len(MINIMAL)
     for sentence, value in found[0].items():
         request = compat.request("loglikelihood", {}, ("Listen.", sentence), 0, "task", 0)
-        assert value == tiny.near(bert().loglikelihood([request])[0][0])
-
-
-def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
-    """Each token masked in turn, and as many counted as are scored."""
-    (tmp_path / "rows.json").write_text(json.dumps(overt_rows.rows("intrasentence", 1)))
-    results = evaluate(
-        bert(),
-        "stereoset_intrasentence",
-        {"data": str(tmp_path / "rows.json")},
-        limit=2,
-        log_samples=True,
-    )
-    for sample in results["samples"]["stereoset_intrasentence"]:
-        sentences, record = sample["doc"]["choices"], sample["records"]
-        assert record["likelihoods"] == tiny.near(
-            [whole(bert(), sentence) for sentence in sentences]
-        )
-        assert record["lengths"] == [
-            len(bert().tokenizer.encode(sentence, add_special_tokens=False))
-            for sentence in sentences
-        ]
+        assert value == tiny.near(bert().loglikelihood([request])[0][0]), "behind a context"
 
 
 # ---- Through the command line
