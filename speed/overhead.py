@@ -17,18 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import os
 import subprocess
 import sys
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+from timing import memory_watched
 
 TASKS = ("bistereo_nli", "hbb", "empathy_religion_likelihood", "mist_wabt_likelihood")
 STAGES = {
@@ -55,21 +52,14 @@ class Clock:
     """
 
     def __init__(self, first: str, since: float):
-        import psutil
-
         self.seconds: dict[str, float] = defaultdict(float)
         self.processor: dict[str, float] = defaultdict(float)
         self.peak: dict[str, int] = defaultdict(int)
         self._open, self._since, self._used = [first], since, 0.0
-        self._process = psutil.Process()
-        self._ended = threading.Event()
-        self._sampler = threading.Thread(target=self._sample, daemon=True)
-        self._sampler.start()
 
-    def _sample(self) -> None:
-        while not self._ended.wait(0.02):
-            stage = self._open[-1]
-            self.peak[stage] = max(self.peak[stage], self._process.memory_info().rss)
+    def note_memory(self, size: int) -> None:
+        stage = self._open[-1]
+        self.peak[stage] = max(self.peak[stage], size)
 
     def switch(self, stage: str) -> None:
         """What follows belongs to another stage."""
@@ -113,15 +103,15 @@ class Clock:
 
         setattr(owner, name, timed)
 
-    def stop(self) -> None:
-        self.switch(self._open[-1])
-        self._ended.set()
-        self._sampler.join()
-
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure one task in this process."""
     clock = Clock("start", arguments.since)
+    with memory_watched(None, clock.note_memory):
+        return measured(arguments, clock)
+
+
+def measured(arguments: argparse.Namespace, clock: Clock) -> dict[str, Any]:
     from lm_eval.evaluator import evaluate
     from lm_eval.tasks import TaskManager
 
@@ -167,7 +157,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     clock.wrap(task, "process_results", "records", then="harness")
     task.aggregation = summing(task.aggregation, clock)
     evaluate(lm, loaded, limit=arguments.limit, log_samples=False)
-    clock.stop()
+    clock.switch("harness")
     return {
         "documents": documents if arguments.limit is None else min(documents, arguments.limit),
         "requests": len(requests),

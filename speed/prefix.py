@@ -14,20 +14,18 @@ import logging
 import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import psutil
 import torch
 import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
-from timing import seconds, sentences
+from timing import memory_watched, seconds, sentences
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.models.prefix import PrefixLM
@@ -188,11 +186,9 @@ def dense_rate(
 
 
 def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
-    shapes = (
-        [(2, 256), (4, 128), (1, 512), (8, 128)]
-        if device.type == "cpu"
-        else [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
-    )
+    shapes = [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
+    if device.type == "cpu":
+        shapes = [(2, 256), (4, 128), (1, 512), (8, 128)]
     return max(shapes, key=lambda shape: dense_rate(model, shape, device, repeats=3))
 
 
@@ -200,22 +196,19 @@ def load(
     arguments: argparse.Namespace,
 ) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model)
-    dtype = getattr(torch, arguments.dtype)
-    if arguments.random:
-        config = transformers.LlamaConfig(
-            vocab_size=len(tokenizer),
-            max_position_embeddings=8192,
-            num_attention_heads=32,
-            num_key_value_heads=8,
-            **dict(zip(SHAPE, RANDOM[arguments.random], strict=True)),
-        )
-        with torch.device(arguments.device):
-            model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
-    else:
-        model = transformers.AutoModelForCausalLM.from_pretrained(arguments.model, dtype=dtype).to(
-            arguments.device
-        )
-    return model.eval(), tokenizer
+    kind, dtype = transformers.AutoModelForCausalLM, getattr(torch, arguments.dtype)
+    if not arguments.random:
+        model = kind.from_pretrained(arguments.model, dtype=dtype).to(arguments.device)
+        return model.eval(), tokenizer
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=8192,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        **dict(zip(SHAPE, RANDOM[arguments.random], strict=True)),
+    )
+    with torch.device(arguments.device):
+        return kind.from_config(config, dtype=dtype).eval(), tokenizer
 
 
 def peak(kind: str, batch_size: int) -> float:
@@ -241,17 +234,9 @@ def print_peak(arguments: argparse.Namespace) -> None:
         run()
         print((torch.cuda.max_memory_allocated() - before) / 2**20)
         return
-    process, sizes, ended = psutil.Process(), [], threading.Event()
-
-    def sample() -> None:
-        while not ended.wait(0.005):
-            sizes.append(process.memory_info().rss)
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    run()
-    ended.set()
-    thread.join()
+    sizes: list[int] = []
+    with memory_watched(None, sizes.append):
+        run()
     print((max(sizes) - sizes[0]) / 2**20)
 
 

@@ -22,23 +22,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+from timing import memory_watched
 
-KEYWORDS = [
-    "friendly",
-    "honest",
-    "skilled",
-    "confident",
-    "wealthy",
-    "lazy",
-    "cold",
-    "strong",
-    "religious",
-    "poor",
-    "modern",
-    "unfair",
-]
+KEYWORDS = "friendly honest skilled confident wealthy lazy cold strong religious poor modern unfair"
 
 
 def chance(*texts: str) -> float:
@@ -63,7 +49,7 @@ def scripted_answer(prompt: str) -> str:
     if "5-point scale" in prompt:
         items = re.findall(r"^- (.+?):", prompt, re.M)
         rated = "\n".join(f"- {item}: {1 + int(5 * chance(prompt, item))}" for item in items)
-        keywords = random.Random(chance(prompt)).sample(KEYWORDS, 5)
+        keywords = random.Random(chance(prompt)).sample(KEYWORDS.split(), 5)
         return (
             f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\n"
             "Overall rating: 3\nThree reasons: history, media, law."
@@ -124,26 +110,18 @@ def copy(original: Path, folder: Path, number: int) -> None:
 
 def measure(runs: Path, output: Path) -> dict[str, float]:
     """Measure one report: seconds, MiB and page sizes."""
-    import psutil
-
     begun = time.time()
+    sizes: list[int] = []
     process = subprocess.Popen(
         [sys.executable, "-m", "lm_eval_bias.cli", "report", str(runs), "-o", str(output)]
     )
-    watched, most = psutil.Process(process.pid), 0
-    while process.poll() is None:
-        try:
-            family = (watched, *watched.children(recursive=True))
-            most = max(most, sum(member.memory_info().rss for member in family))
-        except psutil.NoSuchProcess:
-            break
-        time.sleep(0.05)
-    if process.wait():
-        sys.exit("the report ended with an error")
+    with memory_watched(process.pid, sizes.append):
+        if process.wait():
+            sys.exit("the report ended with an error")
     pages = [path.stat().st_size for path in output.glob("*.html")]
     return {
         "seconds": time.time() - begun,
-        "MiB": most / 2**20,
+        "MiB": max(sizes) / 2**20,
         "pages": len(pages),
         "largest page MB": max(pages) / 1e6,
     }

@@ -232,13 +232,10 @@ def _tried(backend: Any, skipped: int) -> Seam | None:
         pairs += [(x, " " + y + part) for part in around]
     texts = [head + rest for head, rest in pairs]
     plain, dressed = _fast(backend, texts, False), _fast(backend, texts, True)
-    at = dressed[0].find(plain[0])
-    if not plain[0] or at < 0:
-        return None
-    before, after = dressed[0][:at], dressed[0][at + len(plain[0]) :]
-    sides = sorted({side for head, rest in pairs for side in (head, rest[skipped:])})
-    alone = dict(zip(sides, _fast(backend, sides, False), strict=True))
-    joined = [alone[head] + alone[rest[skipped:]] for head, rest in pairs]
+    before, _, after = dressed[0].partition(plain[0])
+    heads = _fast(backend, [head for head, _ in pairs], False)
+    rests = _fast(backend, [rest[skipped:] for _, rest in pairs], False)
+    joined = [head + rest for head, rest in zip(heads, rests, strict=True)]
     if (
         plain == joined
         and dressed == [before + tokens + after for tokens in joined]

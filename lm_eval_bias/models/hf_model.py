@@ -28,11 +28,10 @@ class HFModel(HFLM):
 
     NAME: str
     OPTIONS: tuple[str, ...]
-    SIMILARITY = 0.8
 
     def __init__(self, pretrained: Any, **kwargs: Any) -> None:
         for name in kwargs:
-            for option in difflib.get_close_matches(name, self.OPTIONS, 1, self.SIMILARITY):
+            for option in difflib.get_close_matches(name, self.OPTIONS, 1, 0.8):
                 raise UsageError(
                     f"unknown option '{name}' in --model_args. Did you mean '{option}'?"
                 )
@@ -61,6 +60,16 @@ class HFModel(HFLM):
     def _bar(self, total: int, title: str, disable_tqdm: bool, unit: str = "it") -> tqdm:
         disable = disable_tqdm or self.rank != 0
         return tqdm(total=total, desc=title, unit=unit, disable=disable)
+
+    def _token_limit(self, longest: int, most: int) -> int:
+        """Tokens at a time: `batch_size` of the longest requests, but from 512 to `most`."""
+        if self.batch_size == "auto":
+            return most
+        return min(most, max(512, int(self.batch_size) * longest))
+
+    def _logit_rows(self, vocabulary: int) -> int:
+        """The rows of logits that may be in memory together."""
+        return max(64, (2**27 if self.device.type == "cpu" else 2**30) // (4 * vocabulary))
 
     def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
         """Half the batch size if the error is lack of memory."""

@@ -75,7 +75,6 @@ class MaskedLM(HFModel):
     AUTO_MODEL_CLASS = _Complete
     NAME = "hf-mlm"
     OPTIONS = ("pll", "pairs")
-    SIMILARITY = 0.6
 
     def __init__(
         self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "auto", **kwargs: Any
@@ -89,9 +88,8 @@ class MaskedLM(HFModel):
                 )
         self.pll, self.pairs = pll, pairs
         super().__init__(pretrained, **kwargs)
-        on_cpu = self.device.type == "cpu"
-        self._most_tokens = 1024 if on_cpu else 32_768
-        self._most_rows = max(64, (2**27 if on_cpu else 2**30) // (4 * len(self.tokenizer)))
+        self._most_tokens = 1024 if self.device.type == "cpu" else 32_768
+        self._most_rows = self._logit_rows(len(self.tokenizer))
         self._check_positions()
         self.tokens_computed = 0
         """Tokens that went through the model so far, padding included."""
@@ -278,7 +276,8 @@ class MaskedLM(HFModel):
         for i in np.flatnonzero(counts == 0).tolist():
             yield targets[i], (0.0, True, 0)
         sizes = lengths[encoded.text]
-        limit = self._limit(int(sizes[0])) if len(encoded) else 0
+        longest = int(sizes.max(initial=1))
+        limit = max(longest, self._token_limit(longest, self._most_tokens))
         left = counts.copy()
         start = 0
         with self._bar(len(encoded), title, disable_tqdm, " masked tokens") as bar:
@@ -305,12 +304,6 @@ class MaskedLM(HFModel):
         if self._pads:
             return min(stop, len(sizes))
         return start + int((sizes[start:stop] == sizes[start]).sum())
-
-    def _limit(self, longest: int) -> int:
-        limit = self._most_tokens
-        if self.batch_size != "auto":
-            limit = min(limit, max(512, int(self.batch_size) * longest))
-        return max(limit, longest)
 
     def _refuse_too_long(self, targets: Sequence[Target], lengths: np.ndarray) -> None:
         most = self.max_length

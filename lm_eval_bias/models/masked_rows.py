@@ -95,14 +95,13 @@ def rows(
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     ids: list[list[int]] = []
     groups: list[list[int]] = []
-    for part in _parts(targets):
-        encoded = tokenizer([target.text for target in part], verbose=False)
-        for target, encoding in zip(part, encoded.encodings, strict=True):
-            predicted = _predicted(target, encoding, special)
-            group = _words(target.text, encoding) if within_words else range(len(predicted))
-            ids.append(encoding.ids)
-            groups.append([g if p else NEVER for g, p in zip(group, predicted, strict=True)])
-        counted(len(part))
+    encodings = _encodings(tokenizer, [target.text for target in targets])
+    for target, encoding in zip(targets, encodings, strict=True):
+        predicted = _predicted(target, encoding, special)
+        group = _words(target.text, encoding) if within_words else range(len(predicted))
+        ids.append(encoding.ids)
+        groups.append([g if p else NEVER for g, p in zip(group, predicted, strict=True)])
+        counted(1)
     order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
     places = [(i, j) for i in order for j, group in enumerate(groups[i]) if group != NEVER]
     text, position = np.array(places, np.int64).reshape(-1, 2).T
@@ -115,14 +114,14 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, 
     A word is left out of both sentences if a token covers it and a part of a changed word.
     """
     targets: dict[tuple[str, str], Target] = {}
-    for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
-        texts = [text.rstrip() for pair in part for text in pair]
-        tokens = [encoding.offsets for encoding in tokenizer(texts, verbose=False).encodings]
-        for i, (one, two) in enumerate(part):
-            here = slice(2 * i, 2 * i + 2)
-            first, second = _excluded_words(texts[here], tokens[here])
-            targets[one, two] = Target(texts[2 * i], given=tuple(sorted(first)))
-            targets[two, one] = Target(texts[2 * i + 1], given=tuple(sorted(second)))
+    distinct = list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))
+    texts = [text.rstrip() for pair in distinct for text in pair]
+    tokens = [encoding.offsets for encoding in _encodings(tokenizer, texts)]
+    for i, (one, two) in enumerate(distinct):
+        here = slice(2 * i, 2 * i + 2)
+        first, second = _excluded_words(texts[here], tokens[here])
+        targets[one, two] = Target(texts[2 * i], given=tuple(sorted(first)))
+        targets[two, one] = Target(texts[2 * i + 1], given=tuple(sorted(second)))
     return targets
 
 
@@ -158,9 +157,9 @@ def _overlap(one: Span, two: Span) -> bool:
     return one[0] < two[1] and two[0] < one[1]
 
 
-def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), AT_A_TIME):
-        yield items[start : start + AT_A_TIME]
+def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
+    for start in range(0, len(texts), AT_A_TIME):
+        yield from tokenizer(texts[start : start + AT_A_TIME], verbose=False).encodings
 
 
 def _words(text: str, encoding: Any) -> list[int]:

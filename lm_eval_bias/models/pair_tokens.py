@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .encoding import AT_A_TIME, Encoder, last_seam, packed, unpacked
-from .ragged import Ragged
+from .encoding import AT_A_TIME, Encoder, last_seam, packed
 
 logger = logging.getLogger(__name__)
 
@@ -21,14 +20,13 @@ class PairTokens(NamedTuple):
     """The tokens of n pairs, grouped by context.
 
     order: the index in the original pairs, shape (n,). inputs: context and continuation without the
-    last token, packed. which: the input of each pair, shape (n,). continuations: n rows of tokens
-    to score.
+    last token, packed. which: the input of each pair, shape (n,). continuations: n, packed.
     """
 
     order: np.ndarray
     inputs: list[bytes]
     which: np.ndarray
-    continuations: Ragged
+    continuations: list[bytes]
 
 
 class _Ending(NamedTuple):
@@ -57,20 +55,17 @@ def encode_pairs(
     prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
     tokens on the left, with a warning. counted: called with the number of pairs done.
     """
-    of_context: dict[str, list[int]] = {}
-    for i, (context, _) in enumerate(pairs):
-        of_context.setdefault(context, []).append(i)
-    order: list[int] = []
+    order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
     inputs: list[bytes] = []
     continuations: list[bytes] = []
     which = []
     too_long = 0
-    for part in _parts(of_context):
-        texts = {context: tuple([pairs[i][1] for i in part[context]]) for context in part}
-        for members, (head, ending) in zip(
-            part.values(), _encoded(encoder, texts, prefix, bos), strict=True
-        ):
-            order += members
+    for first in range(0, len(order), 2 * AT_A_TIME):
+        part = order[first : first + 2 * AT_A_TIME]
+        texts: dict[str, list[str]] = {}
+        for i in part:
+            texts.setdefault(pairs[i][0], []).append(pairs[i][1])
+        for head, ending in _encoded(encoder, texts, prefix, bos):
             continuations += ending.continuations
             start = len(head) + len(ending.context)
             lengths = [len(tokens) for tokens in ending.continuations]
@@ -78,7 +73,7 @@ def encode_pairs(
             too_long += sum(start + length > 4 * (max_length + 1) for length in lengths)
             which.append(ending.which + len(inputs))
             inputs += [(head + tokens)[-4 * max_length :] for tokens in ending.inputs]
-        counted(sum(map(len, part.values())))
+        counted(len(part))
     if too_long:
         logger.warning(
             "%d requests are longer than the model's maximum length (%d) and lose tokens on the "
@@ -86,26 +81,11 @@ def encode_pairs(
             too_long,
             max_length,
         )
-    rows = Ragged.empty(np.array([len(tokens) // 4 for tokens in continuations]), np.uint32)
-    rows.values[:] = unpacked(b"".join(continuations))
-    return PairTokens(np.array(order), inputs, np.concatenate(which), rows)
-
-
-def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]]:
-    part: dict[str, list[int]] = {}
-    size = 0
-    for context in sorted(of_context):
-        part[context] = of_context[context]
-        size += len(part[context])
-        if size >= 2 * AT_A_TIME:
-            yield part
-            part, size = {}, 0
-    if part:
-        yield part
+    return PairTokens(np.array(order), inputs, np.concatenate(which), continuations)
 
 
 def _encoded(
-    encoder: Encoder, texts: Mapping[str, tuple[str, ...]], prefix: int, bos: str | None
+    encoder: Encoder, texts: Mapping[str, list[str]], prefix: int, bos: str | None
 ) -> Iterator[tuple[bytes, _Ending]]:
     """For each context, its tokens up to the last seam, and its end."""
     seam = encoder.seam

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from hashlib import blake2b
@@ -30,7 +31,7 @@ from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.usage import UsageError
 
 from .decoding import Prompt, Strategy, decode, strategy_of
-from .encoding import Encoder
+from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
 from .kinds import refuse_encoder
 from .pair_tokens import PairTokens, encode_pairs
@@ -118,7 +119,7 @@ class PrefixLM(HFModel):
         self._held_tokens = int(memory / per_token)
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 512 if on_cpu else 4096
-        self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * vocabulary))
+        self._most_reads = self._logit_rows(vocabulary)
         # The cost of one more attention call in query-key pairs, measured on a CPU.
         self._call_cost = 2_000 if on_cpu else 500_000
 
@@ -128,9 +129,7 @@ class PrefixLM(HFModel):
     def _pack_limit(self, longest: int) -> int:
         if self._pack_tokens is not None:
             return self._pack_tokens
-        if self.batch_size == "auto":
-            return self._most_tokens
-        return min(self._most_tokens, max(512, int(self.batch_size) * longest))
+        return self._token_limit(longest, self._most_tokens)
 
     # ---- Likelihoods
 
@@ -156,19 +155,20 @@ class PrefixLM(HFModel):
         save memory.
         """
         place, inputs, which, continuations = encoded
-        lengths = continuations.lengths
+        lengths = np.array([len(tokens) // 4 for tokens in continuations])
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
         limit = self._pack_limit(max(map(len, inputs)) // 4)
         inputs.clear()
-        node = trie.tails.ends(which, lengths)
-        last = node[continuations.offsets[1:] - 1]
+        nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
+        last = np.array([of_pair[-1] for of_pair in nodes])
         by_last = np.argsort(last, kind="stable")
         last, finished = last[by_last], place[by_last].tolist()
+        node = np.concatenate(nodes)
         order = np.argsort(node, kind="stable")
         request, node = np.repeat(place, lengths)[order], node[order]
-        token = continuations.values[order]
+        token = unpacked(b"".join(continuations))[order]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
 
         sweep = Sweep(self._tree, trie, self._call_cost)
@@ -276,8 +276,9 @@ class PrefixLM(HFModel):
         or no longer needed.
         """
         sweep = Sweep(self._tree, trie, self._call_cost)
-        order = np.argsort(trie.tails.values, kind="stable")
-        prompts, leaves = [prompts[i] for i in order], trie.tails.values[order]
+        ends = np.concatenate(trie.tails)
+        order = np.argsort(ends, kind="stable")
+        prompts, leaves = [prompts[i] for i in order], ends[order]
         most = np.array([prompt.max_tokens for prompt in prompts])
         row = np.unique(leaves, return_inverse=True)[1]
         limit = self._pack_limit(max(len(prompt.tokens) for prompt in prompts) // 4)
@@ -417,12 +418,12 @@ def _seeds(requests: Sequence[Instance]) -> list[int]:
     object.
     """
     number = int(torch.randint(2**62, ()))
-    repeats: dict[tuple[Any, ...], int] = {}
+    repeats: Counter[tuple[Any, ...]] = Counter()
     seeds = []
     for request in requests:
         place = (request.task_name, request.doc_id, request.idx)
-        repeat = repeats[place] = repeats.get(place, -1) + 1
-        text = repr((number, *place, repeat))
+        text = repr((number, *place, repeats[place]))
+        repeats[place] += 1
         seeds.append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest()))
     return seeds
 

@@ -77,7 +77,7 @@ def check(model: TreeModel) -> tuple[float, int]:
     prefix, other = tokens[:8], tokens[8:16]
     branches = [tokens[16:22], np.concatenate([tokens[16:19], tokens[22:27]]), tokens[27:32]]
     trie = TokenTrie([[*prefix, *branch] for branch in branches])
-    leaves, places = np.unique(trie.tails.values, return_inverse=True)
+    leaves, places = np.unique(np.concatenate(trie.tails), return_inverse=True)
     sweep = Sweep(model, trie, np.inf)
     sweep.advance(8, leaves[:0])
     logits = sweep.advance(trie.size, leaves)

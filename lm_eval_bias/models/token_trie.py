@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .encoding import common_length, packed, unpacked
-from .ragged import Ragged
 
 
 class TokenTrie:
@@ -31,9 +30,9 @@ class TokenTrie:
         tails: Sequence[int] | np.ndarray | None = None,
     ):
         keys = [s if isinstance(s, bytes) else packed(s) for s in sequences]
-        counts = np.ones(len(keys), np.int64) if tails is None else np.asarray(tails, np.int64)
-        self.tails = Ragged.empty(counts, np.int32)
+        counts = [1] * len(keys) if tails is None else tails
         path = np.zeros(max(map(len, keys), default=0) // 4, dtype=np.int32)
+        self.tails = [path] * len(keys)
         depths = np.arange(len(path), dtype=np.int32)
         tokens, depth = [b""], [depths[:0]]
         closed: list[tuple[np.ndarray, int]] = []
@@ -51,8 +50,7 @@ class TokenTrie:
                 depth.append(depths[common:length])
                 size += length - common
                 previous = key
-            tail = self.tails[i]
-            tail[:] = path[length - len(tail) : length]
+            self.tails[i] = path[length - counts[i] : length].copy()
         self.size = size
         self.tokens = unpacked(b"".join(tokens))
         self.depth = np.concatenate(depth)

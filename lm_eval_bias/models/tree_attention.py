@@ -55,8 +55,7 @@ class _Pack(NamedTuple):
 class TreeModel:
     """A model that takes one row of tree nodes at a time.
 
-    model: of transformers, with or without PEFT adapters. Raises Unsupported without positions or
-    an attention cache.
+    model: of transformers, with or without PEFT adapters. Raises Unsupported for a recurrent state.
     """
 
     def __init__(self, model: torch.nn.Module):
@@ -67,23 +66,16 @@ class TreeModel:
         self.model = model
         self._functions = ALL_MASK_ATTENTION_FUNCTIONS, ALL_ATTENTION_FUNCTIONS
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
-        adapters = getattr(model, "peft_config", {}).values()
-        if any(getattr(adapter, "is_prompt_learning", False) for adapter in adapters):
-            raise Unsupported("has a PEFT adapter of virtual tokens")
         kinds = getattr(base.config.get_text_config(decoder=True), "layer_types", None) or []
         if getattr(base, "_is_stateful", False) or any(
             "attention" not in kind or "linear" in kind for kind in kinds
         ):
             raise Unsupported("has layers with a recurrent state instead of an attention cache")
         parameters = inspect.signature(base.forward).parameters
-        if "past_key_values" not in parameters:
-            raise Unsupported("has no attention cache")
         self._alibi = [
             m for m in base.modules() if "alibi" in inspect.signature(m.forward).parameters
         ]
         self._positions = "position_ids" in parameters
-        if not self._positions and not self._alibi:
-            raise Unsupported("takes no position_ids")
         self._keep = "logits_to_keep" in parameters
         self._implementations = {
             m.config._attn_implementation

@@ -215,7 +215,7 @@ def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
         found.order, found.which, found.continuations, strict=True
     ):
         context, behind = expected[kept[place]]
-        assert continuation.tolist() == behind, kept[place]
+        assert unpacked(continuation).tolist() == behind, kept[place]
         assert unpacked(found.inputs[which]).tolist() == (context + behind)[:-1], kept[place]
 
 

@@ -7,7 +7,6 @@ import json
 import logging
 from functools import cache
 from math import isnan
-from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -32,7 +31,7 @@ SENTENCES = [
     "She was kind to me.",
     "Everybody in the neighbourhood says that the teacher's brother never apologises; he doesn't!",
     "Yes",
-    "A café  with two spaces",
+    "A café 中 with  two spaces",  # a token that no tokenizer here knows
 ]
 CONTINUATIONS = [
     ("The neighbour was", " patient with everybody."),
@@ -232,53 +231,6 @@ def test_blanks_around_a_sentence_of_a_pair_change_nothing(encoders):
     assert choices == tiny.near([value for value, *_ in expected])
 
 
-class Characters:
-    """A tokenizer with a token for each character, by number; 1 begins and 2 ends a text, 3 is
-    unknown."""
-
-    all_special_ids, unk_token_id = [0, 1, 2, 3], 3
-
-    def __call__(self, texts, **_):
-        return SimpleNamespace(encodings=[Encoding(text) for text in texts])
-
-
-class Encoding:
-    def __init__(self, text):
-        self.ids = [1, *(3 if c == "?" else ord(c) for c in text), 2]
-        self.offsets = [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
-        self.special_tokens_mask = [1, *[0] * len(text), 1]
-        self.word_ids = [None, *(text[: i + 1].count(" ") for i in range(len(text))), None]
-
-
-def masked(asked, within_words):
-    """What the model reads for each row, as text, with "_" for a mask and "." for padding."""
-    made = rows(Characters(), asked, within_words)
-    batch = made.batch(0, len(made), ord("_"), 0)
-    marks = {1: "<", 2: ">", 3: "?", 0: "."}
-    return ["".join(marks.get(i, chr(i)) for i in row) for row in batch.ids.tolist()]
-
-
-@pytest.mark.parametrize(
-    ("targets", "within_words", "read"),
-    [
-        ([Target("ab c")], False, ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]),
-        ([Target("ab c")], True, ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]),
-        # a context and the words that differ stay visible
-        ([Target("ab c", start=2)], False, ["<ab_c>", "<ab _>"]),
-        ([Target("ab", start=1)], True, ["<a_>"]),
-        ([Target("abc", given=((1, 2),))], False, ["<_bc>", "<ab_>"]),
-        ([Target("abc", given=((1, 2),))], True, ["<_b_>", "<ab_>"]),
-        # a blank belongs to what follows, and unknown tokens are scored like any
-        ([Target("a b c", given=((2, 3),))], False, ["<_ b c>", "<a b_c>", "<a b _>"]),
-        ([Target("?a")], False, ["<_a>", "<?_>"]),
-        # the longest come first; padding is on the right
-        ([Target("a"), Target("bcd")], False, ["<_cd>", "<b_d>", "<bc_>", "<_>.."]),
-    ],
-)
-def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word(targets, within_words, read):
-    assert masked(targets, within_words) == read
-
-
 def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
     """As Gemma's does: its blanks are letters before it looks for words."""
     made = Tokenizer(models.BPE({letter: i for i, letter in enumerate("_abc▁")}, []))
@@ -438,16 +390,11 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
     """RoBERTa counts positions from behind its padding token, number 1, so it takes fewer than its
     config says."""
     model, tokenizer = lm(encoders(name), **options), encoders(name)[1]
-    word = next(
-        t
-        for t in ("a", "b", "c", "1", ".")
-        if len(tokenizer(" " + " ".join([t] * 9), add_special_tokens=False)["input_ids"]) == 9
-    )
-    text = " " + " ".join([word] * (most - 2))
+    text = " a" * (most - 2)
     assert len(tokenizer(text)["input_ids"]) == most == model.max_length
     assert values(model, [("", text)])[0] < 0
     with pytest.raises(UsageError, match=f"longer than the {most} tokens"):
-        likelihoods(model, [("", text + " " + word)])
+        likelihoods(model, [("", text + " a")])
 
 
 def test_an_encoder_writes_no_text(encoders):

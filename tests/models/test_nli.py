@@ -101,13 +101,6 @@ def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
     assert twice == lm.loglikelihood(requests()) * 2
 
 
-def test_half_precision_is_normalised_in_single_precision():
-    lm = loaded()
-    lm.model.to(torch.bfloat16)
-    probabilities = torch.tensor(values(lm, requests())).exp().view(-1, 3)
-    assert probabilities.sum(1).tolist() == pytest.approx([1] * len(PAIRS), abs=1e-5)
-
-
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     lm, sizes = loaded(batch_size=8), []
     expected, read = values(lm, requests()), lm._log_probabilities
@@ -167,53 +160,32 @@ def test_the_order_of_the_labels_is_that_of_the_config(names):
 @pytest.mark.parametrize(
     "given", ["neutral/entailment/contradiction", ["neutral", "ENTAILMENT", "Contradiction"]]
 )
-def test_labels_that_the_config_does_not_name_can_be_named(given):
-    lm = loaded(head={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, labels=given)
-    true, *_ = values(lm, requests(PAIRS[:1]))
-    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["LABEL_1"], abs=1e-5)
-
-
-def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog):
+def test_named_labels_are_followed_and_told_of_where_the_config_has_other_names(given, caplog):
     """A copied example would turn every number round in silence."""
-    lm = loaded(labels="entailment/neutral/contradiction")
-    true, *_ = values(lm, requests(PAIRS[:1]))
-    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["contradiction"], abs=1e-5)
-    loaded(labels="contradiction/neutral/entailment")
-    warnings = [r.getMessage() for r in caplog.records if r.name == "lm_eval_bias.models.nli"]
-    assert warnings == [
-        "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment;"
-        " all numbers follow labels=entailment/neutral/contradiction instead."
-    ]
+    for names, warnings in ((["LABEL_0", "LABEL_1", "LABEL_2"], 0), (list(MNLI.values()), 1)):
+        lm = loaded(head=dict(enumerate(names)), labels=given)
+        true, *_ = values(lm, requests(PAIRS[:1]))
+        assert exp(true) == pytest.approx(alone(lm, PAIRS[0])[names[1]], abs=1e-5)
+        told = "labels contradiction, neutral, entailment; all numbers follow labels=neutral/ent"
+        assert caplog.text.count(told) == warnings
 
 
 def test_an_adapter_may_bring_the_head(tmp_path):
     """An encoder without a head as its base, three labels from the adapter, which are named."""
     peft = pytest.importorskip("peft")
     made, tokenizer = random_classifier("BERT")
-    made.bert.save_pretrained(tmp_path / "base")
-    tokenizer.save_pretrained(tmp_path / "base")
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(
-        tmp_path / "base", num_labels=3
-    )
-    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="SEQ_CLS", r=2)).eval()
+    base, adapter = str(tmp_path / "base"), str(tmp_path / "adapter")
+    made.bert.save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(base, num_labels=3)
+    lora = peft.LoraConfig(task_type="SEQ_CLS", r=2, init_lora_weights=False)
+    adapted = peft.get_peft_model(model, lora).eval()
+    adapted.save_pretrained(adapter)
+    named = {"num_labels": 3, "labels": "entailment/neutral/contradiction"}
+    lm = EntailmentLM(base, peft=adapter, device="cpu", **named)
     with torch.no_grad():
-        for name, parameter in adapted.named_parameters():
-            if "lora_B" in name:
-                parameter.normal_(std=0.5)
-    adapted.save_pretrained(tmp_path / "adapter")
-    lm = EntailmentLM(
-        str(tmp_path / "base"),
-        peft=str(tmp_path / "adapter"),
-        num_labels=3,
-        labels="entailment/neutral/contradiction",
-        device="cpu",
-    )
-    for pair in PAIRS[:3]:
-        with torch.no_grad():
-            expected = torch.log_softmax(
-                adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0
-            ).tolist()
-        assert values(lm, requests([pair])) == tiny.near(expected)
+        logits = adapted(**tokenizer(*PAIRS[0], return_tensors="pt")).logits[0]
+    assert values(lm, requests(PAIRS[:1])) == tiny.near(logits.log_softmax(0).tolist())
 
 
 @pytest.mark.parametrize(
@@ -342,13 +314,6 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
             for label in ("entailment", "neutral", "contradiction")
         }
         assert words in [dict(each) for each in known], words
-
-
-def test_no_set_of_words_means_two_things():
-    known = [frozenset(each.values()) for each in lexicon("nli_words")["choices"]]
-    assert len(set(known)) == len(known)
-    named = [word for words in lexicon("nli_words")["labels"].values() for word in words]
-    assert len(set(named)) == len(named)
 
 
 def test_choices_that_name_no_label_are_refused_and_can_be_named():
@@ -506,24 +471,19 @@ def test_the_task_runs_through_the_command_line(tmp_path):
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     named = f"pretrained={tmp_path / 'model'},labels=contradiction/neutral/entailment"
-    command = [
-        *("--model", "hf-nli", "--device", "cpu", "--batch_size", "auto", "--model_args", named),
-        *("--tasks", "bistereo_nli", "--limit", "24", "--use_cache", str(tmp_path / "cache")),
-        *("--output_path", str(tmp_path / "run"), "--log_samples"),
-    ]
-    done = launched(command, 1)
+    command = f"--model hf-nli --device cpu --batch_size auto --model_args {named} --log_samples"
+    command += f" --tasks bistereo_nli --limit 24 --output_path {tmp_path} --use_cache {tmp_path}/c"
+    done = launched(command.split(), 1)
     assert "halo_gap" in done.stdout and "Classifying 24 pairs" in done.stderr
-    assert list(tmp_path.glob("cache_rank*.db"))
-    (path,) = (tmp_path / "run").rglob("samples_bistereo_nli_2*.jsonl")
+    (path,) = tmp_path.rglob("samples_bistereo_nli_2*.jsonl")
     samples = [json.loads(line) for line in path.read_text().splitlines()]
-    assert sorted(sample["doc_id"] for sample in samples) == list(range(24))
+    assert len(samples) == 24
     lm = EntailmentLM(str(tmp_path / "model"), device="cpu", labels=list(MNLI.values()))
     for sample in samples:
         expected = alone(lm, (sample["doc"]["premise"], sample["doc"]["hypothesis"]))
-        for ((value, _),), label in zip(
-            sample["resps"], ("LABEL_2", "LABEL_0", "LABEL_1"), strict=True
-        ):
-            assert float(value) == tiny.near(log(expected[label]))
+        found = [float(value) for ((value, _),) in sample["resps"]]
+        labels = ("LABEL_2", "LABEL_0", "LABEL_1")
+        assert found == tiny.near([log(expected[label]) for label in labels])
 
 
 def test_the_guide_names_every_option(root):
