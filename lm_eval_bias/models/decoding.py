@@ -190,7 +190,6 @@ def _ended(
     decoded: Callable[[list[list[int]]], list[str]],
     lookback: Callable[[str], int],
 ) -> np.ndarray:
-    """Whether each answer has ended, as the harness's `hf` decides; shape (n,)."""
     ended = np.array(
         [
             tokens[-1] in prompt.strategy.eos or len(tokens) >= prompt.max_tokens
@@ -294,7 +293,7 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """SplitMix64."""
+    # SplitMix64
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

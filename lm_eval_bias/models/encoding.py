@@ -31,7 +31,6 @@ def packed(ids: Sequence[int]) -> bytes:
 
 
 def unpacked(tokens: bytes) -> np.ndarray:
-    """The ids, shape (n,)."""
     return np.frombuffer(tokens, dtype=">u4").astype(np.uint32)
 
 
@@ -82,7 +81,6 @@ class Encoder:
         return encoded
 
     def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
-        """The tokens of uncut texts."""
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
             part = list(texts[first : first + AT_A_TIME])
@@ -105,7 +103,6 @@ class Encoder:
 
 
 def _encodes_plainly(tokenizer: Any) -> bool:
-    """Whether the tokenizer passes texts unchanged to `tokenizers`."""
     names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
     methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
     if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(

@@ -68,7 +68,6 @@ class HFModel(HFLM):
         return min(most, max(512, int(self.batch_size) * longest))
 
     def _logit_rows(self, vocabulary: int) -> int:
-        """The rows of logits that may be in memory together."""
         return max(64, (2**27 if self.device.type == "cpu" else 2**30) // (4 * vocabulary))
 
     def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
@@ -104,7 +103,6 @@ class HFModel(HFLM):
 
 
 def likeliest(scores: torch.Tensor) -> torch.Tensor:
-    """The index of each row's maximum, shape (rows,)."""
     if scores.device.type == "cpu":
         # numpy's takes a quarter of the time of torch's
         return torch.from_numpy(scores.float().numpy().argmax(axis=-1))

@@ -12,7 +12,6 @@ from lm_eval_bias.usage import UsageError
 
 
 def is_encoder(config: Any) -> bool:
-    """Whether the model predicts masked tokens."""
     if any(getattr(config, name, False) for name in ("is_encoder_decoder", "is_decoder", "causal")):
         return False
     remote = getattr(config, "auto_map", None) or {}

@@ -163,7 +163,6 @@ class MaskedLM(HFModel):
         return ids[:first], ids[first:]
 
     def scored_tokens(self, context: str, continuation: str) -> int:
-        """The number of tokens in the score of a continuation."""
         return len(rows(self.tokenizer, [Target.behind(context, continuation)]))
 
     # ---- Requests
@@ -200,7 +199,6 @@ class MaskedLM(HFModel):
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
-        """The pseudo-log-likelihood of whole texts."""
         targets = [Target(request.args[0]) for request in requests]
         scores = self._scores(targets, "loglikelihood_rolling", disable_tqdm)
         return [value for value, _, _ in scores]
@@ -373,7 +371,6 @@ class MaskedLM(HFModel):
         return min({0, 1, 2} - {self._mask, self._padding})
 
     def _agree(self, trials: list[tuple[Batch, bool]], tolerance: float, otherwise: str) -> bool:
-        """Whether two trials give the same logits. If not, log `otherwise`."""
         try:
             one, two = (self._logits(*trial).float() for trial in trials)
             if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():

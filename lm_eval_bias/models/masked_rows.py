@@ -128,7 +128,6 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, 
 def _excluded_words(
     texts: Sequence[str], tokens: Sequence[Sequence[Span]]
 ) -> tuple[list[Span], list[Span]]:
-    """For each sentence, the words not predicted. tokens: their spans."""
     excluded = modified(*texts), modified(*reversed(texts))
     kept = [
         [word for word in words(text) if word not in left_out]
@@ -137,7 +136,6 @@ def _excluded_words(
     pairs = list(zip(*kept, strict=True))
 
     def shares_token(word: Span, which: int) -> bool:
-        """Whether a token covers this word and one not predicted."""
         return any(
             _overlap(token, word) and any(_overlap(token, span) for span in excluded[which])
             for token in tokens[which]

@@ -238,7 +238,6 @@ class EntailmentLM(HFModel):
                 bar.update(len(here))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """Raises UsageError for a pair longer than `max_length`."""
         rows: list[dict[str, list[int]]] = []
         for start in range(0, len(pairs), AT_A_TIME):
             premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
@@ -259,7 +258,6 @@ class EntailmentLM(HFModel):
         return rows
 
     def _log_probabilities(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
-        """Shape (rows, labels)."""
         batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
         with torch.inference_mode(), self._autocast():
             logits = self.model(**batch).logits
@@ -289,7 +287,6 @@ class EntailmentLM(HFModel):
 
 
 def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]:
-    """The label of each output. named: the option `labels`."""
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
     shown = ", ".join(names)
     if len(names) < 2:
@@ -322,7 +319,6 @@ def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]
 
 
 def _named(option: str, value: str | Sequence[str]) -> list[str]:
-    """The labels in an option, separated by "/"."""
     labels = []
     for name in value.split("/") if isinstance(value, str) else value:
         label = _label(name)

@@ -120,7 +120,6 @@ def _encoded(
 
 
 def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:
-    """wholes: the tokens of the context with each continuation."""
     continuations = [whole[len(context) :] for whole in wholes]
     inputs: dict[bytes, int] = {}
     # As in the harness: the context's own tokens, which may differ from those in the whole text.

@@ -199,7 +199,6 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """When full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
@@ -364,7 +363,6 @@ class PrefixLM(HFModel):
         return prompts
 
     def _settings(self, given: Any, eos: str) -> tuple[int, tuple[str, ...], Strategy | None]:
-        """The number of tokens, the ends and the strategy of an answer."""
         kwargs = dict(normalize_gen_kwargs(given, self.max_gen_toks))
         most = kwargs.pop("max_gen_toks")
         until = handle_stop_sequences(kwargs.pop("until"), eos=eos)
@@ -437,7 +435,6 @@ def _room(sweep: Sweep, limit: int) -> int:
 
 
 def _bytes(size: str | int) -> int:
-    """Parse a size such as 2GiB or 500 MB."""
     pattern = r"(\d+(?:\.\d+)?)\s*(?:([KMG])(I?))?B?"
     match = re.fullmatch(pattern, str(size).strip().upper())
     if match is None:

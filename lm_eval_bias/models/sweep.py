@@ -26,7 +26,6 @@ class Sweep:
 
     @property
     def missing(self) -> np.ndarray:
-        """Ancestors of the cursor that are not in the cache."""
         return np.setdiff1d(self.path, self.nodes, assume_unique=True)
 
     def advance(self, stop: int, read: np.ndarray) -> torch.Tensor:

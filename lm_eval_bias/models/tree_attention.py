@@ -44,8 +44,6 @@ class Unsupported(Exception):
 
 
 class _Pack(NamedTuple):
-    """positions: shape (q,). key_positions, cache first: shape (k,). visible: shape (q, k)."""
-
     positions: torch.Tensor
     key_positions: torch.Tensor
     visible: torch.Tensor
@@ -228,7 +226,6 @@ def _mask(
 
 
 def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tensor:
-    """0 where visible, `hidden` elsewhere."""
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, hidden)
 
 

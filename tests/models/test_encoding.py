@@ -3,7 +3,6 @@ for which that does not hold are told."""
 
 from __future__ import annotations
 
-import logging
 import re
 import string
 from functools import cache
@@ -27,7 +26,7 @@ from tokenizers import (
     trainers,
 )
 
-from lm_eval_bias.models.encoding import Encoder, last_seam, packed, pieces, seam, unpacked
+from lm_eval_bias.models.encoding import Encoder, last_seam, packed, pieces, unpacked
 from lm_eval_bias.models.pair_tokens import encode_pairs
 
 SENTENCE = (
@@ -344,15 +343,6 @@ def test_a_tokenizer_of_its_own_kind_encodes_in_its_own_way():
     assert encoder.each(["the sun"], None)["the sun"] == packed(
         tokenizer("GPT-2").encode("THE SUN")
     )
-
-
-def test_a_tokenizer_whose_parts_cannot_be_seen_is_left_alone(caplog):
-    class Closed:
-        def __getattr__(self, name):
-            raise AttributeError(name)
-
-    with caplog.at_level(logging.DEBUG):
-        assert seam(Closed()) is None
 
 
 def test_a_prompt_too_long_for_the_tokenizer_is_cut_where_asked():
