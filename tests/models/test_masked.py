@@ -192,7 +192,7 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
     longer, one, two, both
 ):
     tokenizer = pieces(*longer)
-    for ask in shared(tokenizer, [(one, two), (two, one)]):
+    for ask in shared(tokenizer, [(one, two), (two, one)]).values():
         made = rows(tokenizer, [ask], False)
         offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
