@@ -29,8 +29,8 @@ def rows() -> Rows:
     docs = [d for d in documents() if d["context"] == "stereotype"]
     for part in (1, 4, 10):
         for name, spreads in SPREADS.items():
-            some = docs[: len(docs) // part]
-            yield f"{len(some)} analogies, {name}", partial(experiment, some, spreads)
+            chosen = docs[: len(docs) // part]
+            yield f"{len(chosen)} analogies, {name}", partial(experiment, chosen, spreads)
 
 
 def experiment(

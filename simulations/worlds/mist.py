@@ -31,14 +31,14 @@ def rows() -> Rows:
     ]
     for test, docs, experiment, spread, others in worlds:
         for part in (1, 4, 10):
-            some = docs[: len(docs) // part]
+            chosen = docs[: len(docs) // part]
             for name, of_words, of_others in (
                 ("both", spread, spread),
                 ("words alone", spread, 0.0),
                 (f"{others} alone", 0.0, spread),
             ):
-                label = f"{test}, {len(some):,} documents, {name}"
-                yield label, partial(experiment, some, of_words, of_others)
+                label = f"{test}, {len(chosen):,} documents, {name}"
+                yield label, partial(experiment, chosen, of_words, of_others)
 
 
 def effects(rng: Rng, spread: float) -> defaultdict[Any, float]:

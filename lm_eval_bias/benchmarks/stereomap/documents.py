@@ -195,7 +195,7 @@ def documents(
     part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper"
 ) -> list[dict[str, Any]]:
     """Every prompt for every group, round after round."""
-    asked = social_groups(part, groups)
+    everybody = social_groups(part, groups)
     return [
         {
             **prompt,
@@ -209,7 +209,7 @@ def documents(
         }
         for round_ in range(rounds)
         for style_ in (STYLES if style == "all" else ["paper"])
-        for group in asked
+        for group in everybody
         for prompt in _prompts(part)
     ]
 

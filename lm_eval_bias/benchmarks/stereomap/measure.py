@@ -245,20 +245,20 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
     """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
     expected: Mapping[str, Any] = next((r["expected"] for r in records if r["expected"]), {})
     table = []
-    for factor, of in expected.items():
-        for tendency, (of_people, stars) in of.items():
-            found = rank_correlation(ratings.scale(factor).values, ratings.scale(tendency).values)
+    for factor, people in expected.items():
+        for tendency, (of_people, stars) in people.items():
+            of = rank_correlation(ratings.scale(factor).values, ratings.scale(tendency).values)
             table.append(
                 {
                     "stereotype_or_emotion": factor,
                     "tendency": tendency,
-                    "groups": found.n,
-                    **estimate("rho", _rho(found)),
-                    "stars": found.stars,
-                    "p": found.p,
+                    "groups": of.n,
+                    **estimate("rho", _rho(of)),
+                    "stars": of.stars,
+                    "p": of.p,
                     "rho_of_people": of_people,
                     "stars_of_people": stars,
-                    "same_sign": None if np.isnan(found.rho) else bool(found.rho * of_people > 0),
+                    "same_sign": None if np.isnan(of.rho) else bool(of.rho * of_people > 0),
                 }
             )
     return table
