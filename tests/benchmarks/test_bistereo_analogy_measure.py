@@ -170,19 +170,19 @@ def test_the_prompt_is_that_of_the_paper_word_for_word(shared):
 
 
 @pytest.mark.parametrize(
-    ("unbiased", "biased", "log_odds", "each"),
+    ("unbiased", "biased", "log_odds", "by_token"),
     [
-        ((-2.0, True, 1), (-6.0, False, 3), -4.0, 0.0),
-        ((-2.0, True, 2), (-6.0, False, 3), -4.0, -1.0),
-        ((-2.0, True, None), (-6.0, False, 3), -4.0, None),
-        ((-inf, False, 1), (-6.0, False, 1), inf, inf),
-        ((-inf, False, 1), (-inf, False, 1), None, None),
-        ((nan, False, 1), (-1.0, False, 1), None, None),
+        ((-2.0, 1), (-6.0, 3), -4.0, 0.0),
+        ((-2.0, 2), (-6.0, 3), -4.0, -1.0),
+        ((-2.0, None), (-6.0, 3), -4.0, None),
+        ((-inf, 1), (-6.0, 1), inf, inf),
+        ((-inf, 1), (-inf, 1), None, None),
+        ((nan, 1), (-1.0, 1), None, None),
     ],
 )
-def test_record(unbiased, biased, log_odds, each):
-    found = record(DOCS[0], [unbiased, biased])
-    assert (found["log_odds"], found["per_token"]) == (log_odds, each)
+def test_record(unbiased, biased, log_odds, by_token):
+    made = record(DOCS[0], [(value, False, n) for value, n in (unbiased, biased)])
+    assert (made["log_odds"], made["per_token"]) == (log_odds, by_token)
 
 
 def likelihoods(log_odds=-1.0):

@@ -288,21 +288,6 @@ def test_table_4s_cultures_and_what_they_predict_for_their_own(nations):
         assert isnan(difference) if row["n"] == 1 else difference == pytest.approx(10 / sigma)
 
 
-@pytest.mark.slow
-def test_figure_4_is_scikit_learns_t_sne_of_the_perceivers_rows_of_m(nations):
-    from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
-
-    table = nations["perceivers"]
-    assert {row["perceiver"]: row["perceiver_culture"] for row in table} == {
-        name: culture for culture, names in CULTURES.items() for name in names
-    }
-    z = np.array([row["z"] for row in nations["pairs"]]).reshape(22, 22)
-    with threadpool_limits(1):  # for time's sake
-        expected = TSNE(perplexity=5, random_state=42).fit_transform(z[1:])
-    assert np.allclose([[row["x"], row["y"]] for row in table], expected)
-
-
 def test_too_few_perceivers_have_no_picture_and_the_log_has_it(caplog):
     caplog.set_level("INFO")
     tables = summary(records(in_group, events=2)).tables

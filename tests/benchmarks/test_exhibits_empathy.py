@@ -70,24 +70,11 @@ def test_tables_3_and_7_by_hand(religion):
     assert (row["min_z"], row["max_z"]) == pytest.approx(ends)
 
 
-def test_one_refusal_of_36_answers_is_an_event_of_two():
-    run = asked(
-        "religion",
-        2,
-        lambda e, p, x: "refused" if (e, p, x) == (1, "a Jew", "a Hindu") else 50.0 + e + (p == x),
-    )
-    (row,) = shown("empathy_religion", "Table 6", run)
-    assert (row["unanswered_events"], row["events_m0"]) == (50, 1)
-    assert (row["unanswered"], row["refused"]) == pytest.approx((100 / 72, 100 / 72))
-
-
 def test_the_heat_map_is_the_whole_matrix_with_the_papers_mask(religion):
     """Ten points more in all events alike differ for certain, so nothing is masked here; and where
     all are rated by chance, most is."""
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", religion)
     assert len(cells) == 36 and not any(cell["masked"] for cell in cells)
-    top = max(cells, key=lambda cell: cell["z"])
-    assert top["perceiver"] == top["experiencer"] != "a person"
     even = asked("religion", 12, lambda e, p, x: 50.0 + ((37 * e + 7 * len(p) + len(x)) % 10))
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", even)
     masked = {(cell["perceiver"], cell["experiencer"]) for cell in cells if cell["masked"]}
