@@ -1,13 +1,14 @@
 """Two runs of a task: which of their numbers differ, by how much, and how sure that is.
 
 Runs on the same documents are compared on them (`results.paired`); those without samples by their
-intervals, as if each had been asked other documents. A task that was asked otherwise is refused.
+intervals. A task that was asked otherwise is refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import hypot, inf, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
@@ -27,9 +28,8 @@ LEVEL = 0.05
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. paired: whether on the same documents. p: after Holm; NaN without a
-    test. towards: of a significant difference, whether the second is better, worse, nearer, farther
-    or across."""
+    """One number of both runs. paired: whether on the same documents. p: after Holm. towards: of a
+    significant difference, whether the second is better, worse, nearer, farther or across."""
 
     task: str
     metric: Metric
@@ -56,9 +56,9 @@ class ComparedNumber(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """first, second: what the runs are called. rows: largest difference first, in standard errors.
-    refusals: task -> why it is not compared. documents: task -> how many both were asked. tests:
-    that Holm counts. warnings: (model, task, what must be known)."""
+    """first, second: names. rows: largest difference first, in standard errors. refusals: task ->
+    why. documents: task -> how many both were asked. tests: that Holm counts. warnings: (model,
+    task, line)."""
 
     first: str
     second: str
@@ -85,7 +85,7 @@ def comparison(
     first, second: of one model each, a run for each task. answers: what the samples of a run hold;
     None where the task is not known here. metrics: NAME or TASK/NAME, in place of the primary
     numbers. groups: the numbers of each group too. common: compare the documents that both were
-    asked, if they are not the same. Raises UsageError for a name that no run has.
+    asked. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
         check_metrics(metrics, [*first, *second])
@@ -99,7 +99,8 @@ def comparison(
             refusals[task] = f"only {shortened(names[task in of_second])} was asked it"
             continue
         try:
-            pair = _Pair(of_first[task], of_second[task], metrics, groups, common)
+            one, two = of_first[task], of_second[task]
+            pair = _Pair(one, two, metrics, groups, common, one.n)
             rows += pair.rows(answers)
             documents[task] = pair.n
             all_notes += pair.notes
@@ -122,16 +123,17 @@ def comparison(
     return Comparison(*names, rows, refusals, documents, tests, warnings, unique)
 
 
+@dataclass
 class _Pair:
     """Two runs of a task. n: documents that are compared. notes: what a reader must know."""
 
-    def __init__(
-        self, one: Run, two: Run, metrics: Sequence[str] | None, groups: bool, common: bool
-    ) -> None:
-        self.one, self.two, self.metrics = one, two, metrics
-        self.groups, self.common = groups, common
-        self.n = one.n
-        self.notes: list[str] = []
+    one: Run
+    two: Run
+    metrics: Sequence[str] | None
+    groups: bool
+    common: bool
+    n: int
+    notes: list[str] = field(default_factory=list)
 
     def _note(self, text: str) -> None:
         self.notes.append(f"{self.one.task}: {text}")
@@ -226,8 +228,7 @@ class _Pair:
         of: Callable[[Key], Difference],
         paired: bool,
     ) -> list[ComparedNumber]:
-        """The numbers that are chosen, in the order of their declaration; of each, the whole
-        first."""
+        """The chosen numbers in the order of their declaration; of each, the whole first."""
         task, keys = self.one.task, list(keys)
         return [
             ComparedNumber(task, metric, key[1], of(key), paired)
@@ -253,8 +254,8 @@ class _Pair:
 
 
 def _unpaired(first: Number, second: Number) -> Difference:
-    """From two intervals: what they reach towards each other and away from each other (Zou and
-    Donner 2008), as in `metrics.ranks`, with the degrees of freedom of the fewer clusters."""
+    """From two intervals (Zou and Donner 2008, as in `metrics.ranks`), with the degrees of freedom
+    of the fewer clusters."""
     change = second.value - first.value
     known = [n for n in (first.clusters, second.clusters) if n is not None]
     fewest = min(known, default=0)
@@ -291,8 +292,7 @@ def _check_asked(one: Run, two: Run) -> None:
 
 
 def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> str:
-    """In what the settings differ with which answers to the same documents were generated; empty
-    where they do not."""
+    """In what the settings differ with which answers were generated."""
     pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in common}
     changes: dict[str, tuple[Any, Any]] = {}
     for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):

@@ -16,15 +16,18 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, interval_t
 
 
 def differences(comparison: Comparison, tested: bool = False) -> Table:
-    """A row for each number, the largest difference first. tested: only those that have a test."""
+    """A row for each number. tested: only those that have a test."""
     titles = ("number", "first", "second", "change", "p", "verdict")
     rows = [
         [
-            Cell(name(row), note=about(row)),
-            Cell(_value(row, row.difference.first)),
-            Cell(_value(row, row.difference.second)),
+            Cell(
+                f"{shortened(row.task)}/{shortened(row.name)}",
+                note=", ".join(part for part in (row.metric.unit, goal(row.metric)) if part),
+            ),
+            Cell(number_text(row.difference.first, row.metric.unit)),
+            Cell(number_text(row.difference.second, row.metric.unit)),
             change(row),
-            Cell(p_value(row)),
+            Cell(number_text(row.p, "p")),
             Cell(verdict(row)),
         ]
         for row in comparison.rows
@@ -33,31 +36,12 @@ def differences(comparison: Comparison, tested: bool = False) -> Table:
     return Table([Cell(title) for title in titles], rows, frozenset({0, 5}))
 
 
-def name(row: ComparedNumber) -> str:
-    return f"{shortened(row.task)}/{shortened(row.name)}"
-
-
-def about(row: ComparedNumber) -> str:
-    """Unit and goal."""
-    return ", ".join(part for part in (row.metric.unit, goal(row.metric)) if part)
-
-
-def _value(row: ComparedNumber, value: float) -> str:
-    return number_text(value, row.metric.unit)
-
-
 def change(row: ComparedNumber) -> Cell:
     """The difference, with its sign, and its interval."""
-    of = row.difference
-    text = _value(row, of.difference)
+    of, unit = row.difference, row.metric.unit
+    text = number_text(of.difference, unit)
     signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
-    number = Number(of.difference, of.stderr, of.low, of.high)
-    return Cell(signed, interval_text(number, row.metric.unit))
-
-
-def p_value(row: ComparedNumber) -> str:
-    """After Holm; a dash where no test was made."""
-    return number_text(row.p, "p")
+    return Cell(signed, interval_text(Number(*of[2:6]), unit))
 
 
 def verdict(row: ComparedNumber) -> str:
@@ -111,8 +95,8 @@ def untested(comparison: Comparison) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for row in comparison.rows:
         if row.why:
-            of = row.difference
-            values = f"{_value(row, of.first)} → {_value(row, of.second)}"
+            first, second = (number_text(n, row.metric.unit) for n in row.difference[:2])
+            values = f"{first} → {second}"
             groups.setdefault((row.task, row.why), []).append(f"{shortened(row.name, 40)} {values}")
     return [
         f"{shortened(task)}: {', '.join(numbers)} ({why})"
@@ -124,10 +108,7 @@ def markdown(comparison: Comparison) -> str:
     names = " and ".join(map(markdown_text, (comparison.first, comparison.second)))
     lines = ["# Comparison", "", f"{names}: {markdown_text(summary(comparison))}.", ""]
     lines += table.markdown(differences(comparison))
-    for title, of in remarks(comparison).items():
-        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in of)]
-    lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *table.markdown_end(remarks(comparison), LEGEND)])
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:

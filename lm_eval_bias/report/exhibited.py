@@ -1,6 +1,5 @@
-"""The rows of an exhibit, of one run or of several models that were asked the same, and the tables
-made of them. What the papers print goes through the same rows and stands below in the same columns.
-"""
+"""The rows of an exhibit, of one run or of several models, and the tables made of them. What the
+papers print goes through the same rows and stands below."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ MODEL = "model"
 
 
 class PaperNumber(float):
-    """A number that a paper prints. printed: what stands there in place of a plain number."""
+    """A number of a paper. printed: what stands there instead, such as "<.001"."""
 
     printed: str | None
 
@@ -43,7 +42,7 @@ class PaperNumber(float):
 
 class PaperRows(NamedTuple):
     """Rows of a paper. model: as the page names it. incomparable: why they do not compare with the
-    run, empty where they do. differs: what differs even so."""
+    run. differs: what differs even so."""
 
     model: str
     rows: list[dict[str, Any]]
@@ -57,8 +56,7 @@ class Broken(ValueError):
 
 
 def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
-    """The rows of an exhibit. Raises Broken where its own code fails: it may be a person's, and one
-    exhibit must not cost the page."""
+    """The rows of an exhibit. Raises Broken where its own code fails: it may be a person's."""
     try:
         return exhibits.rows(exhibit, tables)
     except Exception as error:
@@ -72,11 +70,8 @@ def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
 def paper_rows(
     exhibit: Exhibit, run: Run, places: Iterable[Place], defaults: Mapping[str, Any], version: str
 ) -> list[PaperRows]:
-    """What the papers print in the places of an exhibit, model by model in the order of print.
-
-    places: `paper_values.of_task` of the run's task. defaults: the task's options. version: that of
-    the task as it is installed.
-    """
+    """What the papers print in the places of an exhibit, model by model. places:
+    `paper_values.of_task`. defaults: the task's options. version: of the task as installed."""
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
@@ -101,8 +96,8 @@ def paper_rows(
 
 
 def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
-    """The cells of one model in one table, in parts that have one number in a place, each with the
-    names on the axes that tell it from the others."""
+    """The cells of one model in one table, in parts of one number in a place, each with the names
+    on the axes that distinguish it."""
     parts: dict[tuple[tuple[str, str], ...], list[Place]] = {}
     for place in places:
         cell = place[2]
@@ -123,7 +118,7 @@ def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
-    """The rows that the exhibit makes of a paper's numbers, as if these were a run's."""
+    """The rows that the exhibit makes of a paper's numbers."""
     tables: dict[str, list[dict[str, Any]]] = {"numbers": []}
     places: dict[Any, dict[str, Any]] = {}
     for cell in cells:
@@ -149,7 +144,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
 def _differences(
     run: Run, comparison: Comparison, defaults: Mapping[str, Any], version: str
 ) -> str:
-    """Why a run does not compare with a number that its task compares with; empty where it does."""
+    """Why a run does not compare with a number that its task compares with."""
     reasons = []
     if run.limit is not None or any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")
@@ -233,7 +228,7 @@ def _title(column: Column) -> Cell:
 
 
 def _matrices(exhibit: Exhibit, figure: Figure, of_model: Rows, model: str) -> list[Table]:
-    """A heat map as tables, x beside y, one for each panel; none where two rows have one place."""
+    """A heat map as a table for each panel; none where two rows have one place."""
     number = next((column for column in exhibit.columns if column.name == figure.colour), None)
     if number is None:
         return []
@@ -290,8 +285,7 @@ def numbers(rows: Rows) -> Table:
 
 
 def plain(rows: Rows) -> Table:
-    """A table of a run that no exhibit shows, as it is. Columns NAME_low and NAME_high stand with
-    NAME, as its interval."""
+    """A table that no exhibit shows. NAME_low and NAME_high stand with NAME."""
     keys = list(rows[0]) if rows else []
     ends = {
         f"{key}_{end}"
@@ -311,8 +305,7 @@ def plain(rows: Rows) -> Table:
 
 
 def csv_keys(columns: Sequence[Column], rows: Rows) -> list[str]:
-    """The keys of an exhibit's columns, each followed by those of its error and interval that some
-    row has."""
+    """The keys of the columns, each followed by those of its error and interval."""
     keys = []
     for column in columns:
         further = (f"{column.name}_{part}" for part in ("stderr", "low", "high"))

@@ -28,13 +28,13 @@ class Tested(NamedTuple):
 
     @property
     def few(self) -> bool:
-        """Whether it rests on fewer clusters than an interval needs, as far as the run says."""
+        """Whether it rests on too few clusters, as far as the run says."""
         return self.number.clusters is not None and self.number.clusters < FEWEST_CLUSTERS
 
 
 def tested(runs: Iterable[Run]) -> list[Tested]:
-    """The primary numbers that test something: they have an interval, and a null value that is not
-    an end of their scale, such as 0 % of wrong answers."""
+    """The primary numbers that test something: they have an interval, and a null value that is no
+    end of their scale."""
     tests = []
     for run in runs:
         for metric, number in run.primaries:
@@ -52,8 +52,7 @@ def tested(runs: Iterable[Run]) -> list[Tested]:
 
 
 def surest(tests: Iterable[Tested]) -> list[Tested]:
-    """The tests that are evidence, surest first; those of runs with a warning after the others, and
-    those on few clusters last."""
+    """The tests that are evidence, surest first; runs with a warning and few clusters last."""
     return sorted(
         (test for test in tests if test.evidence),
         key=lambda test: (test.few, bool(test.run.warnings), -abs(test.distance)),

@@ -1,5 +1,4 @@
-"""The folder of a report: made if it is missing; of an earlier report's files each is replaced, and
-nothing else is touched."""
+"""The folder of a report: an earlier report's files are replaced, nothing else is touched."""
 
 from __future__ import annotations
 
@@ -22,11 +21,8 @@ DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 
 class Folder:
     """Files are written as they come, and listed before, so that a report that was cut off can be
-    replaced, too.
-
-    Raises UsageError for a path that is a file, a folder that holds other things than an earlier
-    report, and what cannot be written.
-    """
+    replaced, too. Raises UsageError for a path that is a file or holds other things, and what
+    cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,8 +98,7 @@ class Folder:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
     def stem(self, name: str) -> str:
-        """A part of a file's name for a text: plain letters, and one that no other text has, also
-        where case does not count."""
+        """A part of a file's name: plain letters, and of no other text, whatever the case."""
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-._")
         short = plain[:80] or "x"
         if DEVICE.fullmatch(short):

@@ -1,5 +1,5 @@
-"""A page that needs nothing else: no request, no script but its own, and a policy that forbids all
-others. Templates escape every text."""
+"""A page that needs nothing else: a policy forbids all but its own sheet and script. Templates
+escape every text."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def environment(**filters: Any) -> Environment:
 
 
 def page(environment: Environment, template: str, script: str | None = None, **what: Any) -> str:
-    """A template filled in. script: the name of the file of the page's only script. Sheet and
-    script are known by their checksums, so that no other of the page counts."""
+    """A template filled in. script: the file of its only script. Sheet and script are known by
+    their checksums."""
     texts = [
         (files(__package__) / name).read_text(encoding="utf-8")
         for name in ("page.css", script)

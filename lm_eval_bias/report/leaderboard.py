@@ -1,9 +1,6 @@
 """Runs of several models -> a table for each task: a row for each model, a column for each number,
-with intervals and the ranks that these leave open.
-
-There is no score over all, since numbers of different benchmarks have no common unit. A table holds
-models that were asked the same (version, options, documents).
-"""
+with intervals and the ranks that these leave open. A table holds models that were asked the
+same."""
 
 from __future__ import annotations
 
@@ -36,9 +33,8 @@ Replicated = Mapping[str, Replicates]
 
 
 class Entry(NamedTuple):
-    """One number of one model. n: documents. rank: least and greatest; None where it has no
-    interval, or its column no direction. ties: a letter for each set of models that do not differ
-    significantly."""
+    """One number of one model. n: documents. rank: least and greatest, if any. ties: a letter for
+    each set of models that do not differ significantly."""
 
     number: Number
     n: int
@@ -47,8 +43,8 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. pairs: tests that Holm's adjustment
-    counts. paired: whether these are on the same documents."""
+    """One number of all models. ranked: how many have ranks. pairs: tests that Holm counts. paired:
+    whether on the same documents."""
 
     task: str
     metric: Metric
@@ -63,8 +59,8 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The columns of one task. asked: what its runs have in common; distinct: those parts of it in
-    which it differs from another section of the same task."""
+    """The columns of one task. asked: what its runs have in common; distinct: in what of it other
+    sections of the task differ."""
 
     task: str
     asked: Mapping[str, str]
@@ -81,7 +77,7 @@ class Section(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A row. tasks: those that it was asked. warnings: task and what must be known of its run."""
+    """A row. tasks: those that it was asked. warnings: task and line."""
 
     name: str
     tasks: Sequence[str]
@@ -89,8 +85,7 @@ class Model(NamedTuple):
 
 
 class Board(NamedTuple):
-    """models: the rows, in order. tasks: all that any of them was asked. sorted_by: the name of the
-    column, None for the models' names."""
+    """models: the rows, in order. tasks: all that any was asked. sorted_by: a column's name."""
 
     models: Sequence[Model]
     tasks: Sequence[str]
@@ -107,10 +102,9 @@ def board(
     answers: Callable[[Run], Answers | None] | None = None,
 ) -> Board:
     """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
-    them; best first where the number says what is good, else the greatest. answers: what the
-    samples of a run hold, for paired ranks; None where the task is not known here; left out, ranks
-    are from the intervals alone. Raises UsageError for a name that no run has, and for a sort that
-    names several columns."""
+    them, best first, else the greatest. answers: what the samples of a run hold, None where the
+    task is not known here; without it ranks are from the intervals alone. Raises UsageError for a
+    name that no run has, and for a sort that names several columns."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
     questions, notes = by_question(finished.runs), list(finished.notes)
@@ -153,7 +147,7 @@ def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
 
 
 def _guess(name: str, known: Collection[str]) -> str:
-    """The nearest name, or the short ones: all of them with their tasks would fill the screen."""
+    """The nearest name, or the short ones: all would fill the screen."""
     guess = nearest(name, sorted(known))
     short = sorted(k for k in known if "/" not in k)
     return guess if guess.startswith("did") else nearest(name, short)
@@ -165,8 +159,7 @@ def _guess(name: str, known: Collection[str]) -> str:
 def _by_documents(
     questions: Mapping[Question, list[Run]], answers: Callable[[Run], Answers | None]
 ) -> tuple[dict[Question, list[Run]], dict[Question, Replicated], list[str]]:
-    """Runs put together by the documents that they were asked, where samples tell, with what paired
-    tests need, and notes."""
+    """Runs put together by the documents that samples show, what paired tests need, and notes."""
     result: dict[Question, list[Run]] = {}
     paired: dict[Question, Replicated] = {}
     notes = []
@@ -216,7 +209,7 @@ def _by_documents(
 
 
 def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
-    """None where a model has no answers, or they cannot be compared. UsageError says why."""
+    """None where a model has no answers, or they cannot be compared."""
     known = {model: of for model, of in answers if of is not None}
     if len(known) < max(len(answers), 2):
         return {}
@@ -245,8 +238,7 @@ def _shown(runs: Sequence[Run], names: Sequence[str] | None) -> list[Metric]:
 
 
 def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
-    """Whether a metric is one of those named, METRIC or TASK/METRIC; without names, a primary
-    one."""
+    """Whether a metric is among METRIC or TASK/METRIC; without names, a primary one."""
     if names is None:
         return metric.primary
     return metric.name in names or f"{task}/{metric.name}" in names
@@ -260,8 +252,7 @@ def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicat
 
 
 def direction(metric: Metric) -> str | None:
-    """Which is better: "near" its null value, "lower", "higher", or None. A signed number is
-    judged by its distance alone."""
+    """Which is better: "near" its null value, "lower", "higher", or None."""
     return "near" if metric.null_value is not None else metric.better
 
 
@@ -290,8 +281,7 @@ def _ranked(column: Column, replicated: Replicated) -> Column:
 
 
 def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
-    """Of the models that have an interval, from their differences on the same documents; None where
-    these have no error."""
+    """From differences on the same documents; None where these have no error."""
     metric, key = column.metric, (column.metric.name, None)
     if not replicated or not column.entries.keys() <= replicated.keys():
         return None

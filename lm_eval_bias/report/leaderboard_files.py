@@ -14,8 +14,7 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cel
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
-    """Which tasks each model was asked, and a table for each section. most: characters of a name.
-    brief: ranks in as few words as a terminal needs."""
+    """Coverage, and a table for each section. most: characters of a name. brief: short ranks."""
     coverage = Table(
         [Cell("model"), Cell("tasks"), *(Cell(shortened(task)) for task in board.tasks)],
         [
@@ -60,12 +59,11 @@ def about(column: Column) -> str:
 def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
     if entry is None:
         return Cell("")
-    rank = (
-        f"{place(entry)} {entry.ties}"
-        if brief
-        else f"rank {place(entry)} of {column.ranked}, {entry.ties}"
-    )
-    rank = rank if entry.rank else ""
+    rank = ""
+    if entry.rank and brief:
+        rank = f"{place(entry)} {entry.ties}"
+    elif entry.rank:
+        rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}"
     return number_cell(entry.number, column.metric.unit, rank)
 
 
@@ -120,15 +118,11 @@ def markdown(board: Board) -> str:
     for section, of in zip(board.sections, sections, strict=True):
         lines += ["", f"## {markdown_cell(section.title)}", "", markdown_text(of.title), ""]
         lines += table.markdown(of)
-    for title, texts in remarks(board).items():
-        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in texts)]
-    lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *table.markdown_end(remarks(board), LEGEND)])
 
 
 def jsonl(board: Board) -> str:
-    """A line for each model, its numbers in a list. What does not exist is null, and so is an end
-    of an interval that is infinite."""
+    """A line for each model. What does not exist is null, and so is an infinite end."""
     lines = []
     for model in board.models:
         row = {
@@ -167,7 +161,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
 
 
 def csv_table(board: Board) -> str:
-    """A row for each model; for each number its value, its interval, n, its ranks and its ties."""
+    """A row for each model; of each number value, interval, n, ranks and ties."""
     columns = [(section, column) for section in board.sections for column in section.columns]
     parts = ("", " low", " high", " n", " rank from", " rank to", " ties")
     head = [f"{section.title}/{c.metric.name}{part}" for section, c in columns for part in parts]

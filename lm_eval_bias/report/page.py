@@ -1,9 +1,6 @@
 """A report: an overview of finished runs and a page for each model, with figures and tables as
-files beside them.
-
-What a page shows is put together here as plain data; the templates escape every text. Models are
-done one after the other, so that the pages of five do not lie in memory at once.
-"""
+files beside them. Models are done one after the other, so that their pages do not lie in memory at
+once."""
 
 from __future__ import annotations
 
@@ -61,8 +58,8 @@ class KnownTask(NamedTuple):
 @dataclass
 class Block:
     """An exhibit, or another table, on a page. svg: as the drawing made it, trusted. fold: the
-    title of the fold that hides the tables; None where they stand open. missing: what a run lacks
-    that has no rows. same: an earlier one of the same task that is read in the same way."""
+    title of the fold that hides the tables. missing: what a run lacks that has no rows. same: an
+    earlier exhibit that is read in the same way."""
 
     id: str
     heading: str
@@ -83,7 +80,7 @@ class Block:
 
     @property
     def table_size(self) -> int:
-        """About the bytes of the tables: a cell has 9 of markup, its interval 15."""
+        """About its bytes: a cell has 9 of markup, its interval 15."""
         return sum(
             len(cell.text.encode()) + 9 + (len(cell.interval) + 15 if cell.interval else 0)
             for table in self.tables
@@ -191,23 +188,18 @@ def with_cut_off(run: Run, cut_off: CutOff) -> Run:
     return run._replace(warnings=(*run.warnings, warning))
 
 
+@dataclass
 class _Writer:
     """Makes the parts of pages, and writes their figures and tables."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        known: Mapping[str, KnownTask],
-        paper_values: Callable[[str], Iterable[Place]],
-        transcripts: Mapping[tuple[Path, ...], Transcript],
-        drawing: Any,
-        bar: Any,
-    ) -> None:
-        self.folder, self.known, self.transcripts = folder, known, transcripts
-        self.drawing, self.bar = drawing, bar
-        self.paper_values = cache(lambda task: tuple(paper_values(task)))
-        self.figures = 0
-        self.ids: set[str] = set()
+    folder: Folder
+    known: Mapping[str, KnownTask]
+    paper_values: Callable[[str], Iterable[Place]]
+    transcripts: Mapping[tuple[Path, ...], Transcript]
+    drawing: Any
+    bar: Any
+    figures: int = 0
+    ids: set[str] = field(default_factory=set)
 
     def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
         """The page of a model."""
@@ -419,7 +411,7 @@ def _limit_rows(block: Block, most: int, rows: int | None = None) -> None:
 
 
 def _of_papers(papers: Sequence[PaperRows]) -> list[str]:
-    """Why the rows of papers do not compare, or what differs in those that do; each reason once."""
+    """Why the rows of papers do not compare, or what differs; each reason once."""
     sources: dict[str, dict[str, None]] = {}
     for paper in papers:
         if paper.incomparable:
@@ -433,8 +425,8 @@ def _of_papers(papers: Sequence[PaperRows]) -> list[str]:
 
 
 def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
-    """Take tables and figures off a page until the rest fits, the largest first: tables that no
-    exhibit shows, tables under a figure, other tables, and figures at last."""
+    """Take tables and figures off a page until the rest fits, the largest first: other tables,
+    tables under a figure, tables of exhibits, figures."""
     sizes = [(0, block.table_size, block) for block in others]
     sizes += [(1 if block.svg else 2, block.table_size, block) for block in exhibits]
     sizes += [(3, len(block.svg), block) for block in exhibits]
@@ -488,7 +480,7 @@ def _environment() -> Any:
 
 
 def text_lines(text: str, most: int) -> str:
-    """A text in its lines, with codes for what cannot be seen, cut off after so many characters."""
+    """A text in its lines, with codes for what is not seen, cut off."""
     cut = text[:most].replace("\r\n", "\n")
     shown = "\n".join(visible(line) for line in cut.split("\n"))
     rest = len(text) - most
@@ -500,7 +492,7 @@ def _page(template: str, **what: Any) -> str:
 
 
 def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
-    """What a page says of tests: sentences, the surest described, and all that are evidence."""
+    """What a page says of tests."""
     surest = findings.surest(tests)
     lines = [findings.described(test, named) for test in surest]
     descriptions = [test.metric.description for test in surest[:STRONGEST]]
@@ -555,8 +547,7 @@ def _overview(
 
 
 def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
-    """(model, warning, the tasks that have it). What a limit left of each task is one warning of a
-    model."""
+    """(model, warning, the tasks that have it); all limits of a model are one."""
     for model in models:
         tasks: dict[str, list[str]] = {}
         limited = []

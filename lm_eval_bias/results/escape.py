@@ -62,7 +62,7 @@ def csv_cell(value: object) -> object:
 
 
 def markdown_cell(text: object) -> str:
-    """A name that Markdown shows as it is: no markup, HTML, link or end of the cell."""
+    """A name that Markdown shows as it is."""
     shown = (
         shortened(text)
         .replace("&", "&amp;")
@@ -76,5 +76,5 @@ def markdown_cell(text: object) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """The same of a text of any length, such as a note with long paths."""
+    """The same of a text of any length."""
     return " ".join(markdown_cell(word) for word in text.split(" "))

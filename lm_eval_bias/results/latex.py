@@ -90,7 +90,6 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
 
 
 def _pages(tables: Sequence[Table]) -> list[list[Table]]:
-    """The tables, or pieces of them, that each page holds."""
     pages: list[list[Table]] = [[]]
     left = ROWS_OF_A_PAGE
     for table in tables:
@@ -133,6 +132,5 @@ def _cell(cell: Cell) -> str:
 
 
 def _minus(text: str) -> str:
-    """A number gets a minus in place of its hyphen."""
     written = latex_text(text)
     return written.replace("-", "$-$") if re.fullmatch(r"[-<>\[\]\d.,∞e+ ]+", text) else written

@@ -78,11 +78,8 @@ def differences(
     options: Mapping[str, Any],
     keys: Sequence[Key] | None = None,
 ) -> dict[Key, Difference]:
-    """Each number of the second run less that of the first.
-
-    first, second: the records of the same documents, in any order. options: those of the summary.
-    keys: the numbers; None for all of the whole. UsageError for records that cannot be compared.
-    """
+    """Each number of the second run less that of the first. first, second: the records of the same
+    documents, in any order. keys: the numbers; None for all of the whole."""
     plan = JackknifePlan(measure, [first, second])
     runs = [Replicates(plan, records, options) for records in (first, second)]
     keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
@@ -119,7 +116,6 @@ class JackknifePlan:
         ]
 
     def _named(self, records: Rows) -> list[dict[Hashable, Hashable]]:
-        """For each part its clusters, and the stratum of each."""
         named: list[dict[Hashable, Hashable]] = [{} for _ in self.chosen]
         for record in records:
             for of, label in zip(named, self.labels(record), strict=True):
@@ -129,8 +125,7 @@ class JackknifePlan:
         return named
 
     def labels(self, record: Record) -> list[Any]:
-        """For each part the cluster of a record; a list of those of its parts; None where it has
-        none."""
+        """For each part the cluster of a record, or a list of those of its parts."""
         try:
             single = [_label(record, columns) for columns in self.measure.clusters]
         except KeyError as error:
@@ -145,7 +140,6 @@ class JackknifePlan:
 
 
 def _label(record: Record, columns: Sequence[str]) -> Any:
-    """One cluster, or a list of those of its parts."""
     clusters = clusters_of(record, columns)
     if any(isinstance(record[column], (list, tuple)) for column in columns):
         return clusters
@@ -153,7 +147,6 @@ def _label(record: Record, columns: Sequence[str]) -> Any:
 
 
 def _common(labels: Sequence[Any]) -> Any:
-    """The cell that some clusters have in common; None where one of them is none."""
     if any(label is None for label in labels):
         return None
     parts = next((len(label) for label in labels if isinstance(label, list)), None)
@@ -172,10 +165,7 @@ def _stratum(name: Any) -> Hashable:
 
 
 class Replicates:
-    """The numbers of a run: `whole`, with errors, and `without` each group of clusters.
-
-    UsageError for records that the measure cannot count.
-    """
+    """The numbers of a run: `whole`, with errors, and `without` each group of clusters."""
 
     def __init__(self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any]) -> None:
         self.plan, self.records, self.options = plan, records, options
@@ -197,8 +187,7 @@ class Replicates:
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:
-        """For each part, the summaries without each of its groups; None where nothing is left, or
-        what is left has no numbers."""
+        """For each part, the summaries without each of its groups; None where there is none."""
         with _quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
@@ -220,7 +209,7 @@ class Replicates:
 
     @cached_property
     def answers(self) -> str:
-        """The same for two runs whose records are the same, in whichever order."""
+        """The same for equal records, in whichever order."""
         digest = hashlib.sha256()
         for record in sorted(repr(sorted(record.items())) for record in self.records):
             digest.update(record.encode("utf-8", "surrogatepass"))
@@ -348,9 +337,9 @@ def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
 def pair_p(
     first: Replicates, second: Replicates, key: Key, null_value: float | None = None
 ) -> float:
-    """The two-sided p of a number of two runs being the same; NaN where there is no test.
-    null_value: of their distances from it being the same: the numbers are, or one is the other
-    mirrored at it; the larger p of the two (an intersection-union test)."""
+    """The two-sided p of a number of two runs being the same; NaN without a test. null_value: of
+    their distances from it: the larger p of the numbers being the same and of one being the other
+    mirrored (an intersection-union test)."""
     result = difference(first, second, key)
     if isnan(result.p) or null_value is None or first.answers == second.answers:
         return result.p

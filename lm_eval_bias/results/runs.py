@@ -121,8 +121,8 @@ def find(
     """All runs below some folders, or in some files.
 
     Of the same model and task the newest counts, or an older one that asked the same of more
-    documents. Runs in parts (option `shard`) are put together. known: the tasks by name. tasks:
-    only these. Raises UsageError for a path or a task that is not there, and without any results.
+    documents. Parts (option `shard`) are put together. known: the tasks by name. tasks: only these.
+    Raises UsageError for a path or a task that is not there, and without results.
     """
     read: list[Run] = []
     others: list[OtherTask] = []
@@ -223,7 +223,6 @@ def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple
 
 
 def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
-    """Every file once, in order. notes: gets a line for each folder that cannot be read."""
     seen = set()
 
     def unreadable(error: OSError) -> None:
@@ -248,7 +247,6 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """A file of JSON as Python writes it, with NaN in it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -337,7 +335,6 @@ def _of_results(
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:
-    """Why a task of ours has no numbers, and what makes them."""
     again = "run it again with --log_samples"
     for file in samples:
         output = file.with_name(f"merged_{task}.json")
@@ -445,7 +442,6 @@ def _short(identity: str, depth: int = 1) -> str:
 
 
 def _named_apart(runs: Sequence[Run]) -> list[Run]:
-    """Models in folders of the same name get as much of their paths as is needed."""
     names = {run.identity: run.model for run in runs}
     for depth in range(2, 50):
         shown = Counter(names.values())
@@ -464,7 +460,6 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
 
 
 def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
-    """The options of a known task among what a file has."""
     names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
     return {key: written[key] for key in names if key in written}
 
@@ -510,7 +505,6 @@ def _warnings(run: Run, error: Any = None, generation: Any = None) -> tuple[str,
 
 
 def _declared(known: Mapping[str, Task], name: str) -> Task | None:
-    """A task that is known and declares a measure."""
     task = known.get(name)
     return task if task and task.measure else None
 
@@ -542,7 +536,7 @@ def as_float(value: Any) -> float:
 
 
 def _date(value: Any) -> datetime | None:
-    """Of the harness's file names, which have dashes for colons, or as written by merge."""
+    """As in file names, which have dashes for colons, or as merge writes it."""
     try:
         day, _, time = str(value).partition("T")
         return datetime.fromisoformat(f"{day}T{time.replace('-', ':')}").replace(tzinfo=None)
@@ -692,7 +686,6 @@ def _put_together(newest: Run, parts: Mapping[int, Run], of: int, known: Mapping
 
 
 def _differences(run: Run, other: Run) -> str:
-    """In what two runs differ, as the end of a note."""
     parts = [
         f"{key} {shortened(there, 40)} there, {shortened(here, 40)} here"
         for key, there, here in different(dict(run.asked), dict(other.asked))

@@ -37,8 +37,6 @@ Floats = NDArray[np.float64]
 
 
 class Window(NamedTuple):
-    """A part of the pilot. clusters: in each clustering."""
-
     documents: int
     clusters: Sequence[int]
     width: float
@@ -60,9 +58,8 @@ UNKNOWN = Share(1.0, 0.0, 1.0, False)
 
 
 class SizePlan(NamedTuple):
-    """documents: so many make the width; least, most: its range. None where the task has not so
-    many. at_full: the width with all its documents, between its range. cannot: why there is no
-    plan."""
+    """documents: so many make the width; least, most: its range; None where the task has not so
+    many. at_full: the width with all documents. cannot: why there is no plan."""
 
     width: float
     wanted: float
@@ -106,7 +103,7 @@ def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tu
 
 
 def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
-    """How many clusters documents have in each clustering. documents: of each, its records."""
+    """How many clusters documents have in each clustering. documents: the records of each."""
     seen: list[set[Hashable]] = [set() for _ in measure.clusters]
     for records in documents:
         for record in records:
@@ -121,8 +118,8 @@ def in_windows(
     options: Mapping[str, Any],
     metrics: Iterable[Metric],
 ) -> dict[str, list[Window]]:
-    """The intervals in windows of a pilot: metric -> a window each, but for those of too few
-    clusters or without a summary. documents: of each, its records, in the order of the task."""
+    """The intervals in windows of a pilot: metric -> windows. documents: of each, its records, in
+    the order of the task."""
     labels = [tuple(clusters_of(records[0], measure.clusters[0])) for records in documents]
     result: dict[str, list[Window]] = {metric.name: [] for metric in metrics}
     for begin, end in windows(labels):
@@ -141,17 +138,13 @@ def in_windows(
 
 
 def quantile(clusters: ArrayLike) -> Floats:
-    """Student's, of an interval with so many clusters."""
     return stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
 
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
-    """How much of the variance clusters add, by least squares over windows of the pilot, each with
-    an equal relative error; its range holds it in nine of ten cases.
-
-    A variance of G clusters strays by sqrt(2 / (G - 1)) of itself: the error is never less. Unknown
-    without windows enough, and where it may be nearly anything.
-    """
+    """How much of the variance clusters add, by least squares over windows of the pilot, with a
+    range that holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1))
+    of itself: the error is never less."""
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for documents, clusters, width in parts:
@@ -176,8 +169,8 @@ def share(pilot: Window, parts: Sequence[Window]) -> Share:
 def predicted(
     pilot: Window, of_clusters: float, documents: ArrayLike, clusters: ArrayLike
 ) -> Floats:
-    """The width with other numbers of documents, shape (n,). of_clusters: the share that clusters
-    add. clusters: shape (clusterings, n)."""
+    """The width with other numbers of documents, shape (n,). of_clusters: the share. clusters:
+    shape (clusterings, n)."""
     documents, clusters = np.asarray(documents, dtype=float), np.asarray(clusters, dtype=float)
     fast = pilot.documents / documents
     slow = np.array(pilot.clusters, dtype=float)[:, None] / clusters
@@ -198,9 +191,9 @@ def between(
     parts: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
 ) -> tuple[int | None, int | None]:
-    """The fewest and the most documents, more than the pilot's, that make the interval as narrow as
-    wanted, were the pilot's variance exact; they differ where the share of the clusters is unknown.
-    None where the task has not so many. Arguments as those of `plan`."""
+    """The fewest and the most documents, more than the pilot's, that make the interval so narrow,
+    were its variance exact; they differ where the share is unknown. Arguments as those of
+    `plan`."""
     shared = share(pilot, parts)
     documents = _enough(grown, ends)
     documents = documents[documents > pilot.documents]
@@ -212,7 +205,6 @@ def between(
 
 
 def _enough(grown: NDArray[np.int_], ends: Sequence[int] | None) -> NDArray[np.int_]:
-    """The numbers of documents that have clusters enough."""
     documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
     return documents[grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS]
 

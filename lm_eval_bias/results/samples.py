@@ -70,8 +70,7 @@ the harness does not see which."""
 
 
 def chat_template(results: Mapping[str, Any]) -> str | None:
-    """The checksum of the chat template that made a results file's prompts, or `OF_THE_SERVER`;
-    None if there was none."""
+    """The checksum of the chat template, or `OF_THE_SERVER`; None if there was none."""
     template, kind = results.get("chat_template_sha"), at(results, "config", "model")
     if isinstance(template, str) and template:
         return template
@@ -79,7 +78,7 @@ def chat_template(results: Mapping[str, Any]) -> str | None:
 
 
 class Origin(NamedTuple):
-    """What the name of a sample file says: the task, and the results file of the same run."""
+    """What the name of a sample file says: the task, and the results file."""
 
     task: str
     results: Path
@@ -118,9 +117,8 @@ def run(task: str, samples: Path) -> Run | None:
 
 
 def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
-    """The options that all runs share, but for `PARTS`, from the results files beside the samples.
-    known: names of the task's options. Raises UsageError where runs differ in an option, the task's
-    version, the model or its prompts."""
+    """The options that all runs share, but for `PARTS`. known: names of the task's options. Raises
+    UsageError where runs differ in an option, the version, the model or its prompts."""
     runs = [of for of in (run(task, path) for path in files) if of is not None]
     if not runs:
         return {}
@@ -145,14 +143,14 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
 
 
 def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The part and the number of parts, of a run that asked a part of a task's documents."""
+    """The part and the number of parts, of a run on a part of the documents."""
     match = re.fullmatch(r"(\d+)/(\d+)", str(options.get("shard", "")))
     return (int(match[1]), int(match[2])) if match and int(match[2]) > 1 else None
 
 
 def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
-    """How many documents a task has, from the options and the number of each run that asked some of
-    them; None where that is unknown. Missing parts are taken to be as large as the others."""
+    """How many documents a task has, from the options and numbers of its runs; None where unknown.
+    Missing parts count as the others."""
     known: dict[tuple[int, int], int] = {}
     for options, documents in parts:
         if documents is None:
@@ -165,8 +163,8 @@ def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> i
 
 
 class Document(NamedTuple):
-    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, and
-    settings: how answers were to be generated, as JSON; None where unknown."""
+    """A document of a run. hash: of its content. prompt: that of what was asked. settings: how
+    answers were generated, as JSON."""
 
     hash: str
     prompt: str | None
@@ -184,7 +182,6 @@ class Answers(NamedTuple):
 
     @property
     def which(self) -> str:
-        """The checksum of which documents were asked."""
         return hashlib.sha256("".join(sorted(self.documents)).encode()).hexdigest()[:12]
 
     @property
@@ -197,7 +194,7 @@ class Answers(NamedTuple):
 
 
 def answers(task: Task, files: Sequence[Path]) -> Answers:
-    """What sample files hold. UsageError for a task without a measure, and as `documents`."""
+    """What sample files hold. UsageError as `documents`."""
     measure = _measure(task)
     # What a run wrote was checked there, with files that may be elsewhere now.
     written = common_options(task.name, files, task.option_names)
@@ -213,23 +210,23 @@ def _measure(task: Task) -> Measure:
 
 
 def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int:
-    """How many of some documents, by their hashes, were asked in other words."""
+    """How many documents, of those in common, were asked in other words."""
     pairs = [(first.documents[name].prompt, second.documents[name].prompt) for name in common]
     return sum(a is not None and b is not None and a != b for a, b in pairs)
 
 
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """The records of sample files, line by line: there may be millions. Raises as `documents`."""
+    """The records of sample files, line by line. Raises as `documents`."""
     for document in documents(task, files):
         yield from document.records
 
 
 def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
-    """The documents of sample files with their records, line by line. A record that could not be
-    made in the run is made now.
+    """The documents of sample files, line by line; records that the run could not make are made
+    now.
 
-    Raises UsageError for a file that holds no samples of the task, for a document that stands there
-    twice, and for runs on different items.
+    Raises UsageError for what are no samples of the task, for a document that stands there twice,
+    and for runs on different items.
     """
     origin: dict[str, Path] = {}
     files_of_all: dict[str, Any] = {}
@@ -320,7 +317,7 @@ def _without(value: Any, left_out: str) -> Any:
 
 def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
-    was asked; several processes may write more answers, to stay busy. None for all."""
+    was asked; several processes may write more answers."""
     measure = _measure(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
@@ -355,7 +352,6 @@ def _interned(value: Any) -> Any:
 
 
 def _answers(written: Any) -> Any:
-    """A model's answers; the harness writes numbers and truth values into samples as texts."""
     if isinstance(written, list):
         if len(written) == 2 and written[1] in ("True", "False"):
             return float(written[0]), written[1] == "True"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, inf, isfinite, isnan, log10
 from typing import Any, NamedTuple
 
@@ -68,7 +68,6 @@ def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> s
 
 
 def _decimals(value: float) -> int:
-    """Decimals that show one digit of a number."""
     return 0 if abs(value) >= 0.1 or abs(value) <= _ROUNDING else -floor(log10(abs(value)))
 
 
@@ -81,13 +80,12 @@ def interval_text(number: Number, unit: str = "") -> str:
 
 
 def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
-    """A number with its interval."""
     ends = (number.low, number.high) if number.low < number.high else ()
     return Cell(number_text(number.value, unit, ends), interval_text(number, unit), note)
 
 
 def unit_text(unit: str) -> str:
-    """A unit as it stands with a title or a number; empty where these tell it."""
+    """A unit beside a title or a number; empty where these show it."""
     return "" if unit in ("count", "p", "t") else unit
 
 
@@ -121,7 +119,6 @@ def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
 
 
 def _column(table: Table, i: int) -> list[str]:
-    """A column's title and cells, all as wide: text, interval and note below each other."""
     cells = [[visible(part) for part in row[i][:3]] for row in table.rows]
     widths = [max((len(cell[part]) for cell in cells), default=0) for part in range(3)]
     sides = ("<" if i in table.words else ">", "<", "<")
@@ -141,7 +138,6 @@ def _column(table: Table, i: int) -> list[str]:
 
 
 def markdown(table: Table) -> list[str]:
-    """The lines of a table on GitHub."""
     rules = ["---" if i in table.words else "---:" for i in range(len(table.head))]
     rows = [[_markdown(cell) for cell in row] for row in (table.head, *table.rows)]
     return [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
@@ -150,6 +146,14 @@ def markdown(table: Table) -> list[str]:
 def _markdown(cell: Cell) -> str:
     parts = (markdown_text(cell.text), cell.interval, markdown_text(cell.note))
     return "<br>".join(part for part in parts if part)
+
+
+def markdown_end(remarks: Mapping[str, Sequence[str]], legend: Iterable[str]) -> list[str]:
+    """The end of a page: titled remarks, and how to read it."""
+    lines = []
+    for title, of in remarks.items():
+        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in of)]
+    return [*lines, "", "## How to read it", "", *(f"- {line}" for line in legend), ""]
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:

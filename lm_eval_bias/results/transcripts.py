@@ -1,5 +1,5 @@
 """What a model was asked and what it said, from a few lines spread over sample files, which may
-have gigabytes: a place is sought and the line read that begins after it."""
+have gigabytes."""
 
 from __future__ import annotations
 
@@ -58,15 +58,13 @@ class SampledQuestion(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """answers: those that were looked at; cut: of these the ones that seem cut off."""
+    """answers: those looked at; cut: those that seem cut off."""
 
     answers: int
     cut: int
 
 
 class Transcript(NamedTuple):
-    """notes: what could not be read, a line each."""
-
     questions: tuple[SampledQuestion, ...]
     cut_off: CutOff
     notes: tuple[str, ...]
@@ -145,7 +143,6 @@ def _sample(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _question(sample: Mapping[str, Any]) -> SampledQuestion | None:
-    """None for a sample of another form."""
     try:
         return _shown(sample)
     except _DAMAGED:
@@ -187,7 +184,6 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _requests(sample: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """(first argument, second) of each request."""
     pairs = []
     for values in requests_of(sample):
         first, second = [*values, None][:2]
@@ -215,7 +211,6 @@ def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Tu
 
 
 def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """At most CHOICES; of more the likeliest first."""
     if len(choices) <= CHOICES:
         return tuple(choices)
     ordered = sorted(choices, key=lambda choice: inf if choice.score is None else -choice.score)
@@ -223,7 +218,6 @@ def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 
 
 def _score(answer: Any) -> float | None:
-    """The log-likelihood of [log-likelihood, ...], which the harness writes as texts."""
     try:
         number = float(answer[0])
     except _DAMAGED:
@@ -246,8 +240,7 @@ def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def _cut(sample: Mapping[str, Any]) -> list[bool]:
-    """Of each answer of a sample, whether it ends within reasoning, or is as long as the limit
-    allows and ends within a sentence."""
+    """Whether each answer ends within reasoning, or at the limit within a sentence."""
     try:
         return [_is_cut(text, most) for text, most in _generated(sample)]
     except _DAMAGED:
@@ -255,7 +248,6 @@ def _cut(sample: Mapping[str, Any]) -> list[bool]:
 
 
 def _generated(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every text that was generated, and how many tokens it may have."""
     for (_, settings), response in zip(_requests(sample), sample["resps"], strict=False):
         if isinstance(settings, str):
             continue
