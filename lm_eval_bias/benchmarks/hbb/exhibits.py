@@ -5,6 +5,7 @@ Placebos, which the paper does not have, stand wherever a table or figure has a 
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, known
@@ -52,10 +53,7 @@ def _associations(tables: Tables) -> RowList:
 
 
 def _first_of_each_category(rows: RowList) -> RowList:
-    first: dict[Any, dict[str, Any]] = {}
-    for row in rows:
-        first.setdefault(row.get("category"), row)
-    return list(first.values())
+    return [next(of) for _, of in groupby(rows, key=lambda row: row.get("category"))]
 
 
 def _favourable(rows: RowList) -> RowList:

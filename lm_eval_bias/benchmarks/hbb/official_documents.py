@@ -54,8 +54,8 @@ def generate_options(
     groups: str | None = None,
 ) -> dict[str, Any]:
     """`options` where answers are sampled. repeats: as of `hbb.generate_options`."""
-    sampled = hbb.generate_options(repeats=repeats)
-    return {**sampled, **options(order, threshold, temperature, placebo, groups)}
+    own = options(order, threshold, temperature, placebo, groups)
+    return {**hbb.generate_options(repeats=repeats), **own}
 
 
 # ---- The concept pairs

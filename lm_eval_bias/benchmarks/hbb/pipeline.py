@@ -252,10 +252,11 @@ def problems(items: Sequence[Known], groups: str | None = None) -> list[list[str
     causes: list[list[str]] = [[] for _ in items]
     for (i, *field), cause in documents.FILES["items"].shape.problems(data) if items else ():
         causes[i].append(": ".join([*map(str, field), cause]))
-    readable = [i for i, of_item in enumerate(causes) if not of_item]
     given = load(_GROUPS, groups=groups)
-    for (i, field), cause in documents.concept_problems([data[i] for i in readable], given):
-        causes[readable[i]].append(f"{field}: {cause}")
+    for item, of_item in zip(data, causes, strict=True):
+        if not of_item:
+            problems = documents.concept_problems([item], given)
+            of_item += [f"{field}: {cause}" for (_, field), cause in problems]
     return causes
 
 
