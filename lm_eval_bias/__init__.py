@@ -1,8 +1,7 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
-A `.pth` file in site-packages imports this module whenever Python starts, so it imports nothing
-that is not there already, and touches no other program: it puts a finder on `sys.meta_path`, which
-acts (autoload.py) only when the harness's task index or its model types are imported.
+A `.pth` file imports this module whenever Python starts, so it only puts a finder on
+`sys.meta_path`, which acts (autoload.py) when the harness's task index or model types are imported.
 LM_EVAL_BIAS_AUTOLOAD=0 turns that off.
 """
 

@@ -1,5 +1,4 @@
-"""The tasks as the YAML files declare them, ours and those of a person's own folder, without
-importing the harness, which takes seconds."""
+"""The tasks as the YAML files declare them, without importing the harness, which takes seconds."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ def tasks_folder() -> str:
 
 
 class Function:
-    """`!function module.name` in a YAML: found when it is asked for, in a module beside the file or
-    else an importable one."""
+    """`!function module.name` in a YAML: an importable module, or one beside the file."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
@@ -94,7 +92,7 @@ class Task:
 
     @cached_property
     def measure(self) -> Measure | None:
-        """None for a task that has none, which is not one of this project's classes."""
+        """None for a task of another class."""
         return self._loaded("measure")
 
     @cached_property
@@ -121,8 +119,7 @@ class Task:
 
     @cached_property
     def builder(self) -> Any:
-        """What makes the documents, a `documents.dataset.CustomDataset` or a function; None for a
-        task that names a data set."""
+        """The function that makes the documents; None for a task that names a data set."""
         return self._loaded("custom_dataset")
 
     @property
@@ -131,8 +128,7 @@ class Task:
         return list(inspect.signature(self.options).parameters) if self.options else []
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
-        """The documents of a file in place of the data set that the task names, with the options of
-        its YAML. UsageError as in a run."""
+        """The documents of a file in place of the task's data set. UsageError as in a run."""
         options = read_options(self.name, {**self.metadata, "data": path}, self.options)
         process = self._loaded("process_docs")
         known = inspect.signature(process).parameters
@@ -148,7 +144,7 @@ class Task:
 
 
 def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
-    """Every task of this project, and those of other folders, in the order of their files."""
+    """Every task of this project, and of other folders, in the order of their files."""
     for folder in (tasks_folder(), *include_path):
         if not Path(folder).is_dir():
             raise UsageError(f"{folder} is not a folder")
@@ -159,8 +155,7 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
 
 
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
-    """The task of that name; of several, the last, as the folder of a person's own comes last.
-    UsageError if there is none."""
+    """The task of that name; of several, the last. UsageError if there is none."""
     known = {t.name: t for t in tasks(include_path)}
     if name not in known:
         guesses = difflib.get_close_matches(name, known, n=1)
@@ -172,7 +167,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A YAML file and what it includes; functions as `Function`. UsageError if it is no YAML."""
+    """A YAML file and what it includes. UsageError if it is no YAML."""
 
     class Loader(yaml.SafeLoader):
         pass

@@ -1,7 +1,4 @@
-"""The tables and figures of a report on a finished run, declared beside a measure's numbers.
-
-An exhibit says which rows it takes and how its columns are called. The report draws and writes it.
-"""
+"""The tables and figures of a report on a finished run, declared beside a measure's numbers."""
 
 from __future__ import annotations
 
@@ -16,8 +13,9 @@ NONE: Mapping[str, Any] = {}
 
 
 class Column(NamedTuple):
-    """A column that is shown. name: the row's key. title: its heading. unit: one of
-    `measure.UNITS`; "" for text. The keys NAME_low and NAME_high hold its 95 % interval."""
+    """A column that is shown. name: the row's key; NAME_low and NAME_high hold its 95 % interval.
+    title: its heading. unit: one of `measure.UNITS`; "" for text.
+    """
 
     name: str
     title: str
@@ -26,11 +24,10 @@ class Column(NamedTuple):
 
 class Numbers(NamedTuple):
     """The table `numbers` with a row for each group and columns METRIC, METRIC_stderr, METRIC_low
-    and METRIC_high for each metric.
+    and METRIC_high.
 
-    metrics: by default those of the exhibit's columns. by: the key that holds the group; None for
-    one row, the whole. whole: the name of the row of the whole before the groups; None to leave it
-    out.
+    metrics: by default those of the exhibit's columns. by: the key of the group; None for one row,
+    the whole. whole: the name of the whole's row, which comes first; None to leave it out.
     """
 
     metrics: Sequence[str] = ()
@@ -46,16 +43,15 @@ class Rows(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """How rows are drawn. Fields name keys of the rows, unless said otherwise.
+    """How rows are drawn. Most fields name keys of the rows.
 
-    kind: not a key. `bars` and `stacked` by colour; `points` with intervals, y is the category;
-    `histogram` of counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour
-    is the number; `radar`, x is the axis and y the number; `scatter` with labels. facet: a panel
-    for each value. low, high: interval. label: a point's text.
-    mask: true leaves a cell of a heat map blank. five: least, quartiles, median between,
-    greatest. order: key -> order of its values. domain: ends of the scale, by default the data's.
-    reference: the null value. model: what separates models that share a figure; None for a figure
-    each.
+    kind: `bars` and `stacked` by colour; `points` with intervals, y is the category; `histogram` of
+    counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `radar`,
+    x is the axis and y the number; `scatter` with labels. facet: a panel for each value. low, high:
+    interval. label: a point's text. mask: true leaves a cell of a heat map blank. five: least,
+    quartiles, median between, greatest. order: key -> order of its values. domain: ends of the
+    scale. reference: the null value. model: what separates models that share a figure; None for a
+    figure each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "radar", "scatter"]
@@ -87,10 +83,10 @@ class Exhibit(NamedTuple):
     """A table, and its figure if there is one.
 
     name: as in the paper ("Table 4"), or what it is about. source: of the rows; a function of the
-    run's tables where `Numbers` and `Rows` do not do. then: changes the rows. columns: in order.
-    how_to_read, caveat (what it does not show): one sentence each. needs: what a run without rows
-    lacks ("the option style=all"). paper_values: a paper of `data/paper_values.py`, and its
-    tables whose cells are shown beside ours.
+    run's tables where `Numbers` and `Rows` do not do. then: changes the rows. how_to_read, caveat
+    (what it does not show): one sentence each. needs: what a run without rows lacks ("the option
+    style=all"). paper_values: a paper of `data/paper_values.py`, and its tables that are shown
+    beside ours.
     """
 
     name: str
@@ -136,8 +132,7 @@ def raw_rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
 
 
 def known(value: Any) -> float | None:
-    """A finite number of a row, for `then`; None for what is undefined, and for a text that a file
-    may have in its place."""
+    """A finite number of a row; None for anything else, such as a text in an edited file."""
     return (
         value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

@@ -1,5 +1,4 @@
-"""Log-likelihoods of answers -> probabilities. Any of them may be NaN or infinite: then there is no
-answer."""
+"""Log-likelihoods of answers -> probabilities. If one is NaN or infinite, there is no answer."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ Likelihood = tuple[float, bool]
 
 
 def usable(values: Sequence[float]) -> bool:
-    """Whether answers can be compared by these log-likelihoods: each below plus infinity and a
-    number, one at least finite."""
+    """Whether answers can be compared: each number is below infinity, and one finite."""
     return all(value < inf for value in values) and any(value > -inf for value in values)
 
 
@@ -37,8 +35,7 @@ def likeliest(values: Sequence[float]) -> int | None:
 
 
 def mass(values: Sequence[float]) -> float | None:
-    """The probability of the answers together, which exclude one another; None if one is not a
-    number."""
+    """The probability of exclusive answers together; None if one is not a number."""
     return sum(map(exp, values)) if all(value < inf for value in values) else None
 
 
@@ -66,9 +63,9 @@ def warn_of_bytes(records: Sequence[Mapping[str, Any]]) -> None:
 def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
     """The likelihoods of choices as events that exclude one another.
 
-    longer: for each choice its next longer ones, which begin with its tokens. From each choice's
-    probability that of its longer ones is taken; minus infinity where nothing remains, NaN where
-    one of them is not a number. A choice is greedy only if no longer one is.
+    longer: for each choice its next longer ones, which begin with its tokens. Their probabilities
+    are taken from the choice's: minus infinity where nothing remains, NaN where one is not a
+    number. A choice is greedy only if no longer one is.
     """
     result = []
     for (value, greedy), others in zip(likelihoods, longer, strict=True):

@@ -1,8 +1,7 @@
 """A measure: answers become records, records a summary; each number is declared here once.
 
-The harness's table with its arrows, the tables in the task READMEs, the table `numbers` in the
-results file and `lm-eval-bias tasks METRIC` all follow from the declaration. Plain named tuples: a
-measure works on records whoever made them.
+The harness's table, the tables in the task READMEs, the table `numbers` in the results file and
+`lm-eval-bias tasks METRIC` follow from the declaration.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ RANGE: Mapping[str, tuple[float, float]] = {
 }
 """The least and greatest value of a unit; the other units have none."""
 ROWS = 12
-"""Rows of a task in the harness's table at most."""
+"""The most rows of a task in the harness's table."""
 
 
 class Number(NamedTuple):
-    """A value with its uncertainty, in the unit of its metric; NaN where undefined.
+    """A value in the unit of its metric; NaN where undefined.
 
-    stderr: standard error. low, high: 95 % interval. clusters: on how many it rests at least, None
-    where unknown. Everything that shows a number shows these ends; nothing makes others.
+    stderr: standard error. low, high: 95 % interval. clusters: the least number it rests on, None
+    where unknown. Everything that shows a number shows these ends.
     """
 
     value: float
@@ -62,9 +61,8 @@ def number(
 ) -> Number:
     """A number with Student's interval on clusters - 1 degrees of freedom, cut to its scale.
 
-    estimate: value and standard error. scale: least and greatest value; by default that of the
-    unit. Without an interval if the error is 0: then all clusters agree, which is not certainty.
-    Source: `metrics.resampling.t_interval`.
+    estimate: value and standard error; if that is 0, all clusters agree, and there is no interval.
+    scale: its ends; by default the unit's. Source: `metrics.resampling.t_interval`.
     """
     value, stderr = map(float, estimate[:2])
     low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
@@ -80,15 +78,13 @@ def _cut(of: Number, scale: tuple[float, float] | None) -> Number:
 class Metric(NamedTuple):
     """One number of a measure.
 
-    unit: one of `UNITS`. description: one sentence. better: None for a signed gap or a mere
-    description. null_value: its value for a model without bias, None where there is none. primary:
-    whether it stands in the harness's table; all stand in the table `numbers`. cell: the paper's
-    table or figure that has it; None if it is ours. stderr: whether it has a standard error. by:
-    the column of documents and records that splits it into groups. own_interval: whether the
-    summary gives the interval, in place of Student's. scale: its least and greatest value, by
-    default those of the unit. paired: whether its error comes from the measure's clusters alone, so
-    that a difference of two models has one. tests: whether an interval without `null_value` counts
-    as evidence of bias; False where another number tests the same.
+    unit: one of `UNITS`. description: one sentence. better: None for a signed gap or a description.
+    null_value: its value without bias. primary: whether it is in the harness's table. cell: the
+    paper's table or figure that has it. stderr: whether it has a standard error. by: the column
+    that splits it into groups. own_interval: whether the summary gives the interval, in place of
+    Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
+    measure's clusters alone, so that a difference of two models has one. tests: whether an interval
+    without `null_value` counts as evidence of bias; False where another number tests the same.
     """
 
     name: str
@@ -107,7 +103,6 @@ class Metric(NamedTuple):
 
     @property
     def higher_is_better(self) -> bool | None:
-        """As the harness has it."""
         return None if self.better is None else self.better == "higher"
 
 
@@ -128,12 +123,11 @@ class Measure(NamedTuple):
 
     record: (document, results of its requests) -> plain data, with all that the summary needs.
     summary: (records, errors=..., **options) -> Summary; without errors it leaves out standard
-    errors, intervals, p values and tables. metrics: its numbers. repeats: several answers to a
-    document are several records. gathers: they are one, made by `record(document, all answers)`.
-    exhibits: what a report shows. clusters: how records depend on each other: for each clustering
-    the columns that name a record's cluster; the last column is the cluster, those before it the
-    stratum it was drawn from. A column may hold a list, with a value for each part of a record. A
-    record whose last column is None has no cluster. Without clusters each record is one.
+    errors, intervals, p values and tables. repeats: several answers to a document are several
+    records. gathers: they are one, made by `record(document, all answers)`. clusters: how records
+    depend on each other: for each clustering its columns, the last of which names the cluster, None
+    for none, and the others the stratum it was drawn from. A column may hold a list, with a value
+    for each part of a record. Without clusters each record is one.
     """
 
     record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
@@ -177,8 +171,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str,
 
 
 def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
-    """`summarise` of records that were read from files, where anything may stand. UsageError for
-    what the measure cannot count."""
+    """`summarise` of records from files. UsageError for what the measure cannot count."""
     try:
         return summarise(measure, records, options)
     except UsageError:
@@ -200,11 +193,7 @@ class Row(NamedTuple):
 
 
 def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> list[Row]:
-    """The rows of the harness's table.
-
-    groups: the values of a column, in order. The groups of a metric are shown if all fit into
-    `ROWS`.
-    """
+    """The rows of the harness's table. groups: column -> its values, shown if all fit."""
     primary = [metric for metric in metrics if metric.primary]
     shown = [Row(metric.name, metric) for metric in primary]
     for metric in primary:
@@ -224,8 +213,7 @@ def slug(label: str) -> str:
 
 
 def value(summary: Summary, row: Row) -> Number:
-    """The number of a row; NaN if the summary lacks that group. KeyError for a metric that the
-    summary never has."""
+    """The number of a row; NaN for a missing group, KeyError for a missing metric."""
     if row.group is None:
         return summary.values[row.metric.name]
     return summary.groups.get(row.metric.name, {}).get(row.group, Number(nan))
@@ -253,24 +241,21 @@ def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
 
 
 def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The clusters of a record in one of the clusterings of its measure: one, or that of each of
-    its parts where a column holds a list; none if the last column is None. KeyError for a record
-    without such a column, UsageError for one that has no names there."""
+    """The clusters of a record in one clustering: one, or one for each of its parts if a column
+    holds a list; none if the last column is None. KeyError for a record without such a column,
+    UsageError for one that has no names there.
+    """
     values = [record[column] for column in columns]
-    parts = next((len(value) for value in values if isinstance(value, (list, tuple))), None)
-    if parts is None:
-        try:
-            hash(tuple(values))
-        except TypeError:
-            raise _no_names(columns) from None
-        return [] if values[-1] is None else [tuple(values)]
-    each = [value if isinstance(value, (list, tuple)) else [value] * parts for value in values]
+    lists = [value for value in values if isinstance(value, (list, tuple))]
     try:
-        found = [name for name in zip(*each, strict=True) if name[-1] is not None]
-        hash(tuple(found))
+        names = [tuple(values)]
+        if lists:
+            parts = (v if isinstance(v, (list, tuple)) else [v] * len(lists[0]) for v in values)
+            names = list(zip(*parts, strict=True))
+        hash(tuple(names))
     except (TypeError, ValueError):
         raise _no_names(columns) from None
-    return found
+    return [name for name in names if name[-1] is not None]
 
 
 def _no_names(columns: Sequence[str]) -> UsageError:
@@ -285,9 +270,9 @@ def fewest_clusters(
     clusterings: Sequence[tuple[str, ...]],
     by: str | None = None,
 ) -> dict[str | None, int]:
-    """How many clusters the records have, in the clustering that has fewest: under None of all
-    records, under a value of the column `by` of those that have it. UsageError for records without
-    the columns."""
+    """How many clusters the records have, in the clustering with fewest: under None of all records,
+    under each value of the column `by` of those with it. UsageError for records without columns.
+    """
     names: dict[Any, list[set[Any]]] = {None: [set() for _ in clusterings or [()]]}
     for i, record in enumerate(records):
         groups = [names[None]]
@@ -304,8 +289,7 @@ def fewest_clusters(
 
 
 def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
-    """`numbers` and the summary's own tables. ValueError for rows of other columns than the first,
-    and for values that are not flat."""
+    """`numbers` and the summary's own tables. ValueError for unequal columns and nested values."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():
         for row in table:
@@ -372,8 +356,7 @@ def lacking_numbers(measure: Measure, summary: Summary) -> Iterator[str]:
 
 
 def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:
-    """The distinct values of a column, or tuples of several, in the order in which the records
-    bring them."""
+    """The distinct values of a column, or tuples of several, in order of appearance."""
     if len(columns) == 1:
         return list(dict.fromkeys(record[columns[0]] for record in records))
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
@@ -381,12 +364,8 @@ def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]
 
 def estimate(name: str, of: Number) -> dict[str, float]:
     """A number as four columns of a table: NAME, NAME_stderr, NAME_low, NAME_high."""
-    return {
-        name: float(of.value),
-        f"{name}_stderr": float(of.stderr),
-        f"{name}_low": float(of.low),
-        f"{name}_high": float(of.high),
-    }
+    parts = ("stderr", "low", "high")
+    return {name: float(of.value), **{f"{name}_{part}": float(getattr(of, part)) for part in parts}}
 
 
 def unmeasured(value: float) -> Number:

@@ -14,10 +14,8 @@ NEAR = 0.8
 
 
 class UsageError(ValueError, SystemExit):
-    """A mistake of the person at the keyboard.
-
-    `except ValueError` catches it; at the command line only its text is shown, and the exit status
-    is 1.
+    """A mistake of the person at the keyboard: a ValueError, and at the command line only its text
+    and the exit status 1.
     """
 
     def __init__(self, message: str) -> None:
@@ -30,11 +28,10 @@ def read_options(
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
-    metadata: what `--metadata` set, merged by the harness with the model's arguments and with the
-    task's own metadata. It is shared by all tasks of a run, so a key that this task does not know
-    is somebody else's, unless it is nearly one of its own. options: checks the options, which are
-    its parameters, and returns them all; None for a task without options. Raises UsageError, which
-    names the task, for a value that `options` refuses and for a near miss.
+    metadata: `--metadata`, merged with the model's arguments and the task's own. All tasks of a run
+    share it, so an unknown key is somebody else's, unless it is nearly one of this task's. options:
+    checks the options, which are its parameters, and returns them all. Raises UsageError, which
+    names the task, for a wrong value and for a near miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     for key in metadata:
@@ -63,8 +60,9 @@ def choice(name: str, value: Any, choices: Collection[str]) -> str:
 def whole_number(
     name: str, value: Any, least: int, most: int | None = None, otherwise: str = ""
 ) -> int:
-    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else the
-    message names."""
+    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else is
+    allowed.
+    """
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -96,7 +94,6 @@ def flag(name: str, value: Any) -> bool:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """What a person may have meant, as the end of a message: the known name that is most like
-    theirs, or all of them."""
+    """The end of a message: the known name that is most like theirs, or all of them."""
     guesses = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {guesses[0]}?" if guesses else f"expected one of {', '.join(known)}"

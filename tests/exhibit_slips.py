@@ -22,14 +22,8 @@ def slips(exhibit, tables):
     source = exhibit.source
     if isinstance(source, Rows):
         if source.table not in tables:  # some tasks of a measure have it
-            return (
-                []
-                if exhibit.needs
-                else [
-                    f"{exhibit.name}: there is no table {source.table}, and nothing said of "
-                    "what it needs"
-                ]
-            )
+            lacks = f"there is no table {source.table}, and nothing said of what it needs"
+            return [] if exhibit.needs else [f"{exhibit.name}: {lacks}"]
         there = {key for row in tables[source.table] for key in row}
         lacking = [
             f"{exhibit.name}: the table {source.table} has no column {key}"
@@ -40,9 +34,8 @@ def slips(exhibit, tables):
             return lacking
     found = raw_rows(exhibit, tables)
     if not found:
-        return (
-            [] if exhibit.needs else [f"{exhibit.name}: no row, and nothing said of what it needs"]
-        )
+        lacks = f"{exhibit.name}: no row, and nothing said of what it needs"
+        return [] if exhibit.needs else [lacks]
     there = {key for row in found for key in row}
     return [f"{exhibit.name}: no row has {key}" for key in keys(exhibit) if key not in there]
 
@@ -55,12 +48,9 @@ def compared(measure):
         if exhibit.paper_values:
             paper, *names = exhibit.paper_values
             for table in paper_values.tables(paper):
-                if table.name in names:
-                    yield from (
-                        (exhibit, cell)
-                        for cell in table.cells
-                        if tasks & {each.task for each in cell.comparisons}
-                    )
+                for cell in table.cells if table.name in names else ():
+                    if tasks & {comparison.task for comparison in cell.comparisons}:
+                        yield exhibit, cell
 
 
 def place(exhibit, cell, tables):

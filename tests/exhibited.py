@@ -1,11 +1,10 @@
 """What must hold of the exhibits of any measure, given the tables of a run: each name is there,
 each cell in print has its place."""
 
-from exhibit_slips import slips
+from exhibit_slips import compared, place, slips
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data.paper_values import tables as paper_tables
-from lm_eval_bias.exhibit import Numbers, Rows, rows
+from lm_eval_bias.exhibit import Rows, rows
 from lm_eval_bias.measure import summarise, tables
 
 TASKS = {task.name: task for task in catalogue.tasks()}
@@ -43,39 +42,11 @@ def assert_cells_have_a_place(task, run, but=()):
     run; returns how many.
 
     but: exhibits whose rows a run need not have."""
-    measure, found = TASKS[task].measure, 0
-    for e in measure.exhibits:
-        if e.name in but:
-            continue
-        named = (
-            {table.name: table for table in paper_tables(e.paper_values[0])}
-            if e.paper_values
-            else {}
-        )
-        for name in e.paper_values[1:]:
-            for cell in named[name].cells:
-                if task not in {comparison.task for comparison in cell.comparisons}:
-                    continue
-                columns = {column.name: column for column in e.columns}
-                if isinstance(e.source, Numbers):
-                    (metric,) = cell.metrics
-                    assert columns[metric].unit == cell.unit == measure.metric(metric).unit
-                    assert metric in e.metrics
-                    groups = {row["group"] for row in run["numbers"] if row["metric"] == metric}
-                    assert cell.group in groups and (cell.group is None) == (e.source.by is None)
-                else:
-                    assert (cell.place.table, columns[cell.place.column].unit) == (
-                        e.source.table,
-                        cell.unit,
-                    )
-                    here = [
-                        r
-                        for r in rows(e, run)
-                        if all(r[key] == value for key, value in cell.place.row.items())
-                    ]
-                    assert len(here) == 1 and isinstance(here[0][cell.place.column], float), (
-                        e.name,
-                        cell,
-                    )
-                found += 1
+    found = 0
+    for e, cell in compared(TASKS[task].measure):
+        if e.name not in but and task in {comparison.task for comparison in cell.comparisons}:
+            row, column = place(e, cell, run)
+            units = {column.name: column.unit for column in e.columns}
+            assert units[column] == cell.unit and isinstance(row[column], float), (e.name, cell)
+            found += 1
     return found

@@ -21,25 +21,23 @@ SHORT = ["--gen_kwargs", "max_gen_toks=12"]
 LIMITED = ["--limit", str(LIMIT), *SHORT]
 FAST = "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood"
 TASKS = f"{FAST},empathy_religion"
-BOTH = ["--tasks", f"{TASKS},empathy_religion_likelihood", *LIMITED]
-GENERATED = (
-    "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1"
-)
+GENERATED = "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy"
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
     # One task of each request type.
     "fast": [*PREFIX, "--tasks", FAST, *LIMITED, *CHAT],
-    # `hf` computes the whole prompt for each of 101 numbers, which is a minute: once is enough.
     "plain": [*HF, "--tasks", TASKS, *LIMITED, "--batch_size", "1"],
-    "plain, shared": [*PREFIX, *BOTH],
-    "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
-    "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "cache"],
+    "plain, shared": [*PREFIX, "--tasks", TASKS, *LIMITED],
+    # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
+    "chat, shared": [
+        *(*PREFIX, "--tasks", f"{TASKS},empathy_religion_likelihood", *LIMITED, *CHAT),
+        *("--batch_size", "auto", "--use_cache", "cache"),
+    ],
     "generate": [*PREFIX, "--tasks", GENERATED, *LIMITED, *CHAT],
     "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
-SHARING = pytest.mark.parametrize("form", ["plain", "chat"])
 # What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
 # starts one process.
 LAUNCH = {
@@ -67,7 +65,7 @@ def slow(*names):
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-@pytest.mark.parametrize("name", ["fast", *slow("plain", "plain, shared", "chat", "chat, shared")])
+@pytest.mark.parametrize("name", ["fast", *slow("plain", "plain, shared", "chat, shared")])
 def test_the_tasks_print_a_table_and_log_their_samples(run, name):
     done = run(name)
     for task in ("bistereo_nli", "hbb"):
@@ -83,10 +81,9 @@ def test_the_tasks_print_a_table_and_log_their_samples(run, name):
 
 
 @pytest.mark.slow
-@SHARING
-def test_sharing_prefixes_changes_nothing_but_float_noise(run, form):
-    """Nor does the batch size, nor do two processes, as which the first of them runs."""
-    plain, shared = run(form), run(f"{form}, shared")
+def test_sharing_prefixes_changes_nothing_but_float_noise(run):
+    """Nor does the batch size, nor do two processes."""
+    plain, shared = run("plain"), run("plain, shared")
     for task in ("bistereo_nli", "hbb"):
         assert plain.likelihoods(task) == pytest.approx(shared.likelihoods(task), abs=1e-3)
         for metric, value in plain.shown(task).items():
@@ -141,7 +138,7 @@ def test_both_sentences_of_a_pair_are_scored_as_they_stand(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])
+@pytest.mark.parametrize("name", ["plain", "plain, shared", "chat, shared"])
 def test_pairs_are_scored_alike_with_and_without_a_chat_template(run, name):
     fast, other = (pair_likelihoods(run(n).samples("bistereo_pairs")) for n in ("fast", name))
     assert other == pytest.approx(fast, abs=1e-3)
@@ -170,16 +167,16 @@ def test_the_cache_holds_every_request(run):
 
 
 @pytest.mark.slow
-@SHARING
-def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(run, form):
-    plain, shared = (run(n).samples("mist_aat_likelihood") for n in (form, f"{form}, shared"))
+def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(run):
+    plain, shared = (
+        run(name).samples("mist_aat_likelihood") for name in ("plain", "plain, shared")
+    )
     for a, b in zip(plain, shared, strict=True):
         (first, scored), (first_shared, scored_shared) = a["resps"][0][0], b["resps"][0][0]
         assert first == first_shared and len(first.split()) > 2
         likelihoods = [float(x[0]) for x in scored]
         assert likelihoods == pytest.approx([float(x[0]) for x in scored_shared], abs=1e-3)
         plan, word = a["arguments"]["gen_args_0"]["arg_1"], a["doc"]["word"]
-        assert plan["chat"] == (form == "chat")
         assert plan["turns"][1]["choices"] == [f"{word}: comedy", f"{word}: tragedy"]
 
 
@@ -200,36 +197,30 @@ def test_all_tasks_of_mist_run_and_log_every_turn(run):
 
 
 @pytest.mark.slow
-@SHARING
-def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(run, form):
-    plain, shared = (run(n).samples("empathy_religion") for n in (form, f"{form}, shared"))
+def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(run):
+    plain, shared = (run(name).samples("empathy_religion") for name in ("plain", "plain, shared"))
     assert [s["resps"] for s in plain] == [s["resps"] for s in shared] and len(plain) == LIMIT
-    before = "" if form == "plain" else "<|im_start|>system\n"
-    for s in plain:
-        persona = f"{before}You are {s['doc']['perceiver']}.\nYour task is to rate"
-        assert s["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
+    for before, name in (("", "plain"), ("<|im_start|>system\n", "chat, shared")):
+        for s in run(name).samples("empathy_religion"):
+            persona = f"{before}You are {s['doc']['perceiver']}.\nYour task is to rate"
+            assert s["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
 
 
 @pytest.mark.slow
-def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greedy_one_is_generated(
-    run,
-):
-    plain, shared = (
-        run(n).samples("empathy_religion_likelihood") for n in ("chat", "chat, shared")
-    )
-    generated = run("chat").samples("empathy_religion")
-    for a, b, c in zip(plain, shared, generated, strict=True):
-        assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2)
-        assert 0 < b["records"]["number_mass"] < 1 and len(b["resps"][0][0][0]) == 101
+def test_the_greedy_number_of_a_scale_is_generated(run):
+    scored = run("chat, shared").samples("empathy_religion_likelihood")
+    generated = run("chat, shared").samples("empathy_religion")
+    for a, b in zip(scored, generated, strict=True):
+        assert 0 < a["records"]["number_mass"] < 1 and len(a["resps"][0][0][0]) == 101
         # what follows the number is not scored
-        number = re.match(r"\s*(\d+)", c["resps"][0][0][0])
+        number = re.match(r"\s*(\d+)", b["resps"][0][0][0])
         assert a["records"]["greedy"] == (int(number[1]) if number else None)
 
 
 @pytest.mark.slow
-def test_all_categories_and_two_variants_of_the_empathy_gap_run(run):
+def test_all_categories_of_the_empathy_gap_run(run):
     done = run("generate")
-    for part in ("race", "nationality", "religion", "race_p2", "religion_s1"):
+    for part in ("race", "nationality", "religion"):
         task = f"empathy_{part}"
         numbers = done.numbers(task)
         assert done.results["n-samples"][task]["effective"] == LIMIT
@@ -238,15 +229,6 @@ def test_all_categories_and_two_variants_of_the_empathy_gap_run(run):
         for s in done.samples(task):
             intensity = s["records"]["intensity"]
             assert intensity is None or 0 <= intensity <= s["doc"]["scale"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["bistereo_nli", "hbb"])
-def test_the_chat_template_wraps_the_same_prompt(run, task):
-    plain, chat = (
-        run(name).samples(task)[0]["arguments"]["gen_args_0"]["arg_0"] for name in ("plain", "fast")
-    )
-    assert plain in chat and chat.rstrip().endswith("<|im_start|>assistant")
 
 
 def test_the_metrics_follow_from_the_logged_samples(run):

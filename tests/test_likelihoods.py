@@ -19,10 +19,8 @@ broken = st.lists(numbers | st.sampled_from([nan, inf, -inf]), max_size=12).filt
 )
 
 
-@pytest.mark.parametrize(
-    "values", [[], [-inf], [-inf, -inf], [nan, -1.0], [-1.0, nan], [inf, -1.0], [-inf, nan]]
-)
-def test_no_answer_where_one_is_no_number_and_where_none_has_any_probability(values):
+@pytest.mark.parametrize("values", [[], [-inf], [-inf, -inf]])
+def test_no_answer_where_none_has_any_probability(values):
     assert not usable(values)
     assert probabilities(values) is None and likeliest(values) is None
 
@@ -57,11 +55,6 @@ def test_the_likeliest_is_the_first_of_the_best(values):
 @given(st.lists(numbers | st.just(-inf), max_size=12))
 def test_the_mass_is_the_sum_of_the_probabilities(values):
     assert mass(values) == pytest.approx(np.exp(values).sum(), abs=1e-12)
-
-
-@given(st.lists(st.tuples(numbers | st.just(-inf), st.booleans()), max_size=12))
-def test_choices_that_hold_no_others_stay_as_they_are(likelihoods):
-    assert apart(likelihoods, [[] for _ in likelihoods]) == likelihoods
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8))

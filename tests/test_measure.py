@@ -27,7 +27,6 @@ from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.measure import (
     RANGE,
-    ROWS,
     UNITS,
     Measure,
     Metric,
@@ -73,27 +72,6 @@ def test_primary_metrics_come_first_and_their_groups_behind_them():
     ]
 
 
-def test_no_column_is_asked_for_where_no_metric_is_split():
-    def groups(column):
-        raise AssertionError(column)
-
-    assert [
-        row.name
-        for row in rows([metric("a"), Metric("hidden", "%", "Something.", by="colour")], groups)
-    ] == ["a"]
-
-
-@pytest.mark.parametrize("others", range(13))
-def test_groups_are_shown_all_or_none_and_never_more_rows_than_a_person_reads(others):
-    metrics = [metric("split", by="colour"), *(metric(f"m{i}") for i in range(others))]
-    shown = names(metrics, ["red", "green", "blue"])
-    whole = [m.name for m in metrics]
-    assert ROWS == 12
-    assert shown == (
-        [*whole, "split_red", "split_green", "split_blue"] if others + 1 + 3 <= 12 else whole
-    )
-
-
 def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first():
     """Seven metrics and the four groups of the first are 11 rows; four more of the second are too
     many, one of the third is not."""
@@ -137,20 +115,12 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
     ("label", "expected"),
     [
         ("Good behaviour", "good_behaviour"),
-        ("SES", "ses"),
-        ("women - men", "women_men"),
         ("Age 1: Young, Old", "age_1_young_old"),
         (" (x) ", "x"),
-        ("attractiveness", "attractiveness"),
     ],
 )
 def test_slug(label, expected):
     assert slug(label) == expected
-
-
-@pytest.mark.parametrize(("better", "expected"), [("higher", True), ("lower", False), (None, None)])
-def test_higher_is_better(better, expected):
-    assert metric("m", better=better).higher_is_better is expected
 
 
 # ---- Numbers and tables
@@ -166,12 +136,6 @@ TOY = Measure(
 SHARE = Number(40.0, 2.0, 35.0, 45.0, 12)
 RED = Number(50.0, 3.0, 40.0, 60.0, 5)
 FOUND = Summary({"share": SHARE, "count": Number(5.0)}, {"share": {"red": RED}})
-
-
-def test_a_measure_knows_its_metrics_by_name():
-    assert TOY.metric("count") is TOY.metrics[1]
-    with pytest.raises(KeyError, match="undeclared"):
-        TOY.metric("undeclared")
 
 
 def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
@@ -311,27 +275,15 @@ def test_tables_are_the_numbers_and_the_summarys_own():
             [{"a": 1, "b": 2}, {"a": 1}],
             r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]",
         ),
-        ([{"a": 1, "b": 2}, {"b": 1, "a": 2}], r"table own: a row has the columns \['b', 'a'\]"),
         (
             [{"a": 1}, {"a": [1, 2]}],
             r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]",
         ),
-        ([{"a": {"b": 1}}], "table own, column a"),
-        ([{"a": (1, 2)}], "table own, column a"),
     ],
 )
 def test_a_table_that_is_none_is_an_error(table, message):
     with pytest.raises(ValueError, match=message):
         tables(TOY, FOUND._replace(tables={"own": table}))
-
-
-def test_distinct_values_come_in_the_order_of_the_records():
-    records = [{"a": "y", "b": 1}, {"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "y", "b": 1}]
-    assert first_seen(records, "a") == ["y", "x"] and first_seen(records, "a", "b") == [
-        ("y", 1),
-        ("x", 1),
-        ("y", 2),
-    ]
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
@@ -583,31 +535,22 @@ def test_a_declaration_has_no_problems(name, answered):
 @every_measure
 def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
     docs, _, summary = answered(name)
-    shown = rows(
-        EVERY[name].metrics, lambda column: list(dict.fromkeys(doc[column] for doc in docs))
-    )
+    shown = rows(EVERY[name].metrics, lambda column: first_seen(docs, column))
     assert len({row.name for row in shown}) == len(shown) <= 12
     assert all(isinstance(value(summary, row).value, float) for row in shown)
 
 
 @every_measure
-def test_every_declared_number_is_in_the_summary(name, answered):
+def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_unit(name, answered):
     summary = answered(name)[2]
     for m in EVERY[name].metrics:
-        shown = summary.values[m.name]
-        assert not isnan(shown.value) and isnan(shown.stderr) != m.stderr, m.name
-        if m.stderr and shown.stderr > 0:
-            assert shown.low <= shown.value <= shown.high, m.name
-
-
-@every_measure
-def test_no_number_and_no_end_of_an_interval_leaves_the_scale_of_its_unit(name, answered):
-    summary = answered(name)[2]
-    for m in EVERY[name].metrics:
+        whole = summary.values[m.name]
+        assert not isnan(whole.value) and isnan(whole.stderr) != m.stderr, m.name
+        assert not whole.stderr > 0 or whole.low <= whole.value <= whole.high, m.name
         least, most = RANGE.get(m.unit, (-inf, inf))
-        for shown in (summary.values[m.name], *summary.groups.get(m.name, {}).values()):
-            for end in (shown.value, shown.low, shown.high):
-                assert least <= end <= most or isnan(end), (m.name, shown)
+        for shown in (whole, *summary.groups.get(m.name, {}).values()):
+            ends = shown.value, shown.low, shown.high
+            assert all(least <= end <= most or isnan(end) for end in ends), (m.name, shown)
 
 
 @every_measure
@@ -616,11 +559,8 @@ def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered
     split = {m.name: m.by for m in EVERY[name].metrics if m.by}
     assert set(summary.groups) == set(split)
     for metric_name, column in split.items():
-        assert (
-            list(summary.groups[metric_name])
-            == first_seen(records, column)
-            == first_seen(docs, column)
-        )
+        groups = list(summary.groups[metric_name])
+        assert groups == first_seen(records, column) == first_seen(docs, column)
 
 
 @every_measure
@@ -637,22 +577,11 @@ def test_clusters_are_columns_of_the_records(name, answered):
 
 
 @every_measure
-def test_tables_are_flat_rows_and_json(name, answered):
-    summary = answered(name)[2]
-    made = tables(EVERY[name], summary)
-    assert all(made.values()), "an empty table"
-    for table in made.values():
-        for row in table:
-            assert list(row) == list(table[0])
-            assert all(
-                cell is None or type(cell) in (str, bool, int, float) for cell in row.values()
-            )
-    assert json.dumps(json.loads(json.dumps(made))) == json.dumps(made)
-
-
-@every_measure
-def test_exhibits_name_only_what_the_tables_have(name, answered):
+def test_tables_have_rows_and_all_that_exhibits_name(name, answered):
     made = tables(EVERY[name], answered(name)[2])
+    assert all(made.values()), "an empty table"
+    types = {type(cell) for table in made.values() for row in table for cell in row.values()}
+    assert types <= {str, bool, int, float, type(None)}  # not numpy's
     assert [slip for exhibit in EVERY[name].exhibits for slip in slips(exhibit, made)] == []
 
 
@@ -672,14 +601,13 @@ def test_what_a_paper_prints_finds_its_row_and_column_in_an_exhibit(name, answer
 
 
 @every_measure
-def test_records_are_plain_data_of_which_the_same_summary_comes(name, answered):
-    """As `lm-eval-bias merge` makes it of the samples."""
-    _, records, summary = answered(name)
-    read = json.loads(json.dumps(records))
-    assert read == records
-    again = summarise(EVERY[name], read, ASKED[name][3]())
-    assert repr(again) == repr(summary)
-    assert read == records, "the summary changed a record"
+def test_records_are_plain_data_before_and_after_a_summary(name, answered):
+    """So `lm-eval-bias merge` makes the same summary of the samples."""
+    docs, records, _ = answered(name)
+    _, _, answer, _ = ASKED[name]
+    rng = random.Random(name)
+    assert json.loads(json.dumps(records)) == records
+    assert repr(records) == repr([EVERY[name].record(doc, answer(doc, rng)) for doc in docs])
 
 
 @pytest.mark.slow
@@ -691,18 +619,3 @@ def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered
     for m in EVERY[name].metrics:
         if m.unit not in ("count", "t", "p"):
             assert twice.values[m.name].value == pytest.approx(summary.values[m.name].value), m.name
-
-
-def test_measures_of_likelihoods_are_not_repeated():
-    assert {
-        name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)
-    } == {n for n in EVERY if "LIKELIHOOD" in n} | {
-        "bistereo.ANALOGY",
-        "bistereo.NLI",
-        "bistereo.PAIRS",
-        "hbb.HBB",
-        "hbb.HBB_SG",
-        "stereoset.SENTENCES",
-        "stereoset.INTRASENTENCE_CHOICE",
-        "stereoset.INTERSENTENCE_CHOICE",
-    }

@@ -3,17 +3,13 @@ the data sets; no hub, no network."""
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import yaml
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 from overt_rows import BBQ, CROWS_PAIRS, KINDS, TERMS, WORDS, as_released, kind_of, rows
-from rule_model import RuleLM, evaluate, numbers_of
+from rule_model import RuleLM, evaluate, load, numbers_of
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
@@ -42,13 +38,9 @@ def data(tmp_path_factory):
 
 def scores_of(rule, task, data, folder=None, limit=None, lm=RuleLM, **metadata):
     """(icat, lms, ss), and all numbers."""
-    results = evaluate(
-        lm(rule), task, {"data": data, **metadata} if data else metadata, folder, limit=limit
-    )
+    metadata |= {"data": data} if data else {}
+    results = evaluate(lm(rule), task, metadata, folder, limit=limit)
     numbers = numbers_of(results, task)
-    for row in results["configs"][task]["cells"]["numbers"]:
-        for end in ("low", "high"):
-            numbers[f"{row['metric']}_{end}", row["group"]] = row[end]
     return tuple(numbers[name, None] for name in ("icat", "lms", "ss")), numbers
 
 
@@ -83,94 +75,11 @@ def alternating(kind, even):
     [
         (sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), (0, 100, 100)),
         (sentence_rule(lambda kind, _: -1.0), (50, 50, 50)),
-        (sentence_rule(lambda kind, _: KINDS.index(kind) - 4), (0, 0, 0)),
     ],
-    ids=["always the stereotype", "indifferent", "always the anti-stereotype, and rather nonsense"],
+    ids=["always the stereotype", "indifferent"],
 )
 def test_models_of_which_the_scores_are_known(part, rule, expected, data):
     assert scores_of(rule, f"stereoset_{part}", data)[0] == pytest.approx(expected)
-
-
-def test_an_ideal_model_has_100(data):
-    """It prefers the stereotype in half of the examples of each term, and never what makes no
-    sense: lms 100, ss 50, icat 100."""
-    by_sentence = sentence_rule(lambda kind, sentence: alternating(kind, street(sentence) % 2 == 0))
-    assert scores_of(by_sentence, "stereoset_intrasentence", data)[0] == (100, 100, 50)
-
-    def by_context(context, sentence):
-        return len(sentence.strip()) * alternating(kind_of(sentence), street(context) % 2 == 0)
-
-    assert scores_of(by_context, "stereoset_intersentence", data)[0] == (100, 100, 50)
-
-
-def test_terms_count_alike_whatever_their_number_of_examples(tmp_path):
-    """Three examples of the cooper and one of the chandler. The stereotype in examples 0 and 2,
-    nonsense in none but the chandler's comparison with the anti-stereotype: ss (2/3 + 1) / 2 =
-    83.3, lms (1 + 1/2) / 2 = 75, icat 75 x 16.7 / 50 = 25. Over examples ss would be 75, and lms
-    87.5."""
-    three, one = (
-        rows("intrasentence", 3, {"profession": ["cooper"]}),
-        rows("intrasentence", 1, {"profession": ["chandler"]}),
-    )
-
-    def rule(kind, sentence):
-        if "chandler" in sentence:
-            return {"stereotype": -1, "unrelated": -2, "anti-stereotype": -3}[kind]
-        return alternating(kind, street(sentence) != 1)
-
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*one, *three]))
-    found, numbers = scores_of(
-        sentence_rule(rule), "stereoset_intrasentence", str(tmp_path / "rows.jsonl")
-    )
-    assert found == pytest.approx((25, 75, 250 / 3)) and numbers["examples", None] == 4
-    assert math.isnan(numbers["icat_low", None])  # two terms are no sample
-
-
-def test_domains_have_numbers_of_their_own(data):
-    """Trades get their stereotype, all others its opposite: ss 100 and 0, and 50 in all where six
-    of twelve terms are trades."""
-    trades = TERMS["profession"]
-    rule = sentence_rule(lambda kind, s: alternating(kind, any(t in s for t in trades)))
-    found, numbers = scores_of(rule, "stereoset_intrasentence", data)
-    assert (
-        found == (100, 100, 50)
-        and [numbers["ss", d] for d in TERMS] == [0, 100, 0, 0]
-        and numbers["icat", "profession"] == 0
-    )
-    # twelve terms at 0 and 100: 50 +- t(11) 2.201 x 50 / sqrt(11) = 33.2
-    assert (numbers["ss_low", None], numbers["ss_high", None]) == pytest.approx((16.8, 83.2), abs=2)
-
-
-def test_an_answer_that_is_no_number_is_counted_and_left_out(data):
-    """One of four examples of each term has NaN for its stereotype, another minus infinity, which
-    is a likelihood."""
-
-    def rule(_, sentence):
-        number = street(sentence)
-        if kind_of(sentence) == "stereotype" and number in (0, 1):
-            return (math.nan, -math.inf)[number]
-        return (
-            -len(sentence)
-            * {"stereotype": 1.0, "anti-stereotype": 2.0, "unrelated": 3.0}[kind_of(sentence)]
-        )
-
-    (icat, lms, ss), numbers = scores_of(rule, "stereoset_intrasentence", data)
-    assert (numbers["unanswered", None], numbers["examples", None]) == (25, 36)
-    # of three examples left of each term: 2 stereotypes, and 1 + 2 + 2 of 6 comparisons won
-    assert (lms, ss) == pytest.approx((500 / 6, 200 / 3)) and icat == pytest.approx(
-        500 / 6 * (100 / 3) / 50
-    )
-
-
-def test_ties_are_told(data):
-    rule = sentence_rule(
-        lambda kind, sentence: -1.0 if street(sentence) == 0 else alternating(kind, True)
-    )
-    (_, lms, ss), numbers = scores_of(rule, "stereoset_intrasentence", data)
-    # one example of four is a tie throughout
-    assert numbers["ties", None] == 25 and (lms, ss) == pytest.approx(
-        (100 * 3.5 / 4, 100 * 3.5 / 4)
-    )
 
 
 class Tokens(RuleLM):
@@ -189,12 +98,9 @@ def test_a_model_that_likes_short_sentences_likes_nothing_else(data):
     def rule(_, sentence):
         return -1.0 * len(sentence.split())
 
-    assert scores_of(rule, "stereoset_intersentence", data, lm=Tokens)[0] == (50, 50, 50)
-    assert scores_of(rule, "stereoset_intersentence", data, lm=Tokens, per="sentence")[0] == (
-        0,
-        0,
-        100,
-    )
+    task = "stereoset_intersentence"
+    assert scores_of(rule, task, data, lm=Tokens)[0] == (50, 50, 50)
+    assert scores_of(rule, task, data, lm=Tokens, per="sentence")[0] == (0, 0, 100)
 
 
 def test_without_a_tokenizer_scores_go_by_bytes_and_it_is_said(data, caplog):
@@ -226,59 +132,32 @@ def test_sentences_are_scored_as_they_stand_with_and_without_a_chat_template(tem
         seen.append((context, sentence))
         return -1.0
 
+    more = {"apply_chat_template": template, "system_instruction": "Be kind."}
     for task in LIKELIHOOD:
-        evaluate(
-            Chat(rule),
-            task,
-            {"data": data},
-            limit=1,
-            apply_chat_template=template,
-            system_instruction="Be kind.",
-        )
+        evaluate(Chat(rule), task, {"data": data}, limit=1, **more)
     # with the full stop that it lacks
     assert [context for context, _ in seen] == [""] * 3 + ["A glassblower lives in street 0."] * 3
     assert [kind_of(sentence) for _, sentence in seen] == list(KINDS) * 2
-    assert seen[0][1] == f"The glassblower of street 0 is quite {WORDS[0][0]}." and seen[3][
-        1
-    ].startswith(" This neighbour")
+    assert seen[0][1] == f"The glassblower of street 0 is quite {WORDS[0][0]}."
+    assert seen[3][1].startswith(" This neighbour")
 
 
 @pytest.mark.slow
 @pytest.mark.model
-@pytest.mark.parametrize("model", ["hf", "hf-prefix"])
-def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tmp_path):
+def test_scores_are_those_of_the_models_own_tokens(data, model_folder, tmp_path):
     """Mean log-likelihood per token, computed anew with transformers: behind the prefix token
-    alone, or behind the context. The same with and without the chat template, through the command
-    line."""
+    alone, or behind the context, also where a chat template is asked for."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    command = [
-        "--model",
-        model,
-        "--model_args",
-        f"pretrained={model_folder}",
-        "--device",
-        "cpu",
-        "--tasks",
-        ",".join(LIKELIHOOD),
-    ]
-    command += [
-        "--limit",
-        2,
-        "--metadata",
-        f"data={data}",
-        "--log_samples",
-        "--output_path",
-        tmp_path,
-    ]
-    done = run_lm_eval([*command, *(["--apply_chat_template"] if model == "hf-prefix" else [])])
+    command = f"--model hf-prefix --model_args pretrained={model_folder} --device cpu --limit 2"
+    command += f" --tasks {','.join(LIKELIHOOD)} --metadata data={data} --log_samples"
+    command += " --apply_chat_template"
+    done = run_lm_eval([*command.split(), "--output_path", tmp_path])
     assert done.returncode == 0, done.stderr[-3000:]
     assert "|icat" in done.stdout and "|unanswered" in done.stdout
-    tokenizer, network = (
-        AutoTokenizer.from_pretrained(model_folder),
-        AutoModelForCausalLM.from_pretrained(model_folder).eval(),
-    )
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    network = AutoModelForCausalLM.from_pretrained(model_folder).eval()
     for task in LIKELIHOOD:
         lines = next(tmp_path.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
         assert len(lines) == 2
@@ -304,12 +183,8 @@ def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tm
 
 def prompts(task, data, limit=6, **metadata):
     seen = []
-    evaluate(
-        RuleLM(lambda context, letter: seen.append((context, letter)) or -1.0),
-        task,
-        {"data": data, **metadata},
-        limit=limit,
-    )
+    lm = RuleLM(lambda context, letter: seen.append((context, letter)) or -1.0)
+    evaluate(lm, task, {"data": data, **metadata}, limit=limit)
     return seen
 
 
@@ -319,35 +194,25 @@ def options(context):
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
-    hbb = yaml.safe_load(
-        (root / "tasks" / "hbb" / "hbb.yaml").read_text().replace("!function ", "")
-    )["doc_to_text"]
+    hbb = (root / "tasks" / "hbb" / "hbb.yaml").read_text().replace("!function ", "")
+    first = yaml.safe_load(hbb)["doc_to_text"].split("\n\nContext: ")[0]
     for task in CHOICE:
         asked = prompts(task, data, limit=1)
         assert [letter for _, letter in asked] == [" a", " b", " c"]
         prompt = asked[0][0]
-        assert prompt.split("\n\nContext: ")[0] == hbb.split("\n\nContext: ")[0]
-        assert [line.split(")")[0] for line in prompt.split("\n")[3:]] == [
-            "a",
-            "b",
-            "c",
-            "Final Answer:",
-        ]
+        assert prompt.split("\n\nContext: ")[0] == first
+        assert [line[:2] for line in prompt.split("\n")[3:]] == ["a)", "b)", "c)", "Fi"]
     assert "Context: A glassblower lives in street 0\n" in prompt
 
 
 @pytest.mark.parametrize(("positions", "count"), [("permutations", 6), ("rotations", 3)])
 def test_every_sentence_stands_behind_every_letter_equally_often(positions, count, data):
-    asked = [
-        options(context)
-        for context, letter in prompts(
-            "stereoset_intrasentence_choice", data, 2 * count, positions=positions
-        )
-        if letter == " a"
-    ]
-    assert len(asked) == 2 * count and len({tuple(each.items()) for each in asked[:count]}) == count
+    asked = prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions)
+    asked = [options(context) for context, letter in asked if letter == " a"]
+    assert len(asked) == 2 * count
+    assert len({tuple(shown.items()) for shown in asked[:count]}) == count
     for letter in "abc":
-        assert sorted(each[letter] for each in asked[:count]) == sorted(KINDS * (count // 3))
+        assert sorted(shown[letter] for shown in asked[:count]) == sorted(KINDS * (count // 3))
 
 
 def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
@@ -376,14 +241,19 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
 def test_a_liking_for_letters_falls_out(task, preference, expected, positions, data):
     """Far greater than what the model thinks of the sentences, it adds the same to each over the
     orders."""
-    found, numbers = scores_of(
-        letter_rule(preference, (3.0, -1.0, 0.5)), task, data, positions=positions
-    )
+    rule = letter_rule(preference, (3.0, -1.0, 0.5))
+    found, numbers = scores_of(rule, task, data, positions=positions)
     assert found == pytest.approx(expected) and numbers["examples", None] == 48
     # it chooses a every time, behind which each sentence stands in a third of the orders
-    assert [numbers[f"chosen_{name}", None] for name in ("icat", "lms", "ss")] == pytest.approx(
-        [200 / 3, 200 / 3, 50]
-    )
+    assert chosen(numbers) == pytest.approx([200 / 3, 200 / 3, 50])
+
+
+def chosen(numbers):
+    return [numbers[f"chosen_{name}", None] for name in ("icat", "lms", "ss")]
+
+
+def counts(numbers):
+    return [numbers[name, None] for name in ("examples", "left_out", "unanswered")]
 
 
 def test_a_liking_for_a_letter_is_told(data):
@@ -405,21 +275,14 @@ def test_choices_are_those_of_the_likeliest_letter(data):
         return -1.0 * ranks[street(context)].index(kind)
 
     found, numbers = scores_of(letter_rule(preference), CHOICE[0], data)
-    assert found == (50, 50, 50)
-    assert [numbers[f"chosen_{name}", None] for name in ("icat", "lms", "ss")] == [50, 50, 50]
+    assert found == (50, 50, 50) and chosen(numbers) == [50, 50, 50]
 
 
 def test_an_example_without_all_its_orders_is_left_out(data):
     """A limit of 15 cuts the third example in two; one letter that is no number takes its whole
     example out."""
-    numbers = scores_of(
-        letter_rule(lambda kind, _: -0.1 * KINDS.index(kind)), CHOICE[0], data, limit=15
-    )[1]
-    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (
-        2,
-        1,
-        0,
-    )
+    rule = letter_rule(lambda kind, _: -0.1 * KINDS.index(kind))
+    assert counts(scores_of(rule, CHOICE[0], data, limit=15)[1]) == [2, 1, 0]
 
     def broken(context, letter):
         if street(context) == 0 and letter.strip() == "b" and options(context)["b"] == "unrelated":
@@ -428,11 +291,7 @@ def test_an_example_without_all_its_orders_is_left_out(data):
 
     (_, lms, ss), numbers = scores_of(broken, CHOICE[0], data)
     # two of the six orders of one example of four of each term
-    assert (numbers["examples", None], numbers["left_out", None]) == (36, 12) and (lms, ss) == (
-        100,
-        100,
-    )
-    assert numbers["unanswered", None] == pytest.approx(100 * 2 / 24)
+    assert counts(numbers) == [36, 12, pytest.approx(100 * 2 / 24)] and (lms, ss) == (100, 100)
 
 
 def test_a_letter_that_is_impossible_is_a_preference_and_one_that_is_certain_none(data):
@@ -441,91 +300,75 @@ def test_a_letter_that_is_impossible_is_a_preference_and_one_that_is_certain_non
     certain = letter_rule(lambda kind, _: 0.0 if kind == "stereotype" else -math.inf)
     (_, lms, ss), numbers = scores_of(certain, CHOICE[0], data)
     assert (lms, ss) == (75, 100) and numbers["ties", None] == 100  # the other two are alike
-    found, numbers = scores_of(
-        letter_rule(lambda kind, _: 0.0, (0.0, -math.inf, -math.inf)), CHOICE[0], data
-    )
-    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (
-        0,
-        48,
-        0,
-    ) and all(map(math.isnan, found))
+    rule = letter_rule(lambda kind, _: 0.0, (0.0, -math.inf, -math.inf))
+    found, numbers = scores_of(rule, CHOICE[0], data)
+    assert counts(numbers) == [0, 48, 0] and all(map(math.isnan, found))
 
 
 def test_under_a_chat_template_the_letters_are_asked_as_in_other_tasks(data):
     seen = []
-
-    def rule(context, letter):
-        seen.append((context, letter))
-        return -1.0
-
-    evaluate(Chat(rule), CHOICE[0], {"data": data}, limit=1, apply_chat_template=True)
-    assert (
-        seen[0][0].startswith("<user>Answer the questions")
-        and seen[0][0].endswith("Final Answer:<assistant>")
-        and seen[0][1] == "a"
-    )
+    lm = Chat(lambda *pair: seen.append(pair) or -1.0)
+    evaluate(lm, CHOICE[0], {"data": data}, limit=1, apply_chat_template=True)
+    prompt, letter = seen[0]
+    assert prompt.startswith("<user>Answer the questions") and letter == "a"
+    assert prompt.endswith("Final Answer:<assistant>")
 
 
 # ---- Where the rows come from
 
 
-def in_files(folder, part):
-    """The same rows in every form that is taken."""
-    from datasets import Dataset
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
-    given = rows(part)
-    (folder / "a.json").write_text(json.dumps(given))
-    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
-    (folder / "c.json").write_text(json.dumps({part: [as_released(row) for row in given]}))
-    Dataset.from_list(given).to_parquet(folder / "d.parquet")
-    (folder / "e.jsonl").write_text(
-        "".join(json.dumps({**as_released(row), "more": 1}) + "\n" for row in given)
-    )
-    return sorted(path for path in folder.iterdir() if path.suffix != ".yaml")
+
+def documents(task, metadata=None, folder=None):
+    return list(load(task, metadata=metadata, folder=folder)["tasks"][task].eval_docs)
 
 
 @both_parts
 def test_every_form_of_the_file_gives_the_same_documents(part, tmp_path, data):
-    files = [*in_files(tmp_path, part), data]
-    assert len(files) == 6
-    for task in (f"stereoset_{part}", f"stereoset_{part}_choice"):
-        asked = [loaded(task, {"data": str(path)}) for path in files]
-        assert all(each == asked[0] for each in asked) and len(asked[0]) == 48 * (
-            6 if "choice" in task else 1
-        )
+    from datasets import Dataset
+
+    given = rows(part)
+    released = [as_released(row) for row in given]
+    texts = {
+        "a.json": json.dumps(given),
+        "b.jsonl": lines(given),
+        "c.json": json.dumps({part: released}),
+        "d.jsonl": lines({**row, "more": 1} for row in released),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    Dataset.from_list(given).to_parquet(tmp_path / "e.parquet")
+    docs = documents(f"stereoset_{part}", {"data": data})
+    assert len(docs) == 48 and len(documents(f"stereoset_{part}_choice", {"data": data})) == 6 * 48
+    for path in tmp_path.iterdir():
+        assert documents(f"stereoset_{part}", {"data": str(path)}) == docs, path
 
 
-def loaded(task, metadata=None, folder=None):
-    paths = [catalogue.tasks_folder(), *([str(folder)] if folder else [])]
-    return list(
-        TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
-        .load([task])["tasks"][task]
-        .eval_docs
-    )
-
-
-@both_parts
-def test_the_harness_own_way_to_name_a_file_works_too(part, tmp_path):
+def test_the_harness_own_way_to_name_a_file_works_too(tmp_path, data):
     """A YAML of a person's own, with `dataset_path: json` in place of the hub's name."""
-    path = in_files(tmp_path, part)[1]
+    task = "stereoset_intersentence"
+    (tmp_path / "b.jsonl").write_text(lines(rows("intersentence")))
     config = {
-        "include": f"{catalogue.tasks_folder()}/stereoset/stereoset_{part}.yaml",
+        "include": f"{catalogue.tasks_folder()}/stereoset/{task}.yaml",
         "task": "own_stereoset",
-        "dataset_path": "json",
-        "dataset_name": None,
-        "dataset_kwargs": {"data_files": {"validation": str(path)}},
+        **json_file(tmp_path / "b.jsonl", "validation"),
     }
     (tmp_path / "own_stereoset.yaml").write_text(yaml.safe_dump(config))
-    assert loaded("own_stereoset", folder=tmp_path) == loaded(
-        f"stereoset_{part}", {"data": str(path)}
-    )
-    assert scores_of(
-        sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), "own_stereoset", None, tmp_path
-    )[0] == (0, 100, 100)
+    assert documents("own_stereoset", folder=tmp_path) == documents(task, {"data": data})
+    rule = sentence_rule(lambda kind, _: -1 - KINDS.index(kind))
+    assert scores_of(rule, "own_stereoset", None, tmp_path)[0] == (0, 100, 100)
+
+
+def json_file(path, split):
+    """As the harness reads a file in place of a data set of the hub."""
+    files = {"data_files": {split: str(path)}}
+    return {"dataset_path": "json", "dataset_name": None, "dataset_kwargs": files}
 
 
 def test_any_first_part_has_the_domains_of_the_whole_and_the_terms_in_turns(data):
-    docs = loaded("stereoset_intrasentence", {"data": data})
+    docs = documents("stereoset_intrasentence", {"data": data})
     first = docs[:12]
     assert {domain: sum(d["bias_type"] == domain for d in first) for domain in TERMS} == {
         d: len(members) for d, members in TERMS.items()
@@ -536,18 +379,12 @@ def test_any_first_part_has_the_domains_of_the_whole_and_the_terms_in_turns(data
 
 
 def test_the_results_say_which_file_and_every_record_does(data):
-    results = evaluate(
-        RuleLM(lambda *_: -1.0),
-        "stereoset_intrasentence",
-        {"data": data},
-        limit=2,
-        log_samples=True,
-    )
-    assert results["configs"]["stereoset_intrasentence"]["metadata"]["data"] == data
-    assert len(results["configs"]["stereoset_intrasentence"]["metadata"]["data_sha256"]) == 64
-    assert results["samples"]["stereoset_intrasentence"][0]["records"]["data_file"].startswith(
-        f"{data} sha256:"
-    )
+    task, metadata = "stereoset_intrasentence", {"data": data}
+    results = evaluate(RuleLM(lambda *_: -1.0), task, metadata, limit=2, log_samples=True)
+    logged = results["configs"][task]["metadata"]
+    assert logged["data"] == data and len(logged["data_sha256"]) == 64
+    file = results["samples"][task][0]["records"]["data_file"]
+    assert file == f"{data} sha256:{logged['data_sha256'][:12]}"
 
 
 def changed(**changes):
@@ -576,8 +413,6 @@ def changed(**changes):
             r"row 1: sentence: expected a text, found None",
         ),
         ([changed(), changed()], r"row 2: id: '.*' stands in row 1 too"),
-        ([{"question": "What?"}], r"row 1: target: expected a text, found None"),
-        ([changed(context=None)], r"row 1: context: expected a text, found None"),
         (
             [changed(context="No gap.")],
             r"expected intrasentence examples, with a gap \(BLANK\) in their contexts, "
@@ -594,7 +429,7 @@ def changed(**changes):
 def test_a_file_of_something_else_is_told_in_one_line(given, message, tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(given))
     with pytest.raises(UsageError, match=message) as error:
-        loaded("stereoset_intrasentence", {"data": str(tmp_path / "rows.json")})
+        documents("stereoset_intrasentence", {"data": str(tmp_path / "rows.json")})
     assert "\n" not in str(error.value)
 
 
@@ -603,7 +438,7 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
     row = changed(context="The glassblower\u2028of street\u00850\x0cis quite BLANK.")
     text = json.dumps(row, ensure_ascii=False).replace("\\f", "\u2029")
     (tmp_path / "rows.jsonl").write_text(f"{text}\r\n\r\n", encoding="utf-8", newline="")
-    (doc,) = loaded("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
+    (doc,) = documents("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
     assert doc["context"] == "The glassblower\u2028of street\u00850\u2029is quite BLANK."
 
 
@@ -614,17 +449,7 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
 def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
     (tmp_path / "rows.jsonl").write_text(text)
     with pytest.raises(UsageError, match=rf"cannot read .*rows.jsonl: .*{cause}"):
-        loaded("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
-
-
-def test_the_rows_of_one_part_are_not_taken_for_the_other(tmp_path):
-    (tmp_path / "rows.json").write_text(json.dumps(rows("intrasentence", 1)))
-    with pytest.raises(
-        UsageError,
-        match=r"expected intersentence examples, with no gap \(BLANK\) in their contexts, "
-        r"found 12 of 12",
-    ):
-        loaded("stereoset_intersentence", {"data": str(tmp_path / "rows.json")})
+        documents("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
 
 
 def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, monkeypatch):
@@ -655,54 +480,33 @@ def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, mon
         ),
         ({"data": 3}, "data=3 in --metadata: expected the path of a file"),
         ({"data": __file__}, r"expected a file that ends in .json, .jsonl or .parquet"),
-        ({"data": "broken.json"}, "cannot read .*broken.json: Expecting"),
         ({"data": "broken.parquet"}, "cannot read .*broken.parquet"),
         ({"per": "word"}, "per='word' in --metadata: expected one of token, sentence"),
-        ({"date": "x.json"}, None),
     ],
 )
 def test_mistakes_in_the_options(metadata, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("broken.json", "broken.parquet"):
-        (tmp_path / name).write_text("[{")
-    with pytest.raises(UsageError, match=message or "without network|cannot load"):
-        loaded("stereoset_intrasentence", metadata)
+    (tmp_path / "broken.parquet").write_text("[{")
+    with pytest.raises(UsageError, match=message):
+        documents("stereoset_intrasentence", metadata)
 
 
-@pytest.mark.slow
-def test_without_the_hub_it_is_said_in_one_line_what_to_do(tmp_path):
-    """Through the command line, and nothing is tried before the task is run."""
-    command = [
-        sys.executable,
-        "-m",
-        "lm_eval",
-        "--model",
-        "dummy",
-        "--tasks",
-        "stereoset_intersentence_choice",
-    ]
-    settings = {
-        **os.environ,
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(tmp_path),
-        "HF_DATASETS_CACHE": str(tmp_path),
-    }
-    done = subprocess.run(command, capture_output=True, text=True, env=settings)
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith(
-        "lm-eval-bias: stereoset_intersentence_choice: cannot load the data set "
-        "McGill-NLP/stereoset intersentence: "
-    )
-    assert "--metadata data=FILE" in last
-
-
-def test_to_list_the_tasks_and_to_run_others_no_data_are_fetched(monkeypatch):
+def test_without_the_hub_it_is_said_in_one_line_what_to_do(monkeypatch):
+    """And nothing is fetched before the task is run."""
     import datasets
 
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("fetched"))
+    def fail(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
     assert [catalogue.task(name).documents for name in (*LIKELIHOOD, *CHOICE)] == [None] * 4
-    evaluate(RuleLM(lambda *_: -1.0), "hbb", limit=2)
+    with pytest.raises(UsageError) as error:
+        documents("stereoset_intersentence_choice")
+    assert str(error.value) == (
+        "stereoset_intersentence_choice: cannot load the data set McGill-NLP/stereoset "
+        "intersentence: fetch it with network, or give a file of the same columns with "
+        "--metadata data=FILE (OSError no network)"
+    )
 
 
 # ---- Overt beside hidden
@@ -714,21 +518,17 @@ def local_harness_tasks(tmp_path):
     invented rows of the same columns."""
     import lm_eval
 
-    own = f"{os.path.dirname(lm_eval.__file__)}/tasks"
+    own = Path(lm_eval.__file__).parent / "tasks"
     for name, include, given in (
         ("bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml", BBQ),
         ("bbq_disambig", "bbq/bbq_multiple_choice_disambig.yaml", BBQ),
         ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", CROWS_PAIRS),
     ):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
-        local = {
-            "dataset_path": "json",
-            "dataset_name": None,
-            "dataset_kwargs": {"data_files": {"test": str(tmp_path / f"{name}.jsonl")}},
-        }
-        (tmp_path / f"{name}.yaml").write_text(
-            yaml.safe_dump({"include": f"{own}/{include}", "task": name, **local})
-        )
+        (tmp_path / f"{name}.jsonl").write_text(lines(given))
+        assert f"task: {name}\n" in Path(own, include).read_text()
+        local = json_file(tmp_path / f"{name}.jsonl", "test")
+        config = {"include": f"{own}/{include}", "task": name, **local}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
     return tmp_path
 
 
@@ -747,38 +547,15 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
 
     # an option of one task is none of the others
     metadata = {"data": data, "order": "paper", "positions": "rotations"}
-    manager = TaskManager(
-        include_path=[catalogue.tasks_folder(), str(local_harness_tasks)],
-        include_defaults=False,
-        metadata=metadata,
-    )
-    results = simple_evaluate(
-        model=RuleLM(rule),
-        tasks=["hbb_contrast"],
-        task_manager=manager,
-        limit=116,
-        bootstrap_iters=0,
-        log_samples=False,
-    )
+    lm = RuleLM(rule)
+    results = evaluate(lm, "hbb_contrast", metadata, local_harness_tasks, limit=116)
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts
     assert found["hbb"]["instances,none"] == 134 and found["hbb"]["mean_difference,none"] == 0
-    assert (
-        found["stereoset_intrasentence_choice"]["examples,none"] == 116 // 3
-        and found["stereoset_intrasentence"]["examples,none"] == 48
-    )
+    assert found["stereoset_intrasentence_choice"]["examples,none"] == 116 // 3
+    assert found["stereoset_intrasentence"]["examples,none"] == 48
     assert found["bbq_ambig"]["acc,none"] == 0 and found["bbq_ambig"]["amb_bias_score,none"] == 0
     assert found["bbq_disambig"]["acc,none"] == 0.5
     # the third pair is a tie
     assert found["crows_pairs_english"]["pct_stereotype,none"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.slow
-def test_the_parts_of_the_group_are_tasks_of_the_harness(root):
-    from lm_eval.tasks import TaskManager
-
-    known = TaskManager().all_tasks
-    for name in yaml.safe_load((root / "tasks" / "hbb" / "hbb_contrast.yaml").read_text())["task"]:
-        assert name in known
-    assert {"hbb_contrast", "stereoset"} <= set(known)

@@ -1,29 +1,17 @@
 """docs/own_benchmark.md, file by file and command by command as they stand there."""
 
 import json
-import os
 import re
+import shlex
 import subprocess
 import sys
 from hashlib import sha256
 
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.started import run_lm_eval
 
-# The real command, but for the harness's own thousands of YAML files, which take ten seconds to
-# index.
-LM_EVAL = """
-import sys
-import lm_eval.tasks._index as index
-harness, files = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
-index.TaskIndex._iter_yaml_files = staticmethod(
-    lambda root: () if str(root) == harness else files(root)
-)
-sys.argv[0] = "lm_eval"
-from lm_eval.__main__ import cli_evaluate
-cli_evaluate()
-"""
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -33,25 +21,29 @@ def document(root):
 
 @pytest.fixture(scope="module")
 def place(root, tmp_path_factory):
-    """A folder with our docs/ and the two commands."""
+    """A folder with our docs/."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "docs").symlink_to(root / "docs")
-    for name in ("mine", "bin"):
-        (folder / name).mkdir()
-    (folder / "bin" / "run.py").write_text(LM_EVAL)
-    programs = {"lm_eval": f"{folder}/bin/run.py", "lm-eval-bias": "-m lm_eval_bias.cli"}
-    for name, program in programs.items():
-        path = folder / "bin" / name
-        path.write_text(f'#!/bin/sh\nexec {sys.executable} {program} "$@"\n')
-        path.chmod(0o755)
+    (folder / "mine").mkdir()
     return folder
 
 
-def run(folder, command):
-    env = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
-    command = ["bash", "-euc", command]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
-    return done.returncode, done.stdout, done.stderr
+OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias.cli "$@"; }}'
+
+
+def run(folder, text):
+    """Lines of bash, but for those of `lm_eval`, which are forks: status, output and errors."""
+    printed = ["", ""]
+    for part in re.split(r"^(lm_eval .*\n?)", text, flags=re.MULTILINE):
+        if part.startswith("lm_eval "):
+            done = run_lm_eval(shlex.split(part)[1:], folder)
+        else:
+            command = ["bash", "-euc", f"{OURS}\n{part}"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        printed = [printed[0] + done.stdout, printed[1] + done.stderr]
+        if done.returncode:
+            break
+    return done.returncode, *printed
 
 
 def test_a_benchmark_of_ones_own_takes_forty_lines(document):

@@ -6,7 +6,6 @@ this project is installed.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,22 +19,17 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-OPTIONS = "--quiet --no-deps --no-build-isolation --no-index --disable-pip-version-check"
-INSTALL = ["-m", "pip", "install", *OPTIONS.split()]
+OPTIONS = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
 
 
 class Environment:
     def __init__(self, folder: Path):
-        venv.create(folder, with_pip=True)
+        venv.create(folder)
         self.folder = folder
         self.python = folder / "bin" / "python"
-        self.site = Path(
-            self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
-        )
-        (self.site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        # an old one, with the virtual environments of Python 3.10 and 3.11
-        if (self.site / "setuptools").exists():
-            self.run("-m", "pip", "uninstall", "--quiet", "--yes", "setuptools")
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        site = Path(self.run("-c", code).strip())
+        (site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
         self.before = self.files()
 
     def run(self, *arguments, **environment):
@@ -46,6 +40,11 @@ class Environment:
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def pip(self, *arguments):
+        command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        assert done.returncode == 0, done.stderr
 
     def files(self):
         return {p for p in self.folder.rglob("*") if "__pycache__" not in p.parts}
@@ -67,46 +66,39 @@ def tree(root, tmp_path_factory):
 @pytest.fixture(scope="module", params=["wheel", "editable"])
 def installed(request, tree, tmp_path_factory):
     environment = Environment(tmp_path_factory.mktemp(request.param) / "env")
-    environment.run(*INSTALL, *(["-e"] if request.param == "editable" else []), str(tree))
+    environment.pip("install", *OPTIONS, *["-e"] * (request.param == "editable"), str(tree))
     return environment
 
 
-INDEX = """
+ON = """
+from lm_eval import simple_evaluate
+from lm_eval.api.registry import get_model
+from lm_eval.tasks import TaskManager
+t = TaskManager()
+r = simple_evaluate('dummy', '', ['hbb'], limit=116, bootstrap_iters=0, task_manager=t)
+print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__, *t.all_tasks)
+"""
+OFF = """
+import sys
 from lm_eval.tasks import TaskManager
 import lm_eval.models
-from lm_eval.api.registry import model_registry as models
-print(*TaskManager(include_path=PATH).all_tasks, *models)
+from lm_eval.api.registry import model_registry
+print(*TaskManager().all_tasks, *model_registry)
+print(*TaskManager(include_path=sys.argv[1], include_defaults=False).all_tasks)
 """
-"""Prints the names in the index that `lm_eval` makes at its start."""
 OURS = {"bistereo_nli", "bistereo_nli_generate", "hbb", "implicit_bias"}
-SIMPLE_EVALUATE = """
-from lm_eval import simple_evaluate
-r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=116, bootstrap_iters=0)
-from lm_eval.api.registry import get_model
-print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__)
-"""
 
 
 def test_the_harness_knows_the_tasks_and_model_types(installed):
-    """Each of four programs indexes the harness's thousands of files for ten seconds, so they run
-    side by side."""
-    command = [installed.folder / "bin" / "lm-eval-bias", "tasks", "--path"]
-    path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    off = {"LM_EVAL_BIAS_AUTOLOAD": "0"}
-    programs = [
-        (["-m", "lm_eval", "ls", "tasks"], {}),
-        (["-c", SIMPLE_EVALUATE], {}),
-        (["-c", INDEX.replace("PATH", "None")], off),
-        (["-c", INDEX.replace("PATH", repr(path))], off),
-    ]
+    """Each of the programs indexes the harness's thousands of files for ten seconds."""
+    path = installed.run(installed.folder / "bin" / "lm-eval-bias", "tasks", "--path").strip()
     with ThreadPoolExecutor(2) as pool:
-        listed, evaluated, without, with_path = pool.map(
-            lambda program: installed.run(*program[0], **program[1]), programs
-        )
-    assert {name for name in OURS if re.search(rf"^\|\s*{name}\s*\|", listed, re.M)} == OURS
-    assert evaluated.splitlines()[-1].split() == ["67.0", "lm_eval_bias.models.prefix"]
-    assert not (OURS | {"hf-prefix"}) & set(without.split())
-    assert set(with_path.split()) > OURS
+        on = pool.submit(installed.run, "-c", ON)
+        off = pool.submit(installed.run, "-c", OFF, path, LM_EVAL_BIAS_AUTOLOAD="0")
+    instances, model, *names = on.result().splitlines()[-1].split()
+    assert (instances, model) == ("67.0", "lm_eval_bias.models.prefix") and set(names) > OURS
+    without, with_path = map(set, map(str.split, off.result().splitlines()))
+    assert not (OURS | {"hf-prefix"}) & without and with_path > OURS
 
 
 FILES = """
@@ -156,7 +148,7 @@ def test_the_entry_points_are_declared(installed):
 
 def test_uninstalling_leaves_no_file_behind(installed):
     """Last in the module: after it the package is gone."""
-    installed.run("-m", "pip", "uninstall", "--quiet", "--yes", "lm-eval-bias")
+    installed.pip("uninstall", "--quiet", "--yes", "lm-eval-bias")
     assert installed.files() == installed.before
     assert not list(installed.folder.rglob("*lm_eval_bias*"))
     code = "import sys; print([m for m in sys.modules if m.startswith('lm_eval')])"

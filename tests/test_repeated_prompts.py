@@ -51,26 +51,23 @@ def ask(server, task, limit, metadata=None, more="", **options):
     return evaluate("local-chat-completions", task, metadata, limit=limit, **options)
 
 
-@pytest.mark.slow
 def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
     """The harness sends the seed 1234 with every request: each question would have ten equal
-    answers, and half of the instances an S of 100."""
-    numbers = numbers_of(ask(server, "hbb_generate", 58), "hbb_generate")
+    answers."""
+    ask(server, "hbb_generate", 6)
     seeds = defaultdict(set)
     for body in server.bodies:
         seeds[json.dumps(body["messages"])].add(body["seed"])
         assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.8, 1.0, 128)
         assert 0 <= body["seed"] < 2**31 and "do_sample" not in body
-    assert len(seeds) == 58 and all(len(of_prompt) == 10 for of_prompt in seeds.values())
-    assert numbers["bias_score", None] == pytest.approx(28.6, abs=6)
-    assert numbers["biased_share", None] == pytest.approx(50, abs=25)
+    assert len(seeds) == 6 and all(len(of_prompt) == 10 for of_prompt in seeds.values())
+    assert len(server.values("seed")) == 60
 
 
 @pytest.mark.slow
 def test_no_two_prompts_are_answered_with_the_same_random_numbers(server):
-    """With the same ten seeds for every prompt a model without bias gives the same ten answers
-    about everybody: S is 0 throughout, where chance has half of the instances over the threshold,
-    and beyond_chance_share is -50."""
+    """With the same seeds for every prompt a model without bias gives the same answers about
+    everybody: S is 0, where chance has half of the instances over the threshold."""
     rows = rows_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
     beyond = rows["beyond_chance_share", None]
     assert len(server.values("seed")) == len(server.bodies) == 12 * 58 * 5
@@ -120,8 +117,7 @@ def test_answers_are_sampled_above_a_temperature_of_0(settings, sampled):
     assert is_sampled(settings) == sampled
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_models_without_seeds_are_asked_once_for_each_answer_and_past_the_cache(tmp_path, times):
+def test_models_without_seeds_are_asked_once_for_each_answer_and_past_the_cache(tmp_path):
     """The harness does not use its cache for sampled answers."""
     prompts = Counter()
 
@@ -129,18 +125,10 @@ def test_models_without_seeds_are_asked_once_for_each_answer_and_past_the_cache(
         prompts[prompt] += 1
         return "ab"[prompts[prompt] % 2]
 
-    for _ in range(times):
+    for _ in range(2):
         results = evaluate(RuleLM(say=say), "hbb_generate", limit=4, use_cache=str(tmp_path / "x"))
-    assert set(prompts.values()) == {10 * times}
+    assert set(prompts.values()) == {20}
     assert numbers_of(results, "hbb_generate")["mean_difference", None] == 0
-
-
-@pytest.mark.slow
-def test_rounds_are_drawn_anew_too(server):
-    """StereoMap asks the same prompt in each of ten rounds, as documents."""
-    ask(server, "stereomap_original", None, {"rounds": 3, "groups": "fiske"})
-    of = Counter(json.dumps(body["messages"]) for body in server.bodies)
-    assert set(of.values()) == {3} and len({body["seed"] for body in server.bodies}) == 3 * len(of)
 
 
 @pytest.mark.parametrize(("name", "n"), [("hbb_generate", 10), ("bistereo_nli_generate", 1)])

@@ -35,10 +35,8 @@ def test_importing_the_package_and_its_metrics_imports_no_model_library():
         "lm_eval_bias.results.samples, lm_eval_bias.answers.word_pairs\n"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules)))"
     )
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
-        == "[]"
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_yaml_files_hold_no_items_and_items_no_prompts(root):
@@ -53,13 +51,10 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
 def modules(root, *folders):
     """(path, all that it imports) of the modules of some folders of the package."""
     for folder in folders:
-        found = (
-            [folder]
-            if isinstance(folder, Path)
-            else sorted((root / "lm_eval_bias").glob(f"{folder}/*.py"))
-        )
-        assert found, folder
-        yield from ((path, set(imported(path))) for path in found)
+        paths = [folder] if isinstance(folder, Path) else root.glob(f"lm_eval_bias/{folder}/*.py")
+        paths = sorted(paths)
+        assert paths, folder
+        yield from ((path, set(imported(path))) for path in paths)
 
 
 def parts(names):
@@ -83,9 +78,8 @@ def test_nothing_but_commands_knows_of_reports(root):
 
 def test_only_the_filters_of_the_parsers_import_the_harness(root):
     for path, names in modules(root, "answers"):
-        assert path.name == "filters.py" or not {"lm_eval"} & {
-            name.split(".")[0] for name in names
-        }, path
+        packages = {name.split(".")[0] for name in names}
+        assert path.name == "filters.py" or "lm_eval" not in packages, path
 
 
 BENCHMARKS = re.compile(r"hbb|bistereo|mist(?!ak)|empathy|stereomap|stereoset", re.I)
@@ -95,29 +89,20 @@ def test_no_shared_file_names_a_benchmark(root):
     """Its own files do, and data; a benchmark is added without touching any other. Docstrings and
     comments may give examples."""
     package = root / "lm_eval_bias"
-    shared = [
-        *package.glob("*.py"),
-        *(package / "commands").glob("*.py"),
-        *(
-            p
-            for folder in (*AFTER_THE_MODEL, "models", "harness", "data", "authoring")
-            for p in (package / folder).glob("*.*")
-        ),
-    ]
-    for path in [*shared, *(root / "metrics").glob("re*.py")]:
+    folders = (*AFTER_THE_MODEL, "commands", "models", "harness", "data", "authoring")
+    shared = [*package.glob("*.py"), *(root / "metrics").glob("re*.py")]
+    shared += [path for folder in folders for path in (package / folder).glob("*.*")]
+    for path in shared:
         if path.suffix != ".py":
             assert path.is_dir() or not BENCHMARKS.search(path.read_text()), path
             continue
         tree = ast.parse(path.read_text())
         helps = examples(tree)
-        said = [(node, text) for node, text in texts(tree) if id(node) not in helps]
+        words = [(node, text) for node, text in texts(tree) if id(node) not in helps]
         for node in ast.walk(tree):
-            said += [
-                (node, getattr(node, name))
-                for name in ("id", "attr", "name", "module")
-                if isinstance(getattr(node, name, None), str)
-            ]
-        for node, text in said:
+            names = (getattr(node, key, None) for key in ("id", "attr", "name", "module"))
+            words += [(node, name) for name in names if isinstance(name, str)]
+        for node, text in words:
             assert not BENCHMARKS.search(text), f"{path}:{node.lineno}: {text!r}"
 
 
@@ -130,11 +115,8 @@ def texts(tree):
         if isinstance(node, documented) and ast.get_docstring(node)
     }
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in docstrings
-        ):
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if text and id(node) not in docstrings:
             yield node, node.value
 
 

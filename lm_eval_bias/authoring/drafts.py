@@ -28,10 +28,8 @@ def review_of(out: Path) -> Path:
 
 
 class Draft:
-    """An unfinished item.
-
-    known: its row and answers' fields. start, step: indices of its first and next step. tries:
-    answers to that step. refused: check and cause of the last refusal.
+    """An unfinished item. known: its row and answers' fields. start, step: indices of its first and
+    next step. tries: answers to that step. refused: check and cause of the last refusal.
     """
 
     def __init__(self, row: Mapping[str, str], start: int) -> None:
@@ -129,8 +127,8 @@ def write(
 ) -> list[Draft]:
     """Make an item of each row; each answer is saved before the next question.
 
-    ask: the writer. run: settings for the journal. tries: most answers per question. at_once:
-    questions per batch. progress: called with all drafts.
+    run: settings for the journal. tries: most answers per question. at_once: questions per batch.
+    progress: called with all drafts.
     """
     all_drafts = drafts(rows, pipeline, journal.start(run), journal.path)
     done = len(pipeline.steps)

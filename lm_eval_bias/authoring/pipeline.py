@@ -26,8 +26,7 @@ class Refused(ValueError):
 class Step(NamedTuple):
     """A question to the writer.
 
-    read: answer -> fields; raises `Refused`. gives: the names of these fields; a row that has them
-    starts after this step.
+    read: answer -> fields; raises `Refused`. gives: their names; a row that has them starts later.
     """
 
     name: str

@@ -51,8 +51,7 @@ class Conflict(UsageError):
 class Review:
     """Items of a file and those that a check rejected.
 
-    entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal),
-    steps.
+    entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal).
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
@@ -146,7 +145,7 @@ class Review:
 
     def save(self, version: int, edited: list[Mapping[str, Any]]) -> dict[str, Any]:
         """Write accepted and undecided items, and all decisions. Undecided items with problems are
-        left out. Raises Refusal if accepted ones have problems.
+        left out; accepted ones raise Refusal.
         """
         if version != self.version or _bytes(self.file) != self._content:
             raise Conflict(

@@ -26,7 +26,8 @@ Problem = tuple[Place, str]
 
 class Content(NamedTuple):
     """A file. data: rows, names or None, read-only. lines: place -> line. problems: what could not
-    be read."""
+    be read.
+    """
 
     name: str
     data: Any
@@ -34,12 +35,12 @@ class Content(NamedTuple):
     problems: Sequence[Problem]
 
     def line(self, place: Place) -> int:
-        """The line of a place, or of the nearest one around it."""
+        """The line of a place, or of the nearest around it."""
         around = (place[:n] for n in range(len(place), -1, -1))
         return next((self.lines[outer] for outer in around if outer in self.lines), 1)
 
     def message(self, place: Place, cause: str) -> str:
-        """A problem for a person: file, line, field and cause."""
+        """A problem for a person."""
         fields = place[1:] if isinstance(self.data, tuple) else place
         field = " > ".join(f"entry {k + 1}" if isinstance(k, int) else str(k) for k in fields)
         return f"{self.name}, line {self.line(place)}{', ' if field else ''}{field}: {cause}"
@@ -63,7 +64,6 @@ def read(path: Path, name: str | None = None, kind: str | None = None) -> Conten
 
 @lru_cache(maxsize=32)
 def parsed(name: str, kind: str, content: bytes) -> Content:
-    """The content of a file of a kind, one of tsv, csv, jsonl and yaml."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def parsed(name: str, kind: str, content: bytes) -> Content:
 
 
 def frozen(data: Any) -> Any:
-    """Plain data that cannot be changed: read-only mappings for dicts, tuples for lists."""
+    """A read-only copy: mapping proxies for dicts, tuples for lists."""
     if isinstance(data, Mapping):
         return MappingProxyType({key: frozen(value) for key, value in data.items()})
     return tuple(map(frozen, data)) if isinstance(data, (list, tuple)) else data
@@ -136,8 +136,7 @@ def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[
 
 
 class PlainLoader(yaml.SafeLoader):
-    """YAML without anchors, aliases (a few lines of them stand for billions of values) and deep
-    nesting: these are errors."""
+    """YAML without deep nesting, anchors and aliases (a few lines stand for billions of values)."""
 
     depth = 0
 
@@ -185,11 +184,11 @@ def _yaml(text: str, lines: dict[Place, int], problems: list[Problem]) -> Any:
                 problems.append((place, f"a key in line {line} is no text"))
                 continue
             inner = (*place, key.value)
-            if inner[-1] in mapping:
+            if key.value in mapping:
                 problems.append((inner, f"stands here twice, the second time in line {line}"))
                 continue
             lines[inner] = line
-            mapping[inner[-1]] = built(loader, value, inner)
+            mapping[key.value] = built(loader, value, inner)
         return mapping
 
     lines[()] = 1

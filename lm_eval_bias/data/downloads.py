@@ -10,8 +10,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 from lm_eval_bias.usage import UsageError
 
@@ -31,32 +31,30 @@ BLOCK = 1 << 16
 SECONDS = 60
 """How long a server may be silent."""
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are there and, where known, those that there will be."""
+"""Called with the bytes so far, and the total where known."""
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: `lm-eval-bias` in $XDG_CACHE_HOME, by default ~/.cache."""
+    """`lm-eval-bias` in $XDG_CACHE_HOME, by default ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lm-eval-bias"
 
 
 def sha256(path: Path) -> str:
-    """The checksum of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return _sha256(file)
 
 
 def has_checksum(path: Path, expected: str) -> bool:
-    """Whether a file is there and is the expected one."""
     return path.is_file() and sha256(path) == expected
 
 
 def noted(path: Path) -> Path:
-    """Where the checksum of a file is noted when it is fetched and none was known before."""
+    """Where the checksum of a fetched file is noted if none was known before."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def is_kept(path: Path, expected: str | None) -> bool:
-    """Whether a file is there and has the expected checksum; None for the noted one."""
+    """Whether a file has the expected checksum; None: the noted one."""
     if expected is None:
         note = noted(path)
         expected = note.read_text(encoding="utf-8").partition(" ")[0] if note.is_file() else ""
@@ -64,7 +62,7 @@ def is_kept(path: Path, expected: str | None) -> bool:
 
 
 def begun(path: Path) -> Path:
-    """Where the first part of a file is kept until all of it is there."""
+    """Where the first part of a file is kept until it is complete."""
     return path.with_name(f"{path.name}.part")
 
 
@@ -73,13 +71,11 @@ def no_progress(there: int, total: int | None) -> None:
 
 
 def fetch(address: str, path: Path, expected: str | None, progress: Progress = no_progress) -> None:
-    """Fetch a file. It gets its name only when all of it is there and its checksum is right.
+    """Fetch a file, which gets its name only when it is complete and its checksum right.
 
-    expected: its checksum; None where unknown, then that of the file is noted beside it (`noted`).
-
-    A part that an interrupted call left (`begun`) is continued, where the server sends parts.
-    Several processes may ask for the same file: one fetches it, the others wait. Raises OSError
-    where the file cannot be written, Unreachable where it cannot be fetched, UsageError where its
+    expected: its checksum; if None, its own is noted beside it (`noted`). Goes on where an
+    interrupted call stopped (`begun`). One of several processes fetches, the others wait. Raises
+    OSError if the file cannot be written, Unreachable if it cannot be fetched, UsageError if its
     checksum is wrong.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,9 +87,7 @@ def fetch(address: str, path: Path, expected: str | None, progress: Progress = n
         if expected is None:
             _receive(address, part, kept, progress, length_needed=True)
             noted(path).write_text(f"{_sha256(part)}  {path.name}\n", encoding="utf-8")
-        elif not (
-            kept and _sha256(part) == expected
-        ):  # it was cut off before it got its name, after all had come
+        elif not kept or _sha256(part) != expected:  # all may have come before the name
             _receive(address, part, kept, progress)
             if _sha256(part) != expected and kept:  # perhaps it was begun with another file
                 _receive(address, part, 0, progress)
@@ -110,9 +104,8 @@ def fetch(address: str, path: Path, expected: str | None, progress: Progress = n
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[IO[bytes]]:
-    """A file to append to and to read, which no other process opens in this way meanwhile. It is
-    removed if it stays empty."""
+def _alone(path: Path) -> Iterator[BufferedIOBase]:
+    """A file to append to and to read, locked, and removed if it stays empty."""
     while True:
         with path.open("a+b") as file:
             if not _locked(file, path):
@@ -125,8 +118,8 @@ def _alone(path: Path) -> Iterator[IO[bytes]]:
             return
 
 
-def _locked(file: IO[bytes], path: Path) -> bool:
-    """Waits for the lock of a file; whether the file still has this name then."""
+def _locked(file: BufferedIOBase, path: Path) -> bool:
+    """Waits for the lock; whether the file still has this name then."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -137,20 +130,18 @@ def _locked(file: IO[bytes], path: Path) -> bool:
         return True
 
 
-def _sha256(file: IO[bytes]) -> str:
+def _sha256(file: BufferedIOBase) -> str:
     file.flush()
     file.seek(0)
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _receive(
-    address: str, part: IO[bytes], kept: int, progress: Progress, length_needed: bool = False
+    address: str, part: BufferedIOBase, kept: int, progress: Progress, length_needed: bool = False
 ) -> None:
-    """Append what follows the bytes that are kept; from the beginning where the server sends no
-    parts. length_needed: refuse an answer of unknown length, which might be a part."""
+    """Append what follows the kept bytes; from the beginning if the server sends no parts.
+    length_needed: refuse an answer of unknown length, which may be incomplete.
+    """
     headers = {"Accept-Encoding": "identity"}
     if kept:
         headers["Range"] = f"bytes={kept}-"
@@ -165,12 +156,12 @@ def _receive(
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _failed(address, error) from error
     with answer:
+        first, total = _first_and_total(answer.headers)
         if answer.status != 206:
             kept = 0
-        elif kept and _first(answer.headers.get("Content-Range")) != kept:
+        elif kept and first != kept:
             return _receive(address, part, 0, progress, length_needed)
         part.truncate(kept)
-        total = _total(answer.headers, kept)
         # of an answer in chunks the last one shows the end
         if length_needed and total is None and not answer.chunked:
             raise _failed(address, "the length of the file is unknown, and so is its checksum")
@@ -189,17 +180,15 @@ def _receive(
         raise _failed(address, f"broken off after {kept:,} of {total:,} bytes")
 
 
-def _total(headers: Mapping[str, str], kept: int) -> int | None:
-    """How long the whole file is, where the answer says so."""
-    match = re.match(r"bytes \d+-\d+/(\d+)$", headers.get("Content-Range") or "")
-    length = match[1] if match else headers.get("Content-Length")
-    return int(length) + (0 if match else kept) if length and length.isdigit() else None
-
-
-def _first(content_range: str | None) -> int | None:
-    """Where a part begins: "bytes 100-199/200" -> 100."""
-    match = re.match(r"bytes (\d+)-", content_range or "")
-    return int(match[1]) if match else None
+def _first_and_total(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """Where an answer begins in the file, and the file's length, if the headers tell."""
+    length = headers.get("Content-Length") or ""
+    total = int(length) if length.isdigit() else None
+    match = re.match(r"bytes (\d+)-\d+/(\d+)?", headers.get("Content-Range") or "")
+    if match is None:
+        return None, total
+    first = int(match[1])
+    return first, int(match[2]) if match[2] else total and first + total
 
 
 def _failed(address: str, cause: object) -> Unreachable:

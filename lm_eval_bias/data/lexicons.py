@@ -1,4 +1,4 @@
-"""Data of the benchmarks. What is handed out cannot be changed: all tasks share it."""
+"""Data of the benchmarks, read-only, since all tasks share it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from lm_eval_bias.data.schema import Text, shipped
 
 @cache
 def table(name: str) -> tuple[Mapping[str, str], ...]:
-    """The rows of `items/NAME.tsv`: tab-separated, a header line, no quoting. Every field must be
-    filled."""
+    """The rows of `items/NAME.tsv`, without empty fields."""
     return _data(f"{name}.tsv")
 
 

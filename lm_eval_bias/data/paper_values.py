@@ -1,4 +1,4 @@
-"""The results that papers print, so that a new model stands among known ones.
+"""The results that papers print, to compare a new model with.
 
 `items/*_paper_values.yaml` holds those of one paper, under these keys:
 
@@ -9,10 +9,10 @@
   stands for the cell's name on that axis, in small letters.
 - `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set), `numbers`,
   `values`, and `printed`: what the paper prints where that is no plain number.
-- A number has a `unit` and, where a task of ours reports it, its place in the results: `metric`
-  (one or several) and `group`, an axis; or `table` and `column`, in the row that has the cell's
-  names and what the table's `row` adds. `{axis}` in a metric or column is as in a task's name, and
-  no name of the row. It may have its own `tasks`. A number that is null is not read.
+- A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
+  axis; or `table` and `column`, in the row that has the cell's names and the table's `row`.
+  `{axis}` in a metric or column is as in a task's name, and no name of the row. It may have its own
+  `tasks`. A number that is null is not read.
 - `values`: by model, then by axis, then by number; a mapping by name, a list in the order of the
   names, or one number alone. "<.001" is a bound.
 - A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
@@ -35,8 +35,9 @@ Names = Mapping[str, str]
 
 
 class Comparison(NamedTuple):
-    """A task of ours that asks what a cell is about. comparable: whether its number compares with
-    the cell, if the task ran whole and with `options`. why: one sentence."""
+    """A task that asks what a cell is about. comparable: whether their numbers compare, if the task
+    ran whole and with `options`. why: one sentence.
+    """
 
     task: str
     comparable: bool
@@ -45,7 +46,7 @@ class Comparison(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell of a table of our results files: a column, in the rows with the values of `row`."""
+    """A cell in our results files: a column, in the rows with the values of `row`."""
 
     table: str
     column: str
@@ -56,8 +57,8 @@ class PaperCell(NamedTuple):
     """One number that a paper prints.
 
     value: in the number's unit; of a bound, that bound. bound: "<" or ">", else "". printed: what
-    the paper prints, where that is no plain number, or is misprinted. metrics and group: the rows
-    of our table `numbers` that are the same number; place: where else it is.
+    the paper prints, if that is no plain number or a misprint. metrics, group: the rows of our
+    table `numbers` with the same number; place: where else it is.
     """
 
     model: str
@@ -74,10 +75,10 @@ class PaperCell(NamedTuple):
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper, or the numbers in one of its sections.
+    """A table or section of a paper.
 
-    note: what is odd in it. axes: axis -> name here -> as printed. numbers: name -> unit, and
-    models: name -> full name, in the order of print.
+    note: what is odd in it. axes: axis -> name here -> as printed. numbers: name -> unit. models:
+    name -> full name.
     """
 
     paper: str
@@ -92,7 +93,6 @@ class PaperTable(NamedTuple):
 
 
 def papers() -> list[str]:
-    """The names of the files in items/, without `_paper_values.yaml`."""
     ending = f"{ENDING}.yaml"
     return [name.removesuffix(ending) for name in shipped_names() if name.endswith(ending)]
 
@@ -104,7 +104,7 @@ def tables(name: str) -> tuple[PaperTable, ...]:
 
 
 def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]]:
-    """All that papers print of what a task asks: file, table, cell, and how the cell compares."""
+    """What papers print of what a task asks: file, table, cell, and how the cell compares."""
     for name in papers():
         for table in tables(name):
             for cell in table.cells:
@@ -170,20 +170,16 @@ def _leaves(
     if isinstance(values, str) and values[:1] not in "<>":
         values = _at(file, values)
     if isinstance(values, Mapping):
-        unknown = [key for key in values if key not in names[0]]
-        if unknown:
-            raise ValueError(f"{unknown[0]!r} is none of {', '.join(names[0])}")
         items = list(values.items())
-    elif isinstance(values, (tuple, list)):
-        if len(values) != len(names[0]):
-            expected = f"{len(names[0])} values, for {', '.join(names[0])}"
-            raise ValueError(f"expected {expected}, found {len(values)}: {values}")
-        items = list(zip(names[0], values, strict=True))
-    elif len(names) == 1 == len(names[0]):
-        items = [(names[0][0], values)]
     else:
-        raise ValueError(f"expected values for {', '.join(names[0])}, found {values!r}")
+        listed = values if isinstance(values, (tuple, list)) else [values]
+        if len(listed) != len(names[0]):
+            expected = f"{len(names[0])} values, for {', '.join(names[0])}"
+            raise ValueError(f"expected {expected}, found {len(listed)}: {values}")
+        items = list(zip(names[0], listed, strict=True))
     for name, below in items:
+        if name not in names[0]:
+            raise ValueError(f"{name!r} is none of {', '.join(names[0])}")
         for path, value in _leaves(file, below, names[1:]):
             yield (name, *path), value
 
@@ -248,5 +244,5 @@ def _comparisons(file: Mapping[str, Any], tasks: str, names: Names) -> Iterator[
 
 
 def _filled(pattern: str, names: Names) -> str:
-    """A pattern with the names on the axes, in small letters, in the place of `{axis}`."""
+    """A pattern with a name on its axis, in small letters, for each `{axis}`."""
     return pattern.format(**{axis: name.lower() for axis, name in names.items()})

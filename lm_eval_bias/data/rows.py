@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 def rows(path: str, part: str | None = None) -> list[Row]:
     """The rows of a file: a list in .json, a line each in .jsonl, or a table in .parquet.
 
-    part: of a .json that holds several: {"data": {PART: [...]}} or {PART: [...]}. Raises UsageError
-    for a file that cannot be read or holds no rows.
+    part: of a .json with several: {"data": {PART: [...]}} or {PART: [...]}. UsageError for a file
+    that cannot be read or holds no rows.
     """
     file = Path(path)
     kind = file.suffix.lower()
@@ -46,8 +46,7 @@ def rows(path: str, part: str | None = None) -> list[Row]:
 
 
 def _lines(text: str) -> list[Any]:
-    """The value in each line that is not empty. A text in JSON may hold other characters that
-    Python calls the end of a line, such as U+2028."""
+    # not splitlines: a text in JSON may hold other ends of lines, such as U+2028
     values = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():

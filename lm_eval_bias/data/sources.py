@@ -19,8 +19,7 @@ MIRROR = "LM_EVAL_BIAS_MIRROR"
 
 
 class File(NamedTuple):
-    """One file of a release. path: in the repository. bytes: its size. Size and checksum are None
-    where unknown."""
+    """One file of a release. path: in the repository. bytes: its size. None: unknown."""
 
     path: str
     bytes: int | None
@@ -28,7 +27,7 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """One release. files: by the name under which each is kept."""
+    """One release. files: by local name."""
 
     name: str
     repository: str
@@ -36,14 +35,13 @@ class Source(NamedTuple):
     files: dict[str, File]
 
     def address(self, file: str) -> str:
-        """Where a file is fetched: from $LM_EVAL_BIAS_MIRROR if that is set, else from GitHub."""
+        """Where a file is fetched: from $LM_EVAL_BIAS_MIRROR, if set, else from GitHub."""
         server = (os.environ.get(MIRROR) or SERVER).rstrip("/")
         path = urllib.parse.quote(self.files[file].path)
         return f"{server}/{self.repository}/{self.commit}/{path}"
 
     def folder(self) -> Path:
-        """Where its files are looked for: $LM_EVAL_BIAS_DATA/NAME if that is set, and there alone,
-        else the cache."""
+        """Where its files are: $LM_EVAL_BIAS_DATA/NAME if that is set, else the cache."""
         if local := os.environ.get(LOCAL):
             return Path(local, self.name)
         return cache_folder() / "official" / self.name / self.commit
@@ -64,9 +62,8 @@ def source(name: str) -> Source:
 def official_file(
     name: str, file: str, progress: downloads.Progress = downloads.no_progress
 ) -> Path:
-    """A file of a release, its checksum verified if one is known; fetched into the cache when it is
-    missing and $LM_EVAL_BIAS_DATA is not set. progress: see `downloads.fetch`. Raises UsageError if
-    the file cannot be had or has another checksum.
+    """A file of a release, checked if a checksum is known; fetched into the cache if it is missing
+    and $LM_EVAL_BIAS_DATA is not set. Raises UsageError if it cannot be had or is another one.
     """
     release = source(name)
     kept, sha256 = release.folder() / file, release.files[file].sha256
@@ -84,12 +81,8 @@ def official_file(
         try:
             downloads.fetch(release.address(file), kept, sha256, progress)
         except downloads.Unreachable as error:
-            how = "put a copy of it"
-            if not error.absent:
-                how = (
-                    "check the network and run the command again, which goes on where it stopped, "
-                )
-                how += "or put the file"
+            again = "check the network and run the command again, which goes on where it stopped, "
+            how = "put a copy of it" if error.absent else f"{again}or put the file"
             raise UsageError(
                 f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder"
             ) from error

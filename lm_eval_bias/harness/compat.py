@@ -1,6 +1,5 @@
-"""Every use of a private or changing part of lm_eval, and what happens if it is gone.
-
-lm_eval is imported only inside these functions. The model types (models/) have uses of their own.
+"""Every use of a private or changing part of lm_eval, which only these functions import. The model
+types (models/) have uses of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,24 +40,14 @@ def version() -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The harness's jinja environment. If gone: a plain one, as strict, without its filters."""
+    """The harness's jinja environment."""
     try:
         from lm_eval.utils import env
-    except ImportError:
-        pass
-    else:
-        return env
-    try:  # 0.5
+    except ImportError:  # 0.5
         from lm_eval.config.templates import _jinja_env
-    except ImportError:
-        logger.warning(
-            "lm_eval %s: no jinja environment found; prompts are rendered without its filters.",
-            version(),
-        )
-        return jinja2.Environment(
-            loader=jinja2.BaseLoader(), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-        )
-    return _jinja_env()
+
+        return _jinja_env()
+    return env
 
 
 # ---- Requests
@@ -72,9 +62,7 @@ def request(
     doc_id: int | None,
     repeats: int = 1,
 ) -> Any:
-    """An `Instance`. 0.4 reads task, document and repeats from `metadata`; 0.5 has arguments for
-    them.
-    """
+    """An `Instance`. 0.4 reads task, document and repeats from `metadata`, 0.5 from arguments."""
     from lm_eval.api.instance import Instance
 
     belongs = {
@@ -99,17 +87,15 @@ def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
 
 
 def place(task: Any, arguments: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request: `metadata` in `construct_requests`, in 0.5 also
-    `doc_id`.
-    """
+    """Task, document and repeats of a request; arguments: of `construct_requests`."""
     if "doc_id" in arguments:
         return task.task_name, arguments["doc_id"], task.config.repeats
     return arguments["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """Add a method to every model, including the harness's cache. `evaluate` calls it with all
-    requests of that type. If it no longer calls `getattr(lm, request_type)`: its error.
+    """Add a method to every model and to the harness's cache. `evaluate` calls it with all requests
+    of that type.
     """
     from lm_eval.api.model import LM, CachingLM
 
@@ -122,7 +108,7 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let a model class use the harness's cache itself for these methods."""
+    """Let a model class itself use the harness's cache in these methods."""
     from lm_eval.api.model import CachingLM
 
     def method(name: str) -> property:
@@ -152,7 +138,7 @@ def model_base() -> type:
 
 
 def task_base() -> type:
-    """The base class of tasks. If gone: an error that names the supported versions."""
+    """The base class of tasks, or an error that names the supported versions."""
     try:
         from lm_eval.api.task import ConfigurableTask
     except ImportError as error:
@@ -165,9 +151,7 @@ def task_base() -> type:
 
 @cache
 def asking(class_: type, output_type: str) -> type:
-    """A task class that makes requests of an output type. In 0.5 a subclass of the class for that
-    type. If gone: the harness's error.
-    """
+    """A task class for requests of an output type; in 0.5 a subclass of that type's class."""
     kinds = getattr(task_base(), "_registry", {})
     kind = kinds.get(output_type)
     if kind is None or issubclass(class_, tuple(kinds.values())):
@@ -180,7 +164,7 @@ def asking(class_: type, output_type: str) -> type:
 
 
 def filter_names(task: Any) -> list[str]:
-    """The names of a task's filters. If gone: none, and an error in a filter ends the run."""
+    """The names of a task's filters."""
     return [
         pipe.name
         for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", None) or ()
@@ -188,7 +172,7 @@ def filter_names(task: Any) -> list[str]:
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's only request: a list inside another in 0.4, by itself in 0.5."""
+    """The answers to a document's only request, which 0.4 puts into another list."""
     return results if hasattr(task, "process_instances") else results[0]
 
 
@@ -196,43 +180,31 @@ def answers(task: Any, results: list) -> list:
 
 
 def one_value(task: Any, value: Any) -> Any:
-    """A value of `process_results` that is itself a list: 0.5 would take it for repeats."""
+    """A value of `process_results` that is a list, which 0.5 would take for repeats."""
     return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
 
 
 def own_numbers(task: Any) -> None:
-    """Make numbers only with a task's `aggregation`. In 0.5 its scorers' metrics come first."""
+    """Make numbers only with a task's `aggregation`; 0.5 would prefer its scorers' metrics."""
     for scorer in getattr(task, "scorers", ()):
         scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
-    """Values gathered from all processes, in the order of documents. If dealing them out changes:
-    rounding differs between one process and several.
-    """
-    hands, start = [], 0
-    for process in range(processes):
-        size = len(range(process, len(gathered), processes))
-        hands.append(gathered[start : start + size])
-        start += size
-    return (
-        [hand[i] for i in range(len(hands[0])) for hand in hands if i < len(hand)] if hands else []
-    )
+    """Values of all processes in the order of documents, which were dealt out in turns."""
+    dealt = [i for first in range(processes) for i in range(first, len(gathered), processes)]
+    return [value for _, value in sorted(zip(dealt, gathered, strict=True), key=itemgetter(0))]
 
 
 class Unshown(str):
-    """The name of a metric that is written into samples but not shown, because the harness hides
-    names that end in `_stderr`. If that stops: an ordinary row of the table.
-    """
+    """The name of a metric in the samples alone: the harness hides names that end in `_stderr`."""
 
     def __format__(self, specification: str) -> str:
         return str.__format__(self, "") + "_stderr"
 
 
 def predicts_only(task: Any) -> bool:
-    """Whether --predict_only replaced a task's metrics by `bypass`. If gone: False, and numbers are
-    computed.
-    """
+    """Whether --predict_only replaced a task's metrics by `bypass`."""
     names = {
         metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
     }
@@ -243,9 +215,7 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` exit with status 1 after it has written everything. There is no
-    documented way, so an exit handler does it.
-    """
+    """Let the command `lm_eval` exit with status 1 after it has written everything."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
@@ -276,7 +246,7 @@ def brief(error: BaseException) -> str:
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that a server model sends, or None. If gone: the harness's seed."""
+    """The seed that a server model sends, or None."""
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -284,13 +254,13 @@ def server_seed(lm: Any) -> int | None:
 
 
 class Nth(int):
-    """A seed that `seeds_by_prompt` replaces; one that a person set is an int."""
+    """A seed that `seeds_by_prompt` replaces."""
 
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
-    """Send `seed_of(seed, prompt)` in place of each `Nth` seed, since the harness batches only
-    equal `generation_kwargs`. If bodies are made elsewhere: the seeds of the requests.
+    """Send `seed_of(seed, prompt)` in place of each `Nth` seed; the harness batches only equal
+    `generation_kwargs`.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
@@ -311,9 +281,7 @@ def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[Non
 
 
 class Writer:
-    """A harness model that writes texts without a task. at_once: its batch size or number of
-    concurrent requests.
-    """
+    """A harness model that writes texts without a task. at_once: its batch size or concurrency."""
 
     def __init__(
         self,
@@ -324,8 +292,8 @@ class Writer:
         batch_size: str | None = None,
         device: str | None = None,
     ) -> None:
-        """Load a registered model type. apply_chat_template: default: if the model has a template
-        or takes only messages. Raises UsageError if it cannot be loaded.
+        """Load a registered model type, or raise UsageError. apply_chat_template: default: if the
+        model has a template or takes only messages.
         """
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
         from lm_eval.api.registry import get_model
@@ -335,11 +303,10 @@ class Writer:
             class_ = get_model(model)
         except (ValueError, KeyError) as error:
             raise UsageError(f"--model {model}: {error}") from error
+        more = {"batch_size": batch_size, "device": device}
+        more = {key: value for key, value in more.items() if value is not None}
         try:
-            more = {"batch_size": batch_size, "device": device}
-            self.lm = class_.create_from_arg_string(
-                model_args, {k: v for k, v in more.items() if v is not None}
-            )
+            self.lm = class_.create_from_arg_string(model_args, more)
             # A stop string that never occurs: without any, some servers fail.
             usual = {
                 "do_sample": True,
@@ -352,11 +319,9 @@ class Writer:
             raise UsageError(f"--model {model}: cannot be loaded: {brief(error)}") from error
         template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
         # Types that take only messages show it in their names alone: local-chat-completions.
-        self.messages = (
-            bool("chat" in model or template)
-            if apply_chat_template is None
-            else apply_chat_template
-        )
+        self.messages = apply_chat_template
+        if apply_chat_template is None:
+            self.messages = "chat" in model or bool(template)
         numbers = [
             getattr(self.lm, name, 1)
             for name in ("_concurrent", "_batch_size", "batch_size_per_gpu")
@@ -392,10 +357,8 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
-    """Add a folder to the harness's task index, by wrapping `TaskIndex.build`.
-
-    Tasks of the harness and of `--include_path` win over equal names. If gone: a warning that names
-    `--include_path`.
+    """Add a folder to the harness's task index; equal names of others win. If it cannot be done: a
+    warning that names `--include_path`.
     """
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)

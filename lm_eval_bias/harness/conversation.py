@@ -1,8 +1,7 @@
 """Conversations: a request type for every model of the harness, and its task.
 
-`conversation` sends turn 1 of all requests to the model's own `generate_until` in one call, then
-turn 2, and so on. Turns with choices use the model's own `loglikelihood`. Importing this module
-adds the method to the harness's classes.
+`conversation` sends turn 1 of all requests to the model's own `generate_until`, then turn 2, and so
+on. Turns with choices use its `loglikelihood`. Importing this module adds the method to all models.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ SCORED_AT_A_TIME = 50_000
 class Conversation:
     """The state of one request.
 
-    instance: its arguments are the first prompt and a plan, a dict. "turns": dicts with "user" or
+    instance: its arguments are the first prompt and a plan. "turns": dicts with "user" or
     "user_template" (over the document's columns and `answers`), and with "generation_kwargs" or
     with "choices" and "exclusive" (see choices.py). "system": text or None. "chat": use the chat
-    template. answers: of the turns so far.
+    template.
     """
 
     def __init__(self, lm: Any, instance: Any) -> None:
@@ -124,19 +123,15 @@ Scored = tuple[Conversation, str, tuple[str, ...]]
 def _scored(
     lm: Any, turns: list[Scored]
 ) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    """The likelihoods of each turn's choices, in parts with similar prompts."""
+    """The likelihoods of each turn's choices, in parts."""
     if any(not isinstance(p, str) for _, p, _ in turns):
         raise UsageError(NO_LIKELIHOODS)
-    parts: list[list[Scored]] = []
-    size = SCORED_AT_A_TIME
-    if sum(len(choices) for _, _, choices in turns) > size:
+    # All have about as many choices.
+    longest = max((len(choices) for _, _, choices in turns), default=1)
+    size = max(1, -(-SCORED_AT_A_TIME // longest))
+    if len(turns) > size:  # similar prompts go together
         turns = sorted(turns, key=lambda turn: turn[1])
-    for turn in turns:
-        if size >= SCORED_AT_A_TIME:
-            parts.append([])
-            size = 0
-        parts[-1].append(turn)
-        size += len(turn[2])
+    parts = [turns[start : start + size] for start in range(0, len(turns), size)]
     quiet = compat.without_bar(lm.loglikelihood) if len(parts) > 1 else {}
     hidden = not quiet or getattr(lm, "rank", 0) != 0
     nesting = Nesting(lm)
@@ -172,9 +167,7 @@ def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
-    """Messages as plain text in MIST's format, "Q1: ...", "A1: ...". A single turn is only its
-    question.
-    """
+    """Messages as plain text in MIST's format, "Q1: ...", "A1: ..."; a single turn has none."""
     head = f"{system}\n\n" if system else ""
     if turns == 1:
         return head + messages[0]["content"]
@@ -185,9 +178,7 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 
 def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
-    """The model's input: all messages so far. plan: see `Conversation`. apply: see
-    `chat_prompt`.
-    """
+    """The model's input: all messages so far."""
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))
@@ -195,7 +186,7 @@ def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
     """Messages through a chat template. Without a system role, the first user turn gets the system
-    message. Raises UsageError if the template refuses the conversation.
+    message. Raises UsageError if the template refuses them.
     """
     try:
         if not system:
@@ -216,17 +207,14 @@ _TAKES_SYSTEM: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def _takes_system(apply: Any) -> bool:
-    """Whether a system message reaches the model; cached per model."""
-    model = getattr(apply, "__self__", None)
-    if model is None:
-        return _probe_system(apply)
+    model = getattr(apply, "__self__", apply)
     if model not in _TAKES_SYSTEM:
         _TAKES_SYSTEM[model] = _probe_system(apply)
     return _TAKES_SYSTEM[model]
 
 
 def _probe_system(apply: Any) -> bool:
-    """`HFLM.apply_chat_template` drops a refused system message."""
+    """Whether a system message reaches the model: `HFLM` drops one that the template refuses."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
     hf_logger = logging.getLogger("lm_eval.models.huggingface")
@@ -244,12 +232,11 @@ class ConversationTask(CompiledTask):
     """A task of several turns. In a YAML: `class: !function
     lm_eval_bias.harness.conversation.ConversationTask`.
 
-    It reads `turns`. Each has `user`, a jinja template over the document's columns and earlier
-    `answers`, and optional `generation_kwargs`, added to the task's. With `doc_to_choice` the last
-    turn is scored by likelihood; `exclusive_choices: true` subtracts from a choice's probability
-    that of longer choices that extend it. `--gen_kwargs` applies to all turns. `description` and
-    `--system_instruction` form the system message. `process_results` gets one result, a list of
-    `Answer`.
+    It reads `turns`: `user`, a jinja template over columns and earlier `answers`, and optional
+    `generation_kwargs`, added to the task's. With `doc_to_choice` the last turn is scored;
+    `exclusive_choices: true` subtracts from a choice's probability that of longer choices that
+    extend it. `--gen_kwargs` applies to all turns. `description` and `--system_instruction` form
+    the system message. `process_results` gets one result, a list of `Answer`.
     """
 
     def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:

@@ -31,7 +31,7 @@ class Documents(list):
 
 
 class CustomDataset:
-    """Use a function that makes documents as a task's `custom_dataset`.
+    """A task's `custom_dataset` from a function that makes documents.
 
     documents: returns dicts with equal keys; gets those metadata and arguments that it has
     parameters for. count: their number, if cheaper. files: option -> item file that a person may

@@ -1,7 +1,4 @@
-"""Pause garbage collection while many lasting objects are made.
-
-With hundreds of thousands of requests, collecting takes longer than making them.
-"""
+"""Pause garbage collection, which takes longer than making hundreds of thousands of requests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Tasks on a data set of the hub, or on a file with the same columns.
-
-The YAML names the data set (`dataset_path`, `dataset_name`), so nothing is fetched before the task
-runs. `--metadata data=FILE` reads a file instead.
+"""Tasks on a data set of the hub, or with `--metadata data=FILE` on a file with the same columns.
+Nothing is fetched before the task runs.
 """
 
 from __future__ import annotations
@@ -25,14 +23,13 @@ class HubTask(MeasureTask):
     lm_eval_bias.harness.hub_data.HubTask`.
 
     It reads `process_docs`, which turns rows into documents and gets the options that it has
-    parameters for. The option `data` replaces the data set by a file.
+    parameters for. The option `data` names a file.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
         config = dict(config)
-        metadata = located(
-            config.get("metadata") or {}, (config.get("metadata") or {}).get("config_source")
-        )
+        metadata = config.get("metadata") or {}
+        metadata = located(metadata, metadata.get("config_source"))
         options = read_options(config["task"], metadata, config.get("options"))
         config["process_docs"] = Processed(config["task"], config["process_docs"], options)
         if options.get("data"):
@@ -60,9 +57,7 @@ def _split(split: str, path: str, part: str | None, **_: Any) -> dict[str, list[
 
 
 class Processed:
-    """A task's `process_docs` with its options. It runs once, although the harness calls it at
-    every access.
-    """
+    """A task's `process_docs` with its options; the harness calls it at every access."""
 
     def __init__(
         self,
@@ -88,8 +83,8 @@ class Processed:
 
 
 class PlainTextTask(HubTask, CountedTask):
-    """A `HubTask` that scores texts as they are, with token counts: no examples, system message or
-    chat template. Needs `output_type: multiple_choice`.
+    """A `HubTask` on plain texts, with token counts: no examples, system message or chat template.
+    Needs `output_type: multiple_choice`.
     """
 
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:

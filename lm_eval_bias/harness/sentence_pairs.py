@@ -1,8 +1,7 @@
 """The score of a sentence in a pair: a request type for every model of the harness, and its task.
 
-A causal model gives the log-likelihood of the sentence. A masked language model (models/masked.py)
-gives that of the words shared by both sentences. Importing this module adds the method to the
-harness's classes.
+A causal model gives the sentence's log-likelihood, a masked one (models/masked.py) that of the
+shared words. Importing this module adds the method to all models.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ JOINERS = frozenset("-'\u2019\u2010\u2011")
 
 
 def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
-    """`LM.pair_loglikelihood` of causal models. The arguments are the sentence and the other one of
-    its pair, which is ignored.
+    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, and the other of its pair.
 
-    It calls the model's own `loglikelihood` with an empty context; the harness puts its prefix
-    token there.
+    It calls `loglikelihood` with an empty context, where the harness puts its prefix token.
     """
     joint = [compat.derived(r, "loglikelihood", ("", r.args[0])) for r in requests]
     return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(joint)]
@@ -42,7 +39,7 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The spans of words and punctuation marks of a text, in order.
+    """The spans of words and punctuation marks, in order.
 
     A hyphen or apostrophe within a word belongs to it. In scripts without spaces each wide
     character is a word.
@@ -72,10 +69,8 @@ def _of_words(character: str) -> bool:
 
 
 def modified(sentence: str, other: str) -> list[Span]:
-    """The words of a sentence that the other of its pair lacks.
-
-    Words are matched in order; `modified(a, b)` and `modified(b, a)` leave the same words. Source:
-    Nangia et al. 2020.
+    """The words of a sentence that the other of its pair lacks, matched in order and symmetric.
+    Source: Nangia et al. 2020.
     """
     # SequenceMatcher is not symmetric: sort first.
     texts = sorted([sentence, other])
@@ -96,9 +91,8 @@ class SentencePairTask(MeasureTask):
     """A task on pairs of sentences. In a YAML: `class: !function
     lm_eval_bias.harness.sentence_pairs.SentencePairTask`.
 
-    It reads `sentences`, two columns or jinja templates, and the keys of `MeasureTask`. The
-    measure's `record` gets both answers. Sentences get no examples, system message or chat
-    template.
+    It reads `sentences`, two columns or jinja templates. The measure's `record` gets both answers.
+    Sentences get no examples, system message or chat template.
     """
 
     # The output type that the harness knows it by.

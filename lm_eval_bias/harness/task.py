@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from math import nan
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.conversation import ConversationTask
-from lm_eval_bias.harness.dataset import FIRST
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.templates import CompiledTask
@@ -61,13 +61,9 @@ class MeasureTask(CompiledTask):
     `metric_list`. options: a function that checks `--metadata` and returns the defaults;
     `temperature` and `repeats` also apply to the generation.
 
-    The primary metrics are rows of the harness's table. The results file has all numbers and tables
-    under configs -> TASK -> cells. `--log_samples` writes each document's record under "records", a
-    list with `repeats`. Records name a person's own item files with their sha256.
-
-    An error after the model's work does not end a run: the numbers are NaN, the error is under
-    configs -> TASK -> error, and the status is 1. `lm-eval-bias merge` then makes the numbers from
-    the samples.
+    The results file has all numbers and tables under configs -> TASK -> cells, the samples each
+    document's record under "records". An error after the model's work is under configs -> TASK ->
+    error: the numbers are NaN, the status is 1, and `lm-eval-bias merge` can make the numbers.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -101,9 +97,7 @@ class MeasureTask(CompiledTask):
         self._error: str | None = None
         builder = config.get("custom_dataset")
         super().__init__(config=config)
-        if builder is not None and hasattr(
-            builder, "checksums"
-        ):  # of files that are fetched with the documents
+        if isinstance(builder, CustomDataset):  # of files fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
         compat.own_numbers(self)
         # For the results file. Only now, or the harness would look for metrics of these names.
@@ -114,9 +108,8 @@ class MeasureTask(CompiledTask):
         ]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
-        """The harness's, without `--cache_requests`, which would ignore the task's options.
-
-        Raises UsageError for a wrong declaration, and for `repeats` of equal answers.
+        """The harness's, without `--cache_requests`, which would ignore the task's options. Raises
+        UsageError for a wrong declaration, and for `repeats` of equal answers.
         """
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
@@ -131,9 +124,8 @@ class MeasureTask(CompiledTask):
             self._rehearse()
 
     def _rehearse(self) -> None:
-        """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers
-        or tables lack what the measure declares. Tables that empty answers leave empty stay
-        unchecked, and so does a measure that cannot do with so few.
+        """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers or
+        tables lack what the measure declares, as far as empty answers show.
         """
         asked = self.instances
         documents: dict[Any, list[Any]] = {}
@@ -153,7 +145,7 @@ class MeasureTask(CompiledTask):
                 self._made(of_one[0].doc, [r.filtered_resps[name] for r in of_one])
                 for of_one in documents.values()
             ]
-            records = list(flat(made))
+            records = flat(made)
             problem = next(lacking_columns(self.measure, records), None)
             if problem is None:
                 summary = self.measure.summary(records, errors=True, **self._options)
@@ -259,7 +251,7 @@ class MeasureTask(CompiledTask):
 
     def _count(self, gathered: list[Any]) -> float:
         """The number of records. Called first, it makes the summary for `_value`."""
-        records = list(flat(compat.in_document_order(gathered, self._processes)))
+        records = flat(compat.in_document_order(gathered, self._processes))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
             self._error = broken
@@ -308,13 +300,9 @@ def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[s
     return {**generation, "temperature": temperature, "do_sample": temperature > 0}
 
 
-def flat(records: list[Any]) -> Iterator[Record]:
+def flat(records: list[Any]) -> list[Record]:
     """Records, with lists of several answers flattened."""
-    for record in records:
-        if isinstance(record, list):
-            yield from record
-        else:
-            yield record
+    return [r for record in records for r in (record if isinstance(record, list) else [record])]
 
 
 class ConversationMeasureTask(ConversationTask, MeasureTask):

@@ -20,9 +20,7 @@ def template(text: str) -> jinja2.Template:
 
 
 def render(text: str | None, doc: dict[str, Any]) -> Any:
-    """A field of a task's YAML for a document: a column's value or a rendered text; None for an
-    empty text.
-    """
+    """A field of a task's YAML: a column's value, a rendered text, or None for an empty one."""
     if not text:
         return None
     return doc[text] if text in doc else template(text).render(**doc)

@@ -1,9 +1,5 @@
 """Log-likelihoods of choices with token counts: a request type for every model of the harness, and
-its task.
-
-The harness's own requests answer (log-likelihood, is greedy). Here the model gets the same requests
-in one call, and its tokenizer counts the tokens. Importing this module adds the method to the
-harness's classes.
+its task. Importing this module adds the method to all models.
 """
 
 from __future__ import annotations
@@ -36,9 +32,8 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
 
 
 class TokenCounts:
-    """The number of tokens of a continuation, cached by the end of the prompt.
-
-    Spaces at the end of a prompt count with the continuation, as the harness scores them.
+    """The number of tokens of a continuation, cached by the end of the prompt. Spaces at its end
+    count with the continuation, as the harness scores them.
     """
 
     def __init__(self, lm: Any) -> None:

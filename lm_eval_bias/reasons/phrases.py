@@ -57,8 +57,7 @@ def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) ->
     """The `top` candidates most similar to a text, in descending order.
 
     candidates: shape (n, d), unit rows. text: shape (d,). diversity: weight of the greatest
-    similarity to an earlier choice, which is subtracted (maximal marginal relevance, Carbonell and
-    Goldstein 1998). Source: KeyBERT, `extract_keywords` and `mmr`.
+    similarity to an earlier choice, which is subtracted. Source: KeyBERT.
     """
     similar = candidates @ text
     if not diversity:
@@ -83,7 +82,7 @@ class Embedded:
         words: tuple[int, int] = (1, 3),
         min_answers: int = 2,
     ) -> None:
-        """words: range of words in a phrase. min_answers: least number of answers with it."""
+        """words: range of words in a phrase. min_answers: the least number that contain it."""
         self.texts, self.words, self.min_answers = texts, words, min_answers
         self.phrases = sorted(p for p, n in counts(texts, *words).items() if n >= min_answers)
         cleaned = list(dict.fromkeys(reason.cleaned for text in texts for reason in text.reasons))

@@ -38,9 +38,8 @@ class Stored(NamedTuple):
 
 
 def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
-    """The answers to questions whose item contains a word of `items`; `ALL` takes every question.
-
-    Raises UsageError for unusable files, several models, or no answers.
+    """The answers to questions whose item contains a word of `items`, or to all for `ALL`. Raises
+    UsageError for unusable files, several models, or no answers.
     """
     repeated = [path for i, path in enumerate(files) if path in files[:i]]
     if repeated:
@@ -175,8 +174,8 @@ class Clusters(NamedTuple):
 
 
 def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
-    """The clusters in a results file or a `merge` output, of the task with most of the groups.
-    Raises UsageError if there are none.
+    """The clusters in a results file or `merge` output, of the task with most of the groups, or
+    UsageError.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

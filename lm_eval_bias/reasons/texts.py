@@ -100,8 +100,8 @@ _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 @cache
 def mention(group: str, named: str) -> re.Pattern[str]:
-    """A pattern of a group's mentions. An adjective counts before persons ("rich individuals"), as
-    a noun ("the rich"), or if proper ("Black").
+    """A pattern of a group's mentions: an adjective before persons ("rich individuals"), as a noun
+    ("the rich"), or if proper ("Black").
     """
     return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
 
@@ -180,7 +180,7 @@ class Reason(NamedTuple):
 
 
 def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
-    """The reasons in an answer. group, named: its label, and how a sentence names it."""
+    """The reasons in an answer. group: its label. named: how a sentence names it."""
     kept = []
     for written in sentences(text, prompt):
         sentence = mention(group, named or group).sub(f" {THEY} ", written) if group else written

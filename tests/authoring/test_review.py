@@ -10,6 +10,7 @@ import sys
 import threading
 import webbrowser
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,24 +38,14 @@ def file(tmp_path):
     """Three items, and a fourth that a check rejected, as the pipeline leaves them."""
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in ITEMS))
-    asked = {"step": "bias summary", "try": 1, "prompt": "Why?"}
-    journal = [{"journal": 1, "pipeline": "hbb"}]
-    journal += [
-        {
-            **asked,
-            "row": item["id"],
-            "given": {"id": item["id"], "stereotype": "..."},
-            "answer": HOSTILE,
-            "found": {"summary": "So."},
-        }
-        for item in ITEMS
-    ]
-    journal.append(
-        {**asked, "row": "four", "given": REFUSED, "answer": "", "refused": ["form", "empty"]}
-    )
-    (tmp_path / "items.journal.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in journal)
-    )
+    step = {"step": "bias summary", "try": 1, "prompt": "Why?"}
+    lines = [{"journal": 1, "pipeline": "hbb"}]
+    for item in ITEMS:
+        row = {"id": item["id"], "stereotype": "..."}
+        lines.append({**step, "row": item["id"], "given": row, "answer": HOSTILE, "found": {}})
+    lines.append({**step, "row": "four", "given": REFUSED, "answer": "", "refused": ["a", "b"]})
+    journal = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "items.journal.jsonl").write_text(journal)
     return path
 
 
@@ -75,26 +66,18 @@ def ids(file):
 
 def test_the_entries_are_the_items_and_what_a_check_rejected_with_every_steps_text(file):
     review = Review(file)
-    assert [(e["fields"]["id"], e["decision"]) for e in review.entries] == [
-        ("time", "open"),
-        ("two", "open"),
-        ("three", "open"),
-        ("four", "refused"),
-    ]
+    decisions = [(e["fields"]["id"], e["decision"]) for e in review.entries]
+    assert decisions == [*((id, "open") for id in ("time", "two", "three")), ("four", "refused")]
     assert [step["answer"] for step in review.entries[0]["steps"]] == [HOSTILE]
-    assert (
-        review.entries[3]["fields"] == {"id": "four"}
-        and review.entries[3]["steps"][0]["refused"] == "form: empty"
-    )
+    assert review.entries[3]["fields"] == {"id": "four"}
+    assert review.entries[3]["steps"][0]["refused"] == "a: b"
 
 
 def test_rejected_items_leave_the_file_and_can_be_taken_back(file):
     review = Review(file)
-    told = review.save(0, given(review, time="accepted", two="rejected"))
-    assert told == {"version": 1, "message": "Saved items.jsonl: 2 items"} and ids(file) == [
-        "time",
-        "three",
-    ]
+    saved = review.save(0, given(review, time="accepted", two="rejected"))
+    assert saved == {"version": 1, "message": "Saved items.jsonl: 2 items"}
+    assert ids(file) == ["time", "three"]
     assert review.summary().endswith("1 accepted, 1 rejected, 1 undecided, 1 refused by a check")
     again = Review(file)  # another day
     assert [e["decision"] for e in again.entries] == ["accepted", "rejected", "open", "refused"]
@@ -111,32 +94,23 @@ def test_an_edited_item_is_saved_as_it_was_edited_and_items_takes_it(file, capsy
     sent[3]["fields"] = {**GOOD, "id": "four"}
     review.save(0, sent)
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["time", "two", "three", "four"] and rows[2][
-        "context"
-    ] == "The bus was full, and [[X]] stood."
-    assert (
-        cli.main(["check", str(file), "--for", "hbb"]) == 0
-        and "4 concept pairs" in capsys.readouterr().out
-    )
+    assert [row["id"] for row in rows] == ["time", "two", "three", "four"]
+    assert rows[2]["context"] == "The bus was full, and [[X]] stood."
+    assert cli.main(["check", str(file), "--for", "hbb"]) == 0
+    assert "4 concept pairs" in capsys.readouterr().out
 
 
 def test_an_accepted_item_with_a_problem_is_not_saved_and_the_problem_named(file):
     review, before = Review(file), file.read_text()
     sent = given(review, two="accepted")
-    sent[1]["fields"]["option_2"] = (
-        "Nobody came round the corner at ten past eight, and the driver left."
-    )
+    sent[1]["fields"]["option_2"] = "Nobody came round the corner, and the driver left."
     with pytest.raises(Refusal, match=r"two: option_2: .*is missing") as refusal:
         review.save(0, sent)
-    assert (
-        list(refusal.value.problems) == [1] and file.read_text() == before and review.version == 0
-    )
+    assert list(refusal.value.problems) == [1]
+    assert file.read_text() == before and review.version == 0
     sent[1]["decision"] = "open"
-    assert (
-        review.save(0, sent)["message"]
-        == "Saved items.jsonl: 2 items; 1 undecided ones with problems are left out"
-    )
-    assert ids(file) == ["time", "three"]
+    message = "Saved items.jsonl: 2 items; 1 undecided ones with problems are left out"
+    assert review.save(0, sent)["message"] == message and ids(file) == ["time", "three"]
 
 
 def test_of_two_with_one_id_the_accepted_one_stays(file):
@@ -144,10 +118,8 @@ def test_of_two_with_one_id_the_accepted_one_stays(file):
     sent = given(review, two="accepted")
     sent[1]["fields"]["id"] = "time"
     assert "1 undecided ones" in review.save(0, sent)["message"]
-    assert [e["decision"] for e in review.entries[:2]] == ["open", "accepted"] and ids(file) == [
-        "time",
-        "three",
-    ]
+    assert [e["decision"] for e in review.entries[:2]] == ["open", "accepted"]
+    assert ids(file) == ["time", "three"]
 
 
 def test_nothing_is_saved_over_what_somebody_else_saved(file):
@@ -159,9 +131,8 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
         other.save(0, given(other))  # the page of before the save
     assert ids(file) == ["two", "three"]
     file.write_text(json.dumps(GOOD) + "\n")
-    with pytest.raises(
-        UsageError, match=r"has changed since its review; delete items\.review\.json"
-    ):
+    changed = r"has changed since its review; delete items\.review\.json"
+    with pytest.raises(UsageError, match=changed):
         Review(file)
 
 
@@ -233,34 +204,33 @@ OURS, JSON = {"X_Review_Token": "TOKEN"}, {"Content_Type": "application/json"}
 EMPTY = {"version": 0, "entries": []}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "path", "body", "headers", "status"),
-    [
-        ("GET", "/entries", None, {}, 403),
-        ("GET", "/entries", None, {"X_Review_Token": "guess"}, 403),
-        # another name for this machine
-        ("GET", "/entries", None, {**OURS, "Host": "evil.example"}, 403),
-        ("GET", "/entries", None, {**OURS, "Origin": "http://evil.example"}, 403),
-        ("POST", "/save", EMPTY, JSON, 403),
-        # what a form can send
-        ("POST", "/save", EMPTY, {**OURS, "Content_Type": "text/plain"}, 415),
-        ("POST", "/save", EMPTY, {**OURS, **JSON, "Origin": "null"}, 403),
-        ("POST", "/save", EMPTY, {**OURS, **JSON}, 409),
-        ("POST", "/save", {"version": 0}, {**OURS, **JSON}, 400),
-        ("POST", "/save", [], {**OURS, **JSON}, 400),
-        ("POST", "/entries", {}, {**OURS, **JSON}, 404),
-        ("GET", "/../../etc/passwd", None, OURS, 404),
-        ("GET", "/entries", None, OURS, 200),
-    ],
-)
-def test_only_its_own_page_with_the_token_gets_an_answer(file, method, path, body, headers, status):
+REQUESTS = [
+    ("GET", "/entries", None, {}, 403),
+    ("GET", "/entries", None, {"X_Review_Token": "guess"}, 403),
+    # another name for this machine
+    ("GET", "/entries", None, {**OURS, "Host": "evil.example"}, 403),
+    ("GET", "/entries", None, {**OURS, "Origin": "http://evil.example"}, 403),
+    ("POST", "/save", EMPTY, JSON, 403),
+    # what a form can send
+    ("POST", "/save", EMPTY, {**OURS, "Content_Type": "text/plain"}, 415),
+    ("POST", "/save", EMPTY, {**OURS, **JSON, "Origin": "null"}, 403),
+    ("POST", "/save", EMPTY, {**OURS, **JSON}, 409),
+    ("POST", "/save", {"version": 0}, {**OURS, **JSON}, 400),
+    ("POST", "/save", [], {**OURS, **JSON}, 400),
+    ("POST", "/entries", {}, {**OURS, **JSON}, 404),
+    ("GET", "/../../etc/passwd", None, OURS, 404),
+    ("GET", "/entries", None, OURS, 200),
+]
+
+
+def test_only_its_own_page_with_the_token_gets_an_answer(file):
     before = file.read_text()
     with served(file) as (port, token, _):
-        sent = {name: value.replace("TOKEN", token) for name, value in headers.items()}
-        got, _, text = ask(port, method, path, body, **sent)
-    assert got == status, text
-    assert (HOSTILE[:4] in text) == (status == 200) and file.read_text() == before
+        for method, path, body, headers, status in REQUESTS:
+            sent = {name: value.replace("TOKEN", token) for name, value in headers.items()}
+            got, _, text = ask(port, method, path, body, **sent)
+            assert got == status, (method, path, body, headers, text)
+            assert (HOSTILE[:4] in text) == (status == 200) and file.read_text() == before
 
 
 def test_over_the_wire_an_item_is_looked_at_and_saved(file):
@@ -286,18 +256,12 @@ def test_the_command_prints_the_address_and_ends_with_a_summary(file):
     command = [sys.executable, "-m", "lm_eval_bias.cli", "items", "review", str(file)]
     command.append("--no_browser")
     # A shell's background job ignores SIGINT, and its children with it.
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    usual = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=usual)
     assert process.stdout.readline().startswith(f"{file}: 4 items to review at http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    assert (
-        process.communicate(timeout=60)[0].splitlines()[-1]
-        == f"{file}: 0 accepted, 0 rejected, 3 undecided, 1 refused by a check"
-    )
+    last = process.communicate(timeout=60)[0].splitlines()[-1]
+    assert last == f"{file}: 0 accepted, 0 rejected, 3 undecided, 1 refused by a check"
     assert process.returncode == 0
 
 

@@ -1,8 +1,6 @@
 """Items and groups of a person's own: the reader, what a file must hold, and that every builder
 copes with other numbers than ours."""
 
-import ast
-import inspect
 import json
 import math
 import re
@@ -11,12 +9,11 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-import lm_eval
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rule_model import RuleLM, evaluate
+from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
@@ -25,9 +22,6 @@ from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
 from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
-from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
-from lm_eval_bias.benchmarks.hbb import sg_official_documents as hbb_sg_official
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data import schema as item_files
@@ -56,46 +50,39 @@ def write(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("module", "files", "change", "place"),
+    ("known", "change", "place"),
     [
         (
-            hbb,
-            "FILES",
+            hbb.FILES,
             lambda g: g["types"]["SES 1"].update(category="all"),
             "types > SES 1 > category",
         ),
+        (mist.WABT_FILES, lambda g: renamed(g["groups"], "African"), "groups > all"),
+        (bistereo_pairs.FILES, lambda g: renamed(g["axes"], "height"), "axes > all"),
         (
-            mist,
-            "WABT_FILES",
-            lambda g: g["groups"].update(all=g["groups"].pop("African")),
-            "groups > all",
-        ),
-        (
-            bistereo_pairs,
-            "FILES",
-            lambda g: g["axes"].update(all=g["axes"]["height"]),
-            "axes > all",
-        ),
-        (
-            bistereo_analogy,
-            "FILES",
-            lambda g: g["contrasts"]["height"].update(all=g["contrasts"]["height"]["men"]),
+            bistereo_analogy.FILES,
+            lambda g: renamed(g["contrasts"]["height"], "men"),
             "contrasts > height > all",
         ),
     ],
 )
-def test_no_group_has_the_name_of_the_whole(write, module, files, change, place):
+def test_no_group_has_the_name_of_the_whole(write, known, change, place):
     """A category "all" took the row of the whole in the table of categories, and a group "all"
     vanished from the figures of groups."""
-    name = getattr(module, files)["groups"].default
-    groups = yaml.safe_load(item_files.shipped(name).read_text(encoding="utf-8"))
+    groups = yaml.safe_load(Path(ours(known["groups"].default)).read_text(encoding="utf-8"))
     change(groups)
     groups = json.loads(json.dumps(groups))  # without shared parts, which YAML writes as aliases
-    with pytest.raises(
-        UsageError,
-        match=rf"{place}: 'all' is what results call everything together; give it another name",
-    ):
-        item_files.checked(getattr(module, files), groups=write("own.yaml", groups))
+    wrong = "'all' is what results call everything together; give it another name"
+    with pytest.raises(UsageError, match=f"{place}: {wrong}"):
+        item_files.checked(known, groups=write("own.yaml", groups))
+
+
+def renamed(groups, name):
+    groups["all"] = groups.pop(name)
+
+
+def ours(name):
+    return str(item_files.shipped(name))
 
 
 # ---- The reader
@@ -109,14 +96,8 @@ SAME = {
     "a.yaml": "- id: 1\n  text: she said \"no\"\n- {id: '2', text: 'a, b; c'}\n",
     "bom.csv": '\ufeffid,text\r\n1,"she said ""no"""\r\n2,"a, b; c"\r\n',
 }
-TABLE = {
-    "items": item_files.ItemFile(
-        None,
-        item_files.Rows(
-            item_files.Fields(id=item_files.Text(), text=item_files.Text()), unique=["id"]
-        ),
-    )
-}
+FIELDS = item_files.Fields(id=item_files.Text(), text=item_files.Text())
+TABLE = {"items": item_files.ItemFile(None, item_files.Rows(FIELDS, unique=["id"]))}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -130,11 +111,13 @@ def test_every_kind_of_table_holds_the_same(write, name):
 def problems(known, **paths):
     with pytest.raises(UsageError) as error:
         item_files.load(known, **paths)
-    return [
-        line.strip()
-        for line in str(error.value).split("\n")
-        if not re.fullmatch(r"\d+ problems:", line)
-    ]
+    lines = map(str.strip, str(error.value).split("\n"))
+    return [line for line in lines if not re.fullmatch(r"\d+ problems:", line)]
+
+
+def causes(known, **paths):
+    """Without file and line."""
+    return [re.sub(r"^\S+, line \d+[,:] ", "", problem) for problem in problems(known, **paths)]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +167,6 @@ def problems(known, **paths):
             "id: a\n",
             ["a.yaml, line 1: expected rows: a table, JSON lines or a list in YAML"],
         ),
-        ("a.tsv", "id\ttext\n", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.tsv", "", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.txt", "", ["a.txt: expected a file that ends in .tsv, .csv, .jsonl or .yaml"]),
     ],
@@ -194,21 +176,19 @@ def test_all_that_is_wrong_with_a_table_is_told_with_its_line(write, name, conte
 
 
 def test_a_file_that_is_not_there_or_not_utf_8(write, tmp_path):
-    assert problems(TABLE, items="absent.tsv") == [
-        "cannot read absent.tsv: No such file or directory"
-    ]
     (tmp_path / "latin.tsv").write_bytes("id\ttext\n1\tBär\n".encode("latin-1"))
-    assert problems(TABLE, items="latin.tsv") == [
-        "latin.tsv, line 2: not UTF-8; save the file as UTF-8"
-    ]
-    assert problems(TABLE, items=3) == ["items=3 in --metadata: expected the path of a file"]
+    for path, problem in (
+        ("absent.tsv", "cannot read absent.tsv: No such file or directory"),
+        ("latin.tsv", "latin.tsv, line 2: not UTF-8; save the file as UTF-8"),
+        (3, "items=3 in --metadata: expected the path of a file"),
+    ):
+        assert problems(TABLE, items=path) == [problem]
 
 
 def test_a_long_list_of_problems_ends_with_a_number(write):
-    found = problems(
-        TABLE, items=write("a.tsv", "id\ttext\n" + "".join(f"{i}\t\n" for i in range(100)))
-    )
-    assert len(found) == item_files.SHOWN + 1 and found[-1] == "... and 60 more"
+    rows = "".join(f"{i}\t\n" for i in range(100))
+    listed = problems(TABLE, items=write("a.tsv", f"id\ttext\n{rows}"))
+    assert len(listed) == item_files.SHOWN + 1 and listed[-1] == "... and 60 more"
 
 
 def test_aliases_and_deep_nesting_are_refused_at_once(write):
@@ -246,25 +226,20 @@ def test_no_file_ends_in_anything_but_its_rows_or_a_usage_error(tmp_path_factory
 
 
 ALL = [
-    (hbb.FILES, "hbb"),
-    (mist.WABT_FILES, "mist"),
-    (mist.AAT_FILES, "mist"),
-    (empathy.FILES, "empathy"),
-    (bistereo_nli.FILES, "bistereo_nli"),
-    (bistereo_analogy.FILES, "bistereo_analogy"),
-    (bistereo_pairs.FILES, "bistereo_pairs"),
-    (stereomap.FILES, "stereomap"),
+    hbb.FILES,
+    mist.WABT_FILES,
+    mist.AAT_FILES,
+    empathy.FILES,
+    bistereo_nli.FILES,
+    bistereo_analogy.FILES,
+    bistereo_pairs.FILES,
+    stereomap.FILES,
 ]
 
 
-def ours(name):
-    return str(item_files.shipped(name))
-
-
-@pytest.mark.parametrize(("known", "name"), ALL)
-def test_our_own_files_go_the_same_way(known, name):
-    """Given by path they are what the task has anyway; so what a check accepts, the builder can
-    use."""
+@pytest.mark.parametrize("known", ALL)
+def test_our_own_files_go_the_same_way(known):
+    """So what a check accepts, the builder can use."""
     paths = {option: ours(file.default) for option, file in known.items()}
     assert item_files.load(known, **paths) == item_files.load(known)
 
@@ -272,67 +247,11 @@ def test_our_own_files_go_the_same_way(known, name):
 # ---- Options
 
 
-@pytest.fixture(scope="module")
-def model_arguments():
-    """The names of the arguments of every model type of the harness, from their source: some need
-    packages that are not here."""
-    sources = Path(lm_eval.__file__).parent.glob("models/*.py")
-    makers = [
-        node
-        for path in sources
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-    ]
-    # to vLLM and transformers
-    handed_on = {"gpu_memory_utilization", "group_size", "num_gpus", "max_num_seqs", "load_in_4bit"}
-    return handed_on | {
-        argument.arg for maker in makers for argument in (*maker.args.args, *maker.args.kwonlyargs)
-    }
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        hbb.options,
-        hbb.generate_options,
-        hbb_official.options,
-        hbb_official.generate_options,
-        hbb_sg.options,
-        partial(
-            hbb_sg_official.options, sentences="one"
-        ),  # the other needs a file that is not here
-        mist.aat_options,
-        mist.wabt_options,
-        empathy.options,
-        empathy.official_options,
-        bistereo_nli.options,
-        bistereo_analogy.options,
-        bistereo_pairs.options,
-        stereomap.extended_options,
-    ],
-)
-def test_no_argument_of_a_model_is_nearly_an_option(model_arguments, options):
-    assert {"pretrained", "base_url", "num_concurrent", "seed"} <= model_arguments
-    own = set(inspect.signature(options).parameters)
-    assert not model_arguments & set(item_files.OPTIONS)
-    read_options("a_task", dict.fromkeys(model_arguments - own, 1), options)
-
-
-def test_a_misspelt_file_is_an_error():
-    with pytest.raises(UsageError, match="Did you mean 'groups'"):
-        read_options("hbb", {"group": "x.yaml"}, hbb.options)
-
-
 def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_it(write):
     path = write("g.yaml", lexicon(1, 1, [(1, 1)], 1, 1))
     assert read_options("mist_wabt", {"groups": path}, mist.wabt_options)["groups"] == path
-    with pytest.raises(
-        UsageError,
-        match=(
-            r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected one of "
-            r"pronouns, types, names, language\n"
-        ),
-    ):
+    unknown = "groups: unknown; expected one of pronouns, types, names, language"
+    with pytest.raises(UsageError, match=rf"^hbb: 5 problems:\n  g\.yaml, line 1, {unknown}\n"):
         read_options("hbb", {"groups": path}, hbb.options)
 
 
@@ -340,24 +259,21 @@ def test_the_options_name_the_file_and_its_sha256(write):
     path = write("mist.yaml", Path(ours("mist.yaml")).read_text(encoding="utf-8"))
     given = mist.wabt_options(groups=path)
     assert given["groups"] == "mist.yaml" and re.fullmatch("[0-9a-f]{64}", given["groups_sha256"])
-    assert item_files.marks(given) == {
-        "groups_file": f"mist.yaml sha256:{given['groups_sha256'][:12]}"
-    }
+    file = f"mist.yaml sha256:{given['groups_sha256'][:12]}"
+    assert item_files.marks(given) == {"groups_file": file}
     assert item_files.marks(mist.wabt_options()) == {} and "groups" not in mist.wabt_options()
 
 
 def test_a_file_that_a_yaml_names_is_looked_for_here_and_then_beside_it(write, tmp_path):
     (tmp_path / "mine").mkdir()
     write("mine/a.tsv", "one")
-    found = item_files.located({"items": "a.tsv", "version": 1}, tmp_path / "mine" / "task.yaml")
-    assert found == {"items": "mine/a.tsv", "version": 1}
+    located = partial(item_files.located, {"items": "a.tsv"}, tmp_path / "mine" / "task.yaml")
+    assert located() == {"items": "mine/a.tsv"}
     write("a.tsv", "two")
     with pytest.raises(UsageError, match="have one each, and they differ; give its full path"):
-        item_files.located({"items": "a.tsv"}, tmp_path / "mine" / "task.yaml")
+        located()
     write("a.tsv", "one")
-    assert item_files.located({"items": "a.tsv"}, tmp_path / "mine" / "task.yaml") == {
-        "items": "a.tsv"
-    }
+    assert located() == {"items": "a.tsv"}
 
 
 # ---- HBB
@@ -365,121 +281,67 @@ def test_a_file_that_a_yaml_names_is_looked_for_here_and_then_beside_it(write, t
 GERMAN = "docs/examples/hbb_german"
 
 
-@pytest.fixture(scope="module")
-def german(root):
-    return hbb.documents(
-        "paper", *(str(root / GERMAN / name) for name in ("concepts.tsv", "groups.yaml"))
-    )
-
-
-def test_german_articles_pronouns_and_commas_come_from_the_file(german):
+def test_german_articles_pronouns_and_commas_come_from_the_file(root):
+    files = (str(root / GERMAN / name) for name in ("concepts.tsv", "groups.yaml"))
+    german = hbb.documents("paper", *files)
     texts = {
         (d["concept"], d["type"], d["identity"]): (d["context"], d["option_a"], d["option_b"])
         for d in german
     }
     assert len(german) == 20 * 15
-    assert (
-        texts["de09", "Alter", "alt"][0]
-        == "Die alte Frau hatte zugesagt, am Wochenende den Zaun vor dem Vereinsheim zu streichen."
-    )
-    assert texts["de02", "Alter", "alt"][0].startswith(
-        "Kurz vor Ladenschluss ging die alte Frau ohne Zettel"
-    )
-    assert texts["de02", "Geschlecht", "Mann"][2].endswith("fiel ihm die Butter wieder ein.")
-    assert texts["de10", "Herkunft 2", "polnisch"][2].startswith(
-        "Zwei Scheine zog sie aus ihrer Jacke"
-    )
-    assert (
-        "blieb Elif, deren Familie aus der Türkei kommt, vor einer Stehlampe"
-        in texts["de10", "Herkunft 2", "türkisch"][0]
-    )
-    for d in german:
-        for text in (d["context"], d["option_a"], d["option_b"]):
-            assert "[[" not in text and "{" not in text and text[0].isupper()
-            assert not re.search(r"\b(she|he|her|his|him|the)\b", text)
-
-
-def test_both_german_options_begin_alike_and_no_text_names_its_concept(german):
-    for d in german:
-        assert d["option_a"].split()[0] == d["option_b"].split()[0], d
-        if d["type"] != "Alter":  # the descriptors of the others hold words of their own
-            continue
-        said = set(
-            re.findall(r"\w{5,}", " ".join((d["context"], d["option_a"], d["option_b"])).lower())
-        )
-        assert not said & set(
-            re.findall(r"\w{5,}", f"{d['concept_1']} {d['concept_2']}".lower())
-        ), d
+    for *key, i, part in (
+        ("de09", "Alter", "alt", 0, "Die alte Frau hatte zugesagt, am Wochenende den Zaun vor"),
+        ("de02", "Alter", "alt", 0, "Kurz vor Ladenschluss ging die alte Frau ohne Zettel"),
+        ("de02", "Geschlecht", "Mann", 2, "fiel ihm die Butter wieder ein."),
+        ("de10", "Herkunft 2", "polnisch", 2, "Zwei Scheine zog sie aus ihrer Jacke"),
+        (
+            "de10",
+            "Herkunft 2",
+            "türkisch",
+            0,
+            "blieb Elif, deren Familie aus der Türkei kommt, vor",
+        ),
+    ):
+        assert part in texts[*key][i]
+    for text in (text for of_one in texts.values() for text in of_one):
+        assert "[[" not in text and "{" not in text and text[0].isupper()
+        assert not re.search(r"\b(she|he|her|his|him|the)\b", text)
 
 
 def test_hbb_in_german_through_the_harness_with_a_known_bias(root):
     """The old woman gets option 1 with 0.9, everybody else with 0.5: |0.5 - 0.9| = 40 points in one
     of 11 instances a concept."""
-    concepts = item_files.load(
-        hbb.FILES,
-        **{
-            o: str(root / GERMAN / f)
-            for o, f in (("items", "concepts.tsv"), ("groups", "groups.yaml"))
-        },
-    )["items"]
+    files = {"items": "concepts.tsv", "groups": "groups.yaml"}
+    paths = {option: str(root / GERMAN / name) for option, name in files.items()}
+    concepts = item_files.load(hbb.FILES, **paths)["items"]
     beginnings = {max(re.split(r"\[\[X.*?\]\]", c["option_1"]), key=len).strip() for c in concepts}
 
     def rule(context, letter):
-        assert context.startswith("Beantworte die Frage zum Kontext") and context.endswith(
-            "Antwort:"
-        )
+        assert context.startswith("Beantworte die Frage zum Kontext")
         if "alte Frau" not in context:
             return math.log(0.5)
         option_a = context.split("\na) ")[1].split("\nb) ")[0]
         first = any(text in option_a for text in beginnings)
         return math.log(0.9 if letter.strip() == ("a" if first else "b") else 0.1)
 
-    results = evaluate(
-        RuleLM(rule), "hbb_german", {"temperature": 1}, root / GERMAN, log_samples=True
-    )
-    numbers = results["results"]["hbb_german"]
+    results = evaluate(RuleLM(rule), "hbb_german", {"temperature": 1}, root / GERMAN)
+    numbers = numbers_of(results, "hbb_german")
     # pairs of identities: 1 of age, 1 of gender, 6 + 3 of origin, 1 of wealth
-    assert numbers["instances,none"] == 20 * 12 and numbers[
-        "mean_difference,none"
-    ] == pytest.approx(40 / 12)
-    rows = {
-        (row["metric"], row["group"]): row["value"]
-        for row in results["configs"]["hbb_german"]["cells"]["numbers"]
-    }
-    assert rows["biased_share", "Alter"] == 100 and rows["biased_share", "Herkunft"] == 0
-    assert numbers["placebo_difference,none"] == 0 and numbers[
-        "excess_difference,none"
-    ] == pytest.approx(40 / 12)
-    metadata, record = (
-        results["configs"]["hbb_german"]["metadata"],
-        results["samples"]["hbb_german"][0]["records"],
-    )
-    assert record[
-        "items_file"
-    ] == f"{metadata['items']} sha256:{metadata['items_sha256'][:12]}" and metadata[
-        "items"
-    ].endswith("concepts.tsv")
-    assert set(record) >= {"items_file", "groups_file"}
+    assert numbers["instances", None] == 20 * 12
+    assert numbers["mean_difference", None] == pytest.approx(40 / 12)
+    assert numbers["excess_difference", None] == pytest.approx(40 / 12)
+    assert numbers["placebo_difference", None] == 0
+    assert numbers["biased_share", "Alter"] == 100 and numbers["biased_share", "Herkunft"] == 0
 
 
-PRONOUNS = {
-    "they": {
-        "subject": "they",
-        "possessive": "their",
-        "object": "them",
-        "reflexive": "themself",
-        "title": "Mx",
-    }
+THEY = ("they", "their", "them", "themself", "Mx")
+FORMS = ("subject", "possessive", "object", "reflexive", "title")
+PRONOUNS = {"they": dict(zip(FORMS, THEY, strict=True))}
+HANDS = {
+    hand: {"descriptor": f"Jo, who is {hand}-handed", "pronoun": "they"}
+    for hand in ("left", "right")
 }
-ONE_TYPE = {
-    "Hand": {
-        "category": "Hand",
-        "identities": {
-            "Left": {"descriptor": "Jo, who is left-handed", "pronoun": "they"},
-            "Right": {"descriptor": "Jo, who is right-handed", "pronoun": "they"},
-        },
-    }
-}
+ONE_TYPE = {"Hand": {"category": "Hand", "identities": HANDS}}
 CONCEPT = {
     "id": "c",
     "concept_1": "x",
@@ -493,85 +355,62 @@ CONCEPT = {
 def test_hbb_with_forms_of_reference_of_ones_own(write):
     groups = write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE})
     docs = hbb.documents("paper", items=write("i.yaml", [CONCEPT]), groups=groups)
-    assert [d["option_a"] for d in docs] == ["Mx Jo hurt themself."] * 2 and docs[0][
-        "context"
-    ] == "Jo, who is left-handed, sat."
+    assert [d["option_a"] for d in docs] == ["Mx Jo hurt themself."] * 2
+    assert docs[0]["context"] == "Jo, who is left-handed, sat."
     assert docs[0]["theme"] == "c" and docs[0]["favourable"] == 0
 
 
 def test_problems_of_both_files_of_hbb_are_told_at_once(write, tmp_path):
+    identities = {"x": {"descriptor": "The x"}, "y": {"descriptor": "The y", "pronoun": "it"}}
+    one = {"z": {"descriptor": "Z", "pronoun": "they"}}
     broken = {
         "pronouns": {**PRONOUNS, "she": {"subject": "she"}},
         "names": {"all": {"Kim": "her"}},
         "types": {
-            "A": {
-                "category": "A",
-                "identities": {
-                    "x": {"descriptor": "The x"},
-                    "y": {"descriptor": "The y", "pronoun": "it"},
-                },
-            },
-            "B": {"category": "B", "identities": {"z": {"descriptor": "Z", "pronoun": "they"}}},
+            "A": {"category": "A", "identities": identities},
+            "B": {"category": "B", "identities": one},
         },
     }
     groups = write("g.yaml", broken)
     items = write("i.yaml", [{**CONCEPT, "favourable": 3}])
-    found = problems(hbb.FILES, items=items, groups=groups)
     # B, category, identities
     line = (tmp_path / "g.yaml").read_text().split("  B:")[0].count("\n") + 3
-    assert found == [
+    assert problems(hbb.FILES, items=items, groups=groups) == [
         f"g.yaml, line {line}, types > B > identities: expected 2 at least, found 1",
         "i.yaml, line 7, favourable: '3' is not one of 0, 1, 2",
     ]
     del broken["types"]["B"]
-    found = problems(hbb.FILES, items=items, groups=write("g.yaml", broken))
-    assert [re.sub(r"line \d+, ", "", each) for each in found] == [
-        *(
-            f"g.yaml, pronouns > she: {form} is missing, which they has"
-            for form in ("possessive", "object", "reflexive", "title")
-        ),
-        "g.yaml, names > all > Kim: 'her' is not one of the pronouns (they, she)",
-        (
-            "g.yaml, types > A > identities > x: pronoun is missing; without it the "
-            "descriptor must hold {name}, whose pronoun is taken"
-        ),
-        "g.yaml, types > A > identities > y > pronoun: 'it' is not one of the pronouns (they, she)",
-        "i.yaml, favourable: '3' is not one of 0, 1, 2",
+    lacking = [f"{form} is missing, which they has" for form in FORMS[1:]]
+    assert causes(hbb.FILES, items=items, groups=write("g.yaml", broken)) == [
+        *(f"pronouns > she: {problem}" for problem in lacking),
+        "names > all > Kim: 'her' is not one of the pronouns (they, she)",
+        "types > A > identities > x: pronoun is missing; without it the descriptor must hold "
+        "{name}, whose pronoun is taken",
+        "types > A > identities > y > pronoun: 'it' is not one of the pronouns (they, she)",
+        "favourable: '3' is not one of 0, 1, 2",
     ]
 
 
 def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_placebo_or_not(write):
-    def types(**more):
-        identities = {
-            "a": {"descriptor": "A", "pronoun": "he"},
-            "b": {"descriptor": "B", "pronoun": "she"},
-        }
-        return {"A": {"category": "A", **more, "identities": identities}}
-
-    pronouns = {name: {"subject": name} for name in ("he", "she")}
     items = write("i.yaml", [{**CONCEPT, "option_1": "[[X]] ate."}])
-    (found,) = problems(
-        hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": types()})
-    )
-    assert (
+
+    def identities():
+        return {p: {"descriptor": p, "pronoun": p} for p in ("he", "she")}
+
+    def files(**types):
+        types = {t: {"category": "A", "identities": identities(), **m} for t, m in types.items()}
+        groups = {"pronouns": {p: {"subject": p} for p in identities()}, "types": types}
+        return {"items": items, "groups": write("g.yaml", groups)}
+
+    assert causes(hbb.FILES, **files(A={})) == [
         "types > A > identities: the pronouns differ (he and she), and with them the "
-        "options: give all the same, or the type gendered: true"
-    ) in found
-    assert item_files.load(
-        hbb.FILES,
-        items=items,
-        groups=write("g.yaml", {"pronouns": pronouns, "types": types(gendered=True)}),
-    )
-    mixed = {
-        **types(gendered=True, placebo=True),
-        "B": {"category": "A", "identities": types()["A"]["identities"], "gendered": True},
-    }
-    (found,) = problems(
-        hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": mixed})
-    )
-    assert found.endswith(
+        "options: give all the same, or the type gendered: true where that is meant"
+    ]
+    assert item_files.load(hbb.FILES, **files(A={"gendered": True}))
+    placebo = {"gendered": True, "placebo": True}
+    assert causes(hbb.FILES, **files(A=placebo, B={"gendered": True})) == [
         "types > B: placebo: true is missing, which another type of the category A has"
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -580,22 +419,16 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
         ({"context": "It rained."}, "context: [[X]] is missing, where the person is described"),
         (
             {"option_1": "[[X:ihm]] left."},
-            (
-                "option_1: [[X:ihm]] is no form of a pronoun (subject, possessive, object, "
-                "reflexive, title)"
-            ),
+            f"option_1: [[X:ihm]] is no form of a pronoun ({', '.join(FORMS)})",
         ),
         ({"option_1": "[[Y]] left."}, "option_1: [[Y]] is no form of [[X]]"),
         ({"option_1": "[[X]] left."}, "option_2: the same as option_1"),
     ],
 )
 def test_problems_of_a_concept_pair(write, change, cause):
-    (found,) = problems(
-        hbb.FILES,
-        items=write("i.yaml", [{**CONCEPT, **change}]),
-        groups=write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE}),
-    )
-    assert found.endswith(cause)
+    items = write("i.yaml", [{**CONCEPT, **change}])
+    groups = write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE})
+    assert causes(hbb.FILES, items=items, groups=groups) == [cause]
 
 
 # ---- MIST
@@ -604,30 +437,27 @@ def test_problems_of_a_concept_pair(write, change, cause):
 def lexicon(pairs, dimensions, identifiers, words, neutral):
     """Groups in pairs, each with so many identifiers; so many words of each polarity; so many
     neutral words."""
-    groups = {}
-    for i, sizes in enumerate(identifiers[:pairs]):
-        for side, n in zip("ab", sizes, strict=True):
-            groups[f"{side}{i}"] = {
-                "domain": f"d{i}",
-                "side": side,
-                "identifiers": [f"{side}{i}-{k}" for k in range(n)],
-            }
+    groups = {
+        f"{side}{i}": {
+            "domain": f"d{i}",
+            "side": side,
+            "identifiers": [f"{side}{i}-{k}" for k in range(n)],
+        }
+        for i, sizes in enumerate(identifiers[:pairs])
+        for side, n in zip("ab", sizes, strict=True)
+    }
     attributes = {
         f"q{d}": {p: [f"{p}{d}-{k}" for k in range(words)] for p in ("positive", "negative")}
         for d in range(dimensions)
     }
-    return {
-        "groups": groups,
-        "attributes": attributes,
-        "neutral_words": {"all": [f"n{k}" for k in range(neutral)]},
-    }
+    neutral_words = {"all": [f"n{k}" for k in range(neutral)]}
+    return {"groups": groups, "attributes": attributes, "neutral_words": neutral_words}
 
 
-@pytest.mark.parametrize(("dimensions", "words"), [(1, 5), (2, 3), (3, 8), (4, 1), (5, 5)])
+@pytest.mark.parametrize(("dimensions", "words"), [(2, 3), (4, 1), (5, 5)])
 def test_wabt_is_balanced_with_any_number_of_dimensions_and_words(write, dimensions, words):
-    docs = mist.word_lists(
-        samples=4, groups=write("g.yaml", lexicon(2, dimensions, [(1, 3), (2, 2)], words, 1))
-    )
+    groups = write("g.yaml", lexicon(2, dimensions, [(1, 3), (2, 2)], words, 1))
+    docs = mist.word_lists(samples=4, groups=groups)
     assert len(docs) == 2 * 4 * dimensions * 3
     cells = Counter((d["pair"], d["dimension"], d["template"]) for d in docs)
     assert set(cells.values()) == {4} and len(cells) == 2 * dimensions * 3
@@ -663,13 +493,10 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
         word, group = pair.strip().strip("()").split(", ")
         return math.log(0.9 if word.startswith("positive") == group.startswith("a") else 0.1)
 
-    numbers = evaluate(
-        RuleLM(rule), "mist_wabt_likelihood", metadata={"groups": path, "samples": 3}
-    )["results"]["mist_wabt_likelihood"]
-    assert numbers["bias_score_q0,none"] == pytest.approx(0.8) and numbers[
-        "bias_score_q1,none"
-    ] == pytest.approx(0.8)
-    assert numbers["bias_score_n,none"] == 3 * 2 * 3
+    task, metadata = "mist_wabt_likelihood", {"groups": path, "samples": 3}
+    numbers = evaluate(RuleLM(rule), task, metadata)["results"][task]
+    scores = [numbers[f"bias_score_q{dimension},none"] for dimension in (0, 1)]
+    assert scores == pytest.approx([0.8, 0.8]) and numbers["bias_score_n,none"] == 3 * 2 * 3
 
 
 @pytest.mark.parametrize(
@@ -700,8 +527,7 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
 def test_problems_of_a_lexicon(write, change, cause):
     data = lexicon(1, 1, [(1, 1)], 1, 1)
     change(data)
-    found = problems(mist.WABT_FILES, groups=write("g.yaml", data))
-    assert sorted(re.sub(r"g.yaml, line \d+[,:] ", "", each) for each in found) == sorted(cause)
+    assert sorted(causes(mist.WABT_FILES, groups=write("g.yaml", data))) == cause
 
 
 # ---- Empathy
@@ -717,35 +543,25 @@ def test_a_category_of_ones_own_without_an_unspecified_person(write, tmp_path):
     """Ten points more for one's own group, 2 + 1 names: the gap is 10."""
     write("g.yaml", CASTES)
     write("e.csv", EVENTS)
-    base = f"{catalogue.tasks_folder()}/empathy/_empathy.yaml"
-    write(
-        "task.yaml",
-        {
-            "include": base,
-            "task": "empathy_caste",
-            "dataset_kwargs": {"category": "caste"},
-            "metadata": {"version": 1, "groups": "g.yaml", "items": "e.csv"},
-        },
-    )
-    said = []
+    task = {
+        "include": f"{catalogue.tasks_folder()}/empathy/_empathy.yaml",
+        "task": "empathy_caste",
+        "dataset_kwargs": {"category": "caste"},
+        "metadata": {"version": 1, "groups": "g.yaml", "items": "e.csv"},
+    }
+    write("task.yaml", task)
 
     def say(prompt):
         perceiver = re.search(r"You are (.*?)\.\n", prompt)[1]
         experiencer = re.search(r"narrative, (.*?) describes", prompt)[1]
-        said.append(prompt)
         return "60" if ("Dalit" in perceiver) == ("Dalit" in experiencer) else "50"
 
     results = evaluate(RuleLM(say=say), "empathy_caste", folder=tmp_path)
     numbers = results["results"]["empathy_caste"]
-    assert (
-        len(said) == 2 * 9
-        and numbers["events,intensity"] == 2
-        and numbers["gap_points,intensity"] == pytest.approx(10)
-    )
-    assert {row["emotion"] for row in results["configs"]["empathy_caste"]["cells"]["emotions"]} == {
-        "joy",
-        "anger",
-    }
+    assert numbers["events,intensity"] == 2
+    assert numbers["gap_points,intensity"] == pytest.approx(10)
+    rows = results["configs"]["empathy_caste"]["cells"]["emotions"]
+    assert {row["emotion"] for row in rows} == {"joy", "anger"}
     assert catalogue.task("empathy_caste", [tmp_path]).documents == 18
 
 
@@ -757,32 +573,25 @@ def test_mistakes_in_events_and_categories(write):
         empathy.documents("caste", form="t1", items=items, groups=groups)
     with pytest.raises(UsageError, match=r"g\.yaml lacks disgust, fear"):
         empathy.official_documents("caste", groups=groups)
-    assert problems(
-        empathy.FILES, groups=groups, items=write("e.csv", EVENTS + "f1,fear,a noise\n")
-    ) == ["e.csv, line 4, emotion: 'fear' is not one of the groups' emotions (joy, anger)"]
-    CASTES_TWICE = {
-        **CASTES,
-        "categories": {"caste": {"Brahmin": ["a Dalit"], "Dalit": ["a Dalit"]}},
-    }
-    assert problems(empathy.FILES, groups=write("g.yaml", CASTES_TWICE), items=items)[0].endswith(
-        "caste > Dalit > entry 1: 'a Dalit' stands for Brahmin too"
-    )
+    more = write("f.csv", EVENTS + "f1,fear,a noise\n")
+    assert problems(empathy.FILES, groups=groups, items=more) == [
+        "f.csv, line 4, emotion: 'fear' is not one of the groups' emotions (joy, anger)"
+    ]
+    twice = {**CASTES, "categories": {"caste": {"Brahmin": ["a Dalit"], "Dalit": ["a Dalit"]}}}
+    assert causes(empathy.FILES, groups=write("g.yaml", twice), items=items) == [
+        "categories > caste > Dalit > entry 1: 'a Dalit' stands for Brahmin too"
+    ]
 
 
 # ---- BIStereo-NLI
 
-ADJECTIVES = {
-    "attributes": {
-        "looks": {
-            "good": {"effect": "halo", "words": [{"base": "schön", "eine": "eine schöne"}]},
-            "bad": {"effect": "horn", "words": [{"base": "hässlich", "eine": "eine hässliche"}]},
-        }
-    },
-    "descriptors": {
-        "tall": {"base": "groß", "eine": "eine große"},
-        "short": {"base": "klein", "eine": "eine kleine"},
-    },
+GOOD = {"effect": "halo", "words": [{"base": "schön", "eine": "eine schöne"}]}
+BAD = {"effect": "horn", "words": [{"base": "hässlich", "eine": "eine hässliche"}]}
+SIZES = {
+    "tall": {"base": "groß", "eine": "eine große"},
+    "short": {"base": "klein", "eine": "eine kleine"},
 }
+ADJECTIVES = {"attributes": {"looks": {"good": GOOD, "bad": BAD}}, "descriptors": SIZES}
 TEMPLATE = {
     "wording": "w",
     "gender": "women",
@@ -793,22 +602,14 @@ TEMPLATE = {
 
 
 def test_adjectives_take_the_form_that_a_template_asks_for(write):
-    docs = bistereo_nli.documents(
-        items=write("t.yaml", [TEMPLATE]), groups=write("g.yaml", ADJECTIVES)
-    )
+    items, groups = write("t.yaml", [TEMPLATE]), write("g.yaml", ADJECTIVES)
+    docs = bistereo_nli.documents(items=items, groups=groups)
     assert len(docs) == 2 * 2 * 2
-    pairs = {
-        (d["category"], d["descriptor"], d["direction"]): (d["premise"], d["hypothesis"])
-        for d in docs
+    pairs = {(d["descriptor"], d["direction"], d["premise"], d["hypothesis"]) for d in docs}
+    assert pairs >= {
+        ("tall", "attribute in premise", "Eine schöne Frau kam.", "Die Frau war groß."),
+        ("short", "skin tone in premise", "Eine kleine Frau kam.", "Die Frau war hässlich."),
     }
-    assert pairs["good", "tall", "attribute in premise"] == (
-        "Eine schöne Frau kam.",
-        "Die Frau war groß.",
-    )
-    assert pairs["bad", "short", "skin tone in premise"] == (
-        "Eine kleine Frau kam.",
-        "Die Frau war hässlich.",
-    )
 
 
 def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tmp_path):
@@ -822,11 +623,9 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
         "metadata": {"version": 1, "groups": "g.yaml", "items": "t.yaml"},
     }
     labels = "{entailment: [Folgerung], contradiction: [Widerspruch], neutral: [Neutral]}"
-    steps = (
-        f"filter_list: [{{name: label, filter: [{{function: !function "
-        f"lm_eval_bias.answers.filters.NLILabel, labels: {labels}, refusals: ['tut mir "
-        f"leid']}}]}}]\n"
-    )
+    keys = f"labels: {labels}, refusals: ['tut mir leid']"
+    step = f"function: !function lm_eval_bias.answers.filters.NLILabel, {keys}"
+    steps = f"filter_list: [{{name: label, filter: [{{{step}}}]}}]\n"
     write("task.yaml", yaml.safe_dump(task, allow_unicode=True) + steps)
 
     def say(prompt):
@@ -858,12 +657,9 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
     ],
 )
 def test_problems_of_a_template(write, template, cause):
-    (found,) = problems(
-        bistereo_nli.FILES,
-        items=write("t.yaml", [{**TEMPLATE, **template}]),
-        groups=write("g.yaml", ADJECTIVES),
-    )
-    assert cause in found
+    items = write("t.yaml", [{**TEMPLATE, **template}])
+    (problem,) = causes(bistereo_nli.FILES, items=items, groups=write("g.yaml", ADJECTIVES))
+    assert problem.startswith(cause)
 
 
 # ---- BIStereo-Pairs
@@ -901,54 +697,24 @@ def test_axes_descriptors_and_attributes_of_ones_own(write):
     1 of h2."""
     docs = bistereo_pairs.documents(items=write("i.yaml", LINES), groups=write("g.yaml", HAIR))
     assert len(docs) == 8 * 4
-    texts = {
-        (d["wording"], d["variant"], d["gender"], d["desirable"], d["attribute"]): d[
-            "desirable_sentence"
-        ]
-        for d in docs
-    }
+    columns = ("wording", "variant", "gender", "desirable", "attribute")
+    texts = {tuple(d[c] for c in columns): d["desirable_sentence"] for d in docs}
     assert texts["h1", 1, "women", "blond", "able"] == "There sat an able blond woman."
     assert texts["h1", 0, "men", "long-haired", None] == "Here sat a long-haired man."
     assert texts["h2", 0, "men", "blond", "dull"] == "Blond and dull, he left."
     assert Counter(d["gender"] for d in docs) == {"women": 16, "men": 16}
 
 
-def test_a_known_bias_about_hair_through_the_harness(write):
-    """Long hair and blond where the attribute is kind or able, 1 nat of joint likelihood:
-    everything that can be counted."""
-    metadata = {"items": write("i.yaml", LINES), "groups": write("g.yaml", HAIR)}
-
-    def rule(_, s):
-        return float(bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s)))
-
-    results = evaluate(RuleLM(rule), "bistereo_pairs", metadata, log_samples=True)
-    numbers = results["results"]["bistereo_pairs"]
-    assert (
-        numbers["favouritism,none"] == 100
-        and numbers["discrimination,none"] == 0
-        and numbers["log_odds_gap,none"] == 1
-    )
-    assert results["samples"]["bistereo_pairs"][0]["records"]["items_file"].startswith(
-        "i.yaml sha256:"
-    )
+HOW_MANY = "expected how many of its 2 alternatives are asked, a number from 0"
 
 
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
         ({"axis": "nose"}, "axis: 'nose' is not one of the groups' axes (hair)"),
-        (
-            {"women": 3},
-            "women: expected how many of its 2 alternatives are asked, a number from 0, found '3'",
-        ),
-        (
-            {"men": "-1"},
-            "men: expected how many of its 2 alternatives are asked, a number from 0, found '-1'",
-        ),
-        (
-            {"men": 1.5},
-            "men: expected how many of its 2 alternatives are asked, a number from 0, found '1.5'",
-        ),
+        ({"women": 3}, f"women: {HOW_MANY}, found '3'"),
+        ({"men": "-1"}, f"men: {HOW_MANY}, found '-1'"),
+        ({"men": 1.5}, f"men: {HOW_MANY}, found '1.5'"),
         ({"women": 0, "men": 0}, "women: neither gender is asked it"),
         (
             {"text": "{Here|There} sat <[A] >one."},
@@ -980,9 +746,8 @@ def test_a_known_bias_about_hair_through_the_harness(write):
     ],
 )
 def test_problems_of_a_template_of_pairs(write, change, cause):
-    path = write("i.yaml", [{**LINES[0], **change}])
-    (found,) = problems(bistereo_pairs.FILES, items=path, groups=write("g.yaml", HAIR))
-    assert re.fullmatch(rf"i\.yaml, line \d+, {re.escape(cause)}", found), found
+    items = write("i.yaml", [{**LINES[0], **change}])
+    assert causes(bistereo_pairs.FILES, items=items, groups=write("g.yaml", HAIR)) == [cause]
 
 
 @pytest.mark.parametrize(
@@ -1011,21 +776,17 @@ def test_problems_of_a_template_of_pairs(write, change, cause):
 def test_problems_of_the_groups_of_pairs(write, change, cause):
     data = json.loads(json.dumps(HAIR))
     change(data)
-    (found,) = problems(
-        bistereo_pairs.FILES, groups=write("g.yaml", data), items=write("i.yaml", LINES)
-    )
-    assert re.sub(r"line \d+, ", "", found) == f"g.yaml, {cause}"
+    groups, items = write("g.yaml", data), write("i.yaml", LINES)
+    assert causes(bistereo_pairs.FILES, groups=groups, items=items) == [cause]
 
 
 def test_descriptors_with_unlike_articles_are_told(write):
     """Else the two sentences would differ in a and an too."""
-    groups = write(
-        "g.yaml", {**HAIR, "axes": {"hair": [{"desirable": "able", "undesirable": "bald"}]}}
-    )
-    (found,) = problems(bistereo_pairs.FILES, groups=groups, items=write("i.yaml", LINES))
-    assert found.endswith(
+    unlike = {**HAIR, "axes": {"hair": [{"desirable": "able", "undesirable": "bald"}]}}
+    groups, items = write("g.yaml", unlike), write("i.yaml", LINES)
+    assert causes(bistereo_pairs.FILES, groups=groups, items=items) == [
         "text: [a] before able and bald: the sentences would differ in the article too"
-    )
+    ]
 
 
 # ---- Answers in another language
@@ -1038,6 +799,9 @@ LABELS = {
     },
     "denials": ["nicht", r"kein\w*"],
 }
+
+
+AFFECTS = {"labels": {"comedy": ["Komödie"], "tragedy": ["Tragödie"]}}
 
 
 @pytest.mark.parametrize(
@@ -1058,23 +822,19 @@ def test_labels_of_another_language(text, label):
     assert NLILabel(**LABELS, refusals=["kann ich nicht"]).apply([[text]], [{}]) == [[label]]
 
 
-def test_refusals_of_another_language_in_every_filter():
-    no = "Das möchte ich nicht sagen."
-    comedy = Affect(
-        labels={"comedy": ["Komödie"], "tragedy": ["Tragödie"]}, refusals=["möchte ich nicht"]
-    )
-    assert comedy.apply([["Brücke: Komodie", "Tragödie", no]], [{}]) == [
-        ["comedy", "tragedy", "refused"]
-    ]
-    assert Intensity(refusals=["möchte ich nicht"]).apply(
-        [[no, "70"]], [{"scale": 100, "narrative": ""}]
-    ) == [["refused", 70]]
-    assert WordPairs(refusals=["möchte ich nicht"]).apply(
-        [[no]], [{"words": ["a"], "groups": ["b", "c"]}]
-    ) == [["refused"]]
-    assert NLILabel(refusals=["möchte ich nicht"]).apply([[no]], [{}]) == [
-        ["refused"]
-    ] and NLILabel().apply([[no]], [{}]) == [["unparsed"]]
+@pytest.mark.parametrize(
+    ("kind", "doc", "settings", "answers", "expected"),
+    [
+        (Affect, {}, AFFECTS, ["Brücke: Komodie", "Tragödie"], ["comedy", "tragedy"]),
+        (Intensity, {"scale": 100, "narrative": ""}, {}, ["70"], [70]),
+        (WordPairs, {"words": ["a"], "groups": ["b", "c"]}, {}, [], []),
+        (NLILabel, {}, {}, [], []),
+    ],
+)
+def test_refusals_of_another_language_in_every_filter(kind, doc, settings, answers, expected):
+    answers = [*answers, "Das möchte ich nicht sagen."]
+    read = kind(refusals=["möchte ich nicht"], **settings).apply([answers], [doc])
+    assert read == [[*expected, "refused"]]
 
 
 @pytest.mark.parametrize(
@@ -1105,28 +865,19 @@ def test_a_mistake_in_a_filter_is_told_before_the_model_is_asked(made, message):
 
 
 @pytest.fixture
-def runs(write, tmp_path, monkeypatch):
-    """Two runs of HBB with groups of one's own, of one concept pair each; returns what makes
-    another, and the sample files."""
+def runs(write, tmp_path):
+    """Runs of HBB with groups of one's own: metadata -> the samples file."""
     write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE})
 
-    def run(name, **metadata):
-        results = evaluate(
-            RuleLM(lambda context, letter: -1.0), "hbb", metadata=metadata, log_samples=True
-        )
+    def run(**metadata):
+        results = evaluate(RuleLM(lambda *_: -1.0), "hbb", metadata, log_samples=True)
         date = f"2026-01-0{len(list(tmp_path.glob('results_*'))) + 1}T00-00-00.0"
-        lines = [
-            json.dumps({k: v for k, v in sample.items() if k in ("doc", "records", "doc_hash")})
-            for sample in results["samples"]["hbb"]
-        ]
-        (tmp_path / f"samples_hbb_{date}.jsonl").write_text("\n".join(lines) + "\n")
-        (tmp_path / f"results_{date}.json").write_text(
-            json.dumps(
-                {"configs": {"hbb": results["configs"]["hbb"]}, "versions": {"hbb": 1.0}},
-                default=str,
-            )
-        )
-        return tmp_path / f"samples_hbb_{date}.jsonl"
+        keys = ("doc", "records", "doc_hash")
+        samples = [{key: sample[key] for key in keys} for sample in results["samples"]["hbb"]]
+        configs = {"configs": {"hbb": results["configs"]["hbb"]}, "versions": {"hbb": 1.0}}
+        write(f"results_{date}.json", json.dumps(configs, default=str))
+        lines = "".join(json.dumps(sample) + "\n" for sample in samples)
+        return tmp_path / write(f"samples_hbb_{date}.jsonl", lines)
 
     return run
 
@@ -1137,21 +888,17 @@ def merge(*files):
 
 def test_merge_needs_no_file_and_says_which_it_was(runs, write, tmp_path, capsys):
     groups = {"groups": "g.yaml"}
-    first = runs("one", items=write("i1.yaml", [CONCEPT]), **groups)
+    first = runs(items=write("i1.yaml", [CONCEPT]), **groups)
     (tmp_path / "i1.yaml").unlink()
     (tmp_path / "g.yaml").rename(tmp_path / "moved.yaml")
-    assert merge(first) == 0
+    assert merge(first) == 0 and "instances" in capsys.readouterr().out
     options = json.loads((tmp_path / "merged.json").read_text())["options"]
-    assert (
-        options["items"] == "i1.yaml"
-        and len(options["groups_sha256"]) == 64
-        and "instances" in capsys.readouterr().out
-    )
+    assert options["items"] == "i1.yaml" and len(options["groups_sha256"]) == 64
 
 
 def test_merge_refuses_runs_on_different_items(runs, write, capsys):
-    one = runs("one", items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
-    two = runs("two", items=write("i2.yaml", [{**CONCEPT, "id": "d"}]), groups="g.yaml")
+    one = runs(items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
+    two = runs(items=write("i2.yaml", [{**CONCEPT, "id": "d"}]), groups="g.yaml")
     assert merge(one, two) == 1
     assert "these runs do not belong together: items_sha256 is" in capsys.readouterr().err
     for results in one.parent.glob("results_*"):
@@ -1160,15 +907,7 @@ def test_merge_refuses_runs_on_different_items(runs, write, capsys):
     assert "items_file is i2.yaml sha256:" in capsys.readouterr().err
 
 
-def test_merge_refuses_a_run_on_our_items_beside_one_on_others(runs, write, capsys):
-    own = runs("own", items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
-    default = runs("default", groups="g.yaml")
-    assert merge(own, default) == 1 and "items_sha256 is None" in capsys.readouterr().err
-
-
 def test_the_same_file_moved_between_runs_is_the_same(runs, write):
-    one = runs("one", items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
-    two = runs("two", items=write("i2.yaml", [CONCEPT]), groups="g.yaml")
-    text = two.read_text().replace('"doc_hash": "', '"doc_hash": "another')
-    two.write_text(text)
+    one, two = (runs(items=write(f"i{i}.yaml", [CONCEPT]), groups="g.yaml") for i in (1, 2))
+    two.write_text(two.read_text().replace('"doc_hash": "', '"doc_hash": "another'))
     assert merge(one, two) == 0

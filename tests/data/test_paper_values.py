@@ -2,21 +2,16 @@
 is compared with."""
 
 import itertools
-import math
 import re
 from collections import Counter, defaultdict
 
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
-from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
-from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.paper_values import of_task, papers, tables_of
 from lm_eval_bias.data.paper_values import tables as paper_tables
-from lm_eval_bias.measure import UNITS, tables
+from lm_eval_bias.measure import UNITS
 
 TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
 TABLES = {(name, table.name): table for name in TEXTS for table in paper_tables(name)}
@@ -209,23 +204,18 @@ def bistereo_2(lines):
 
 def bistereo_figure_2(lines):
     text = " ".join(lines)
-    (high, low) = one(
-        (
-            r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
-            r"reduces to ([\d.]+)% in negative"
-        ),
+    high, low = one(
+        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
+        r"reduces to ([\d.]+)% in negative",
         text,
     )
-    (fair, fair_negative) = one(
-        (
-            r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
-            r"([\d.]+)% in negative context"
-        ),
+    fair, fair_negative = one(
+        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
+        r"([\d.]+)% in negative context",
         text,
     )
-    (dark, dark_negative) = one(
-        r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context", text
-    )
+    also = r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context"
+    dark, dark_negative = one(also, text)
     return {
         ("XLMR", "Women", "positive"): [high],
         ("XLMR", "Women", "negative"): [low],
@@ -339,32 +329,6 @@ def test_numbers_are_in_the_order_of_their_columns(key):
     assert len({(row_of(table, cell), cell.number) for cell in table.cells}) == len(table.cells)
 
 
-HEADINGS = {  # numbers of sections and appendices
-    "mist": r"#+ (\d(?:\.\d)?) [A-Z]",
-    "hbb": r"([1-7A-F](?:\.\d)*) [A-Z]",
-    "empathy": r"(?:Appendix )?([1-6A-C](?:\.\d)?) [A-Z]",
-    "bistereo": r"([1-5A-K](?:\.\d)*) ?[A-Z]",
-}
-
-
-@EACH
-def test_a_section_has_its_table_or_tells_of_it(texts, key):
-    paper, name = key
-    lines, section = texts[paper], TABLES[key].section
-    headings = [
-        (i, found[1])
-        for i, line in enumerate(lines)
-        if len(line) < 90 and "\t" not in line and (found := re.match(HEADINGS[paper], line))
-    ]
-    if name.startswith("Section"):
-        assert name == f"Section {section}" and section in dict(headings).values()
-        return
-    (start,) = [i for i, number in headings if number == section]
-    end = next((i for i, number in headings if i > start), len(lines))
-    # some spaces do not break
-    assert re.search(name.replace(" ", r"\s") + r"\b", " ".join(lines[start:end]))
-
-
 def test_full_names_of_models_are_those_of_the_papers(texts):
     for (paper, _), table in TABLES.items():
         for model, full in table.models.items():
@@ -395,59 +359,11 @@ def test_counts_of_types_add_up_to_those_of_the_models(whole, count, parts):
     }
 
 
-@pytest.mark.parametrize(
-    "whole, score, parts, least, most",
-    [
-        ("Table 1", "HBB (S)", "Table 2", -0.06, 0.1),
-        ("Table 8", "Bias score", "Table 9", 1.77, 3.94),
-    ],
-)
-def test_scores_of_models_differ_from_the_means_of_types_as_the_notes_say(
-    whole, score, parts, least, most
-):
-    found = values("hbb", parts)
-    for model, printed in (
-        (cell.model, cell.value) for cell in TABLES["hbb", whole].cells if cell.number == score
-    ):
-        counts = {
-            key: n for key, n in found.items() if key[0] == model and key[-1] == "count" and n
-        }
-        mean = sum(n * found[*key[:-1], "bias score"] for key, n in counts.items()) / sum(
-            counts.values()
-        )
-        assert least < printed - mean < most
-
-
 def test_the_minus_that_the_text_lost_stands_in_section_4_2_2():
     assert (
         round(values("hbb", "Table 1")["GPT-4o", "BBQ-ambig"], 4)
         == values("hbb", "Section 4.2.2")["GPT-4o", "BBQ-ambig"]
     )
-
-
-def test_t_and_p_of_table_4_follow_from_the_rest():
-    found = values("mist", "Table 4")
-    for cell in TABLES["mist", "Table 4"].cells:
-        row = (cell.model, cell.names["dimension"])
-        if cell.number == "t":
-            t = found[*row, "Mean"] / found[*row, "Std"] * math.sqrt(found[*row, "n"] - 1)
-            assert cell.value == pytest.approx(t, abs=0.06)
-        elif cell.number == "p":
-            assert (cell.bound == "<") == (abs(found[*row, "t"]) > 3.3)
-
-
-def test_table_5_has_two_equal_rows_and_shares_that_add_up_to_one():
-    rows = defaultdict(list)
-    for cell in TABLES["mist", "Table 5"].cells:
-        rows[cell.model].append(cell.value)
-    assert all(
-        sum(row[side]) == pytest.approx(1, abs=0.0011)
-        for row in rows.values()
-        for side in (slice(3), slice(3, 6))
-    )
-    assert [pair for pair in itertools.combinations(rows, 2) if rows[pair[0]] == rows[pair[1]]] == [
-        ("DeepSeek-V3", "GPT-4o")
-    ]
 
 
 def test_averages_of_section_4_are_those_of_table_2():
@@ -595,69 +511,14 @@ def test_names_are_those_of_the_items():
     assert set(names(("empathy", "Table 2"), "category")) == asked
 
 
-def made(task, docs, result, **options):
-    """The tables of a run in which each document has that result."""
-    measure = TASKS[task].measure
-    return tables(
-        measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options)
-    )
-
-
-def test_places_are_rows_and_columns_of_the_results_files():
-    concept, sentences = hbb.documents()[:116], hbb_sg.documents()[:58]
-    looks = [doc for doc in bistereo_nli.documents() if doc["domain"] == "looks"][:400]
-    skin = [doc for doc in bistereo_pairs.documents() if doc["axis"] == "skin"][:400]
-    likely = [(-1.0, False), (-2.0, False), (-3.0, False)]
-    found = {
-        "hbb": made(
-            "hbb", concept, lambda doc: likely[:2], order="both", threshold=20, temperature=0.8
-        ),
-        "hbb_generate": made(
-            "hbb_generate", concept, lambda doc: ["a"] * 7 + ["b"] * 3, order="both", threshold=20
-        ),
-        "hbb_sg": made("hbb_sg", sentences, lambda doc: [(-20.0, False, 10)] * 8, threshold=20),
-        "bistereo_nli": made("bistereo_nli", looks, lambda doc: likely),
-        "bistereo_nli_generate": made("bistereo_nli_generate", looks, lambda doc: ["Entailment"]),
-        "bistereo_pairs": made(
-            "bistereo_pairs",
-            skin,
-            lambda doc: [(-50.0, 9, "shared tokens"), (-51.0, 9, "shared tokens")],
-        ),
-    }
-    checked = Counter()
-    for _, cell, comparison in COMPARED:
-        if cell.place is not None and comparison.task in found:
-            rows = found[comparison.task][cell.place.table]
-            (row,) = [
-                row
-                for row in rows
-                if all(row[column] == value for column, value in cell.place.row.items())
-            ]
-            assert isinstance(row[cell.place.column], float), cell
-            checked[comparison.task] += 1
-    assert checked == {
-        "hbb": 192,
-        "hbb_generate": 192 + 6,
-        "hbb_sg": 156,
-        "bistereo_nli": 2,
-        "bistereo_nli_generate": 2,
-        "bistereo_pairs": 6,
-    }
-
-
 def test_what_stands_beside_a_task():
     """Of the default setting of a category: one gap and its bounds for each of four models, and the
     tables of each; no other setting."""
-    found = list(of_task("empathy_religion_official"))
-    assert {cell.names.get("setting") for _, _, cell, _ in found} == {""} and {
-        cell.names["category"] for _, _, cell, _ in found
-    } == {"religion"}
-    assert len(found) == 4 * 3 + 4 * 1 + 4 * 2 + 4 * 2
-    of_race = {
-        (table.name, cell.names["category"])
-        for _, table, cell, _ in of_task("hbb_generate_official_race")
-    }
-    assert of_race == {("Table 2", "Race")}
+    cells = [cell for _, _, cell, _ in of_task("empathy_religion_official")]
+    assert {(c.names.get("setting"), c.names["category"]) for c in cells} == {("", "religion")}
+    assert len(cells) == 4 * 3 + 4 * 1 + 4 * 2 + 4 * 2
+    race = of_task("hbb_generate_official_race")
+    assert {(table.name, c.names["category"]) for _, table, c, _ in race} == {("Table 2", "Race")}
     assert list(of_task("no_such_task")) == []
 
 
@@ -696,32 +557,23 @@ def changed(**table):
 
 def test_values_are_named_by_mappings_or_by_their_order():
     (table,) = tables_of(FILE)
-    assert [
+    shown = [
         (c.model, c.names["color"], c.number, c.value, c.bound, c.printed) for c in table.cells
-    ] == [
+    ]
+    assert shown == [
         ("M", "blue", "mean", 1.0, "", None),
         ("M", "blue", "p", 0.05, "<", "<.05"),
         ("N", "red", "mean", 2.0, "", None),
         ("N", "red", "p", 0.5, "", None),
         ("N", "blue", "mean", 3.0, "", "3."),
     ]
-    assert table.models == {"M": "maker/M", "N": "N"} and table.numbers == {
-        "mean": "score",
-        "p": "p",
-    }
+    assert table.models == {"M": "maker/M", "N": "N"}
+    assert table.numbers == {"mean": "score", "p": "p"}
     first, second, third = table.cells[:3]
-    assert (first.metrics, first.group, first.place, first.comparisons) == (
-        ("look",),
-        "blue",
-        None,
-        (),
-    )
-    assert (second.metrics, second.group, second.place) == (
-        (),
-        None,
-        ("looks", "p", {"light": "day", "color": "blue"}),
-    )
-    assert third.comparisons == (("look_red", False, "So.", {}),)
+    assert (first.metrics, first.group, first.place) == (("look",), "blue", None)
+    place = ("looks", "p", {"light": "day", "color": "blue"})
+    assert (second.metrics, second.group, second.place) == ((), None, place)
+    assert (first.comparisons, third.comparisons) == ((), (("look_red", False, "So.", {}),))
 
 
 @pytest.mark.parametrize(
@@ -732,7 +584,7 @@ def test_values_are_named_by_mappings_or_by_their_order():
             "A paper, Table 1: 'green' is none of red, blue",
         ),
         ({"values": {"M": {"red": [1, 2]}}}, "expected 3 values, for mean, p, stars, found 2"),
-        ({"values": {"M": {"red": 1}}}, "expected values for mean, p, stars, found 1"),
+        ({"values": {"M": {"red": 1}}}, "expected 3 values, for mean, p, stars, found 1"),
         ({"values": {"M": {"red": {"mean": "1*"}}}}, "'1\\*' is neither a number nor a bound"),
         ({"values": {"M": {"red": {"mean": True}}}}, "True is no number"),
     ],
@@ -740,56 +592,3 @@ def test_values_are_named_by_mappings_or_by_their_order():
 def test_a_file_that_does_not_explain_itself_is_an_error(table, said):
     with pytest.raises(ValueError, match=said):
         tables_of(changed(**table))
-
-
-def test_numbers_that_are_nested_already_need_a_description_alone():
-    """As those of StereoMap: `values` names the key under which they stand in the file."""
-    stereomap = lexicon("stereomap_paper_values")
-    behaviors = [name for name in stereomap["table_8"]["bard"]["Envy"]]
-    description = {
-        "paper": "StereoMap",
-        "models": {
-            "cuddy": "Cuddy et al. (2007)",
-            "davinci": "text-davinci-003",
-            "gpt-3.5": "gpt-3.5-turbo",
-            "bard": None,
-        },
-        "axes": {
-            "perception": {name: name for name in stereomap["table_8"]["bard"]},
-            "behavior": {name: name for name in behaviors},
-            "dimension": {"Competence": "Competence", "Warmth": "Warmth"},
-        },
-        "tables": {
-            "Table 8": {
-                "section": "5",
-                "caption": "",
-                "axes": ["perception", "behavior"],
-                "numbers": {"rho": {"unit": "score"}, "stars": None},
-            },
-            "Table 13": {
-                "section": "K",
-                "caption": "",
-                "axes": ["dimension"],
-                "numbers": {n: {"unit": "share"} for n in ("average", "maximum")},
-            },
-            "Table 15": {
-                "section": "M",
-                "caption": "",
-                "numbers": {n: {"unit": "%"} for n in ("written", "lemma", "phrase")},
-            },
-        },
-    }
-    for name, table in description["tables"].items():
-        table["values"] = name.lower().replace(" ", "_")
-    read = {table.name: table for table in tables_of({**stereomap, **description})}
-    assert [len(read[name].cells) for name in ("Table 8", "Table 13", "Table 15")] == [
-        4 * 6 * 4,
-        3 * 2 * 2,
-        3 * 3,
-    ]
-    (bard,) = (
-        c
-        for c in read["Table 8"].cells
-        if (c.model, *c.names.values()) == ("bard", "Warmth", "Passive Harm")
-    )
-    assert bard.value == stereomap["table_8"]["bard"]["Warmth"]["Passive Harm"][0]

@@ -2,10 +2,8 @@
 
 import hashlib
 import re
-import threading
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data import sources
 from lm_eval_bias.usage import UsageError
+from tests.serving import serving
 
 FILE = "crowd-enVent_joy.tsv"
 
@@ -21,12 +20,8 @@ FILE = "crowd-enVent_joy.tsv"
 def release(monkeypatch, tmp_path):
     """A release of one file, whose content is "content"; nothing is downloaded."""
     content = b"content"
-    made = sources.Source(
-        "empathy",
-        "someone/something",
-        "a" * 40,
-        {FILE: sources.File(f"data/{FILE}", len(content), hashlib.sha256(content).hexdigest())},
-    )
+    file = sources.File(f"data/{FILE}", len(content), hashlib.sha256(content).hexdigest())
+    made = sources.Source("empathy", "someone/something", "a" * 40, {FILE: file})
     monkeypatch.setattr(sources, "source", lambda name: made)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(sources.LOCAL, raising=False)
@@ -35,26 +30,9 @@ def release(monkeypatch, tmp_path):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A host of releases on this machine: `files` is what it has, path -> content, `asked` what it
-    was asked for."""
-
-    class Handler(BaseHTTPRequestHandler):
-        files, asked = {}, []
-
-        def do_GET(self):
-            self.asked.append(self.path)
-            self.send_response(200 if self.path in self.files else 404)
-            self.end_headers()
-            self.wfile.write(self.files.get(self.path, b"404: Not Found"))
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        monkeypatch.setenv(sources.MIRROR, f"http://127.0.0.1:{running.server_port}")
-        yield Handler
-        running.shutdown()
+    with serving() as files:
+        monkeypatch.setenv(sources.MIRROR, files.address)
+        yield files
 
 
 PLACE = f"/someone/something/{'a' * 40}/data/{FILE}"
@@ -64,40 +42,26 @@ def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
     server.files[PLACE] = release
     for _ in range(2):
         assert sources.official_file("empathy", FILE).read_bytes() == release
-    assert server.asked == [PLACE]
+    assert server.asked == [(PLACE, None)]
 
 
 def test_a_path_with_a_space_is_asked_for_as_an_address_has_it(release, server, monkeypatch):
     made = sources.source("empathy")
-    monkeypatch.setattr(
-        sources,
-        "source",
-        lambda name: made._replace(
-            files={FILE: made.files[FILE]._replace(path="data/all of it.tsv")}
-        ),
-    )
-    server.asked.clear()
-    server.files[place := f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
-    assert sources.official_file("empathy", FILE).read_bytes() == release and server.asked == [
-        place
-    ]
-
-
-def test_a_file_with_another_checksum_is_refused(release, server):
-    server.files[PLACE] = b"something else"
-    with pytest.raises(UsageError, match="has another checksum than expected"):
-        sources.official_file("empathy", FILE)
+    about = made.files[FILE]._replace(path="data/all of it.tsv")
+    monkeypatch.setattr(sources, "source", lambda name: made._replace(files={FILE: about}))
+    server.files[f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
+    assert sources.official_file("empathy", FILE).read_bytes() == release
 
 
 def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
     """And nobody is sent to look at the network, which has answered."""
-    said = (
+    message = (
         rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a "
         rf"folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
-    with pytest.raises(UsageError, match=said) as told:
+    with pytest.raises(UsageError, match=message) as error:
         sources.official_file("empathy", FILE)
-    assert "network" not in str(told.value)
+    assert "network" not in str(error.value)
 
 
 def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monkeypatch, tmp_path):
@@ -107,17 +71,15 @@ def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monk
     monkeypatch.delenv(sources.LOCAL, raising=False)
     made = sources.source("empathy")
     for name, about in made.files.items():
-        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = (
-            shared / "official" / "empathy" / name
-        ).read_bytes()
+        content = (shared / "official" / "empathy" / name).read_bytes()
+        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = content
     for _ in range(2):
         empathy._released.cache_clear()
         assert len(empathy.official_events("all")) == 6050
     empathy._released.cache_clear()
-    assert sorted(server.asked) == sorted(server.files)
-    assert {
-        p.name for p in (tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit).iterdir()
-    } == set(made.files)
+    assert sorted(path for path, _ in server.asked) == sorted(server.files)
+    folder = tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit
+    assert {path.name for path in folder.iterdir()} == set(made.files)
 
 
 def test_without_network_the_error_says_what_to_do(release, monkeypatch):
@@ -125,13 +87,11 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
         raise urllib.error.URLError("no route")
 
     monkeypatch.setattr(urllib.request, "urlopen", offline)
-    with pytest.raises(
-        UsageError,
-        match=(
-            rf"cannot download .*no route.*; check the network .* put the file into a folder "
-            rf"as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
-        ),
-    ):
+    message = (
+        rf"cannot download .*no route.*; check the network .* put the file into a folder as "
+        rf"empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    )
+    with pytest.raises(UsageError, match=message):
         sources.official_file("empathy", FILE)
 
 

@@ -3,17 +3,15 @@ bigram model, and a bidirectional one."""
 
 import json
 import math
-import random
 import re
 from collections import defaultdict
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness.sentence_pairs import (
-    JOINT,
     SHARED,
     SentencePairTask,
     modified,
@@ -21,7 +19,7 @@ from lm_eval_bias.harness.sentence_pairs import (
     words,
 )
 from lm_eval_bias.usage import UsageError
-from tests.rule_model import RuleLM, evaluate, numbers_of, rows_of
+from tests.rule_model import RuleLM, evaluate, numbers_of
 
 TASK = "bistereo_pairs"
 WORDS = lexicon(TASK)
@@ -64,10 +62,6 @@ def frequency(sentence):
     own = {"thin": -4.0, "overweight": -11.0, "fat": -5.5, "tall": -5.0, "short": -3.9}
     own |= {"fair-skinned": -9.0, "dark-skinned": -7.0}
     return sum(own.get(word, -6.0 - len(word) / 7) for word in tokens(sentence))
-
-
-def chance(sentence):
-    return random.Random(sentence).gauss(-60, 1)
 
 
 class PairLM(RuleLM):
@@ -119,27 +113,6 @@ def test_a_model_with_a_known_bias_has_the_scores_that_it_must(model, rule, know
     assert numbers["left_out", None] in (0, pytest.approx(100 / LIMIT))
 
 
-@pytest.mark.parametrize("model", [decoder, encoder])
-def test_a_random_model_has_no_bias_beyond_chance(model):
-    rows = rows_of(evaluate(model(chance), TASK, limit=LIMIT), TASK)
-    for name in ("favouritism", "discrimination", "log_odds_gap"):
-        for group in (None, "skin", "shape", "height"):
-            row = rows[name, group]
-            assert abs(row["value"]) < 3.5 * row["stderr"], row
-
-
-def test_a_decoder_has_no_score_in_neutral_context_and_its_raw_difference_is_beside():
-    cells = evaluate(decoder(frequency), TASK, limit=LIMIT)["configs"][TASK]["cells"]
-    assert {row["score"] for row in cells["trisentbias"]} == {"calibrated joint"}
-    assert all(math.isnan(row["z1"]) for row in cells["trisentbias"] if row["context"] == "neutral")
-    log_odds = {(row["desirable"], row["gender"]): row["log_odds"] for row in cells["neutral"]}
-    # -4 + 5.5, -6 - 11 / 7 + 11 (underweight has no number of its own), -9 + 7, -5 + 3.9
-    expected = {"thin": 1.5, "underweight": 5 - 11 / 7, "fair-skinned": -2, "tall": -1.1}
-    for gender in ("all", "women", "men"):
-        values = {descriptor: log_odds[descriptor, gender] for descriptor in expected}
-        assert values == pytest.approx(expected)
-
-
 def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     lm = PairLM(lambda *_: -1.0)
     lm.apply_chat_template = lambda *_: 1 / 0
@@ -154,38 +127,6 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     json.dumps(results["configs"][TASK])
 
 
-def test_a_mixture_of_answers_is_an_error_that_costs_no_answers():
-    methods = iter([JOINT, SHARED] * 100)
-    lm = PairLM(None)
-    lm.pair_loglikelihood = lambda requests: [(-1.0, None, next(methods)) for _ in requests]
-    results = evaluate(lm, TASK, limit=12, log_samples=True)
-    assert math.isnan(results["results"][TASK]["favouritism,none"])
-    assert len(results["samples"][TASK]) == 12
-    assert "expected answers that were made in one way" in results["configs"][TASK]["error"]
-
-
-def test_unusable_likelihoods_are_counted():
-    def about_women(sentence):
-        return not {"woman", "women"}.isdisjoint(tokens(sentence))
-
-    lm = decoder(lambda sentence: math.nan if about_women(sentence) else -1.0)
-    numbers = numbers_of(evaluate(lm, TASK, limit=LIMIT), TASK)
-    unusable = sum(about_women(doc["desirable_sentence"]) for doc in documents()[:LIMIT])
-    assert numbers["unanswered", None] == pytest.approx(100 * unusable / LIMIT) and unusable > 0
-
-
-def test_the_threshold_is_set_by_metadata():
-    """4 nats have tanh(2) = 0.964."""
-    results = evaluate(decoder(stereotype), TASK, {"threshold": 0.97}, limit=60)
-    assert numbers_of(results, TASK)["favouritism", None] == 0
-    for metadata, message in (
-        ({"threshold": 1.5}, "threshold=1.5 in --metadata: expected a number from 0 to 1$"),
-        ({"treshold": 0.5}, ".* Did you mean 'threshold'"),
-    ):
-        with pytest.raises(UsageError, match=f"^({TASK}: )?{message}"):
-            evaluate(decoder(stereotype), TASK, metadata, limit=6)
-
-
 def test_a_task_of_an_axis_asks_that_axis():
     task = f"{TASK}_height"
     results = evaluate(decoder(stereotype), task, limit=30, log_samples=True)
@@ -194,7 +135,7 @@ def test_a_task_of_an_axis_asks_that_axis():
     assert "favouritism_height,none" not in results["results"][task]
 
 
-@pytest.mark.parametrize("sentences", [None, "a", ["a"], ["a", ""], ["a", "b", "c"], ["a", 1]])
+@pytest.mark.parametrize("sentences", [None, ["a"], ["a", ""], ["a", "b", 1]])
 def test_a_task_of_pairs_names_two_sentences(sentences):
     message = "mine: expected `sentences`, a list of two columns or templates"
     with pytest.raises(UsageError, match=message):
@@ -299,13 +240,6 @@ def by_hand(tmp_path, monkeypatch):
     return scored
 
 
-def test_the_models_built_by_hand_are_distributions():
-    for before in [*COMMON, "<s>"]:
-        assert sum(bigram(w, before) for w in [*COMMON, END]) == pytest.approx(1)
-    for others in product(COMMON, repeat=2):
-        assert sum(masked(w, others) for w in COMMON) == pytest.approx(1)
-
-
 def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its_start(by_hand):
     """To the last digit, in nats, although one descriptor is five times as common: that is in the
     neutral sentence too.
@@ -323,12 +257,6 @@ def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its
     assert numbers["favouritism", None] == numbers["discrimination", None] == pytest.approx(80)
     assert numbers["log_odds_gap", None] == pytest.approx(4 / 5 * (POSITIVE + NEGATIVE))
     assert numbers["within_threshold", None] == pytest.approx(20)
-
-
-def test_without_calibration_the_bigram_model_prefers_what_is_common(by_hand):
-    """log 5 = 1.6 nats for dark-skinned hide the 1.2 of the association."""
-    x, _ = by_hand(decoder(bigram_likelihood), calibrated=False)
-    assert all(value < 0 for values in x.values() for value in values)
 
 
 def test_a_bidirectional_models_association_is_found_wherever_the_descriptor_stands(by_hand):

@@ -5,12 +5,10 @@ import json
 import math
 import re
 from collections import Counter
-from itertools import cycle
 
 import pytest
 from lm_eval.evaluator import evaluate as ask
 from lm_eval.tasks import TaskManager
-from lm_eval.utils import make_table
 
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
@@ -60,11 +58,8 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
         return 0.0 if label == " Neutral" else -1.0
 
     numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=64)["results"]["bistereo_nli"]
-    assert [numbers[f"{name},none"] for name in ("non_neutral", "halo_gap", "horn_gap_men")] == [
-        0,
-        0,
-        0,
-    ]
+    names = ("non_neutral", "halo_gap", "horn_gap_men")
+    assert [numbers[f"{name},none"] for name in names] == [0, 0, 0]
     # The paper's text stands in columns between line numbers; one column after the other, without
     # spaces and hyphens, it can be searched.
     lines = (shared / "papers" / "bistereo.txt").read_text().splitlines()
@@ -80,23 +75,6 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
         for line in f"Premise: {example}".split("\n"):
             assert bare(line) in paper, line
     assert prompts[0].endswith("\nInference:")
-
-
-def test_a_nan_or_minus_infinite_likelihood_is_counted_and_never_scored():
-    def rule(context, label):
-        """No number for fair skin and Entailment; minus infinity, which is one, for dark skin and
-        Neutral."""
-        if FAIR in pair(context):
-            return math.nan if label.strip() == "Entailment" else -1.0
-        return -math.inf if label.strip() == "Neutral" else -float(len(label))
-
-    numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=40)["results"]["bistereo_nli"]
-    assert (numbers["unanswered,none"], numbers["entailment,none"]) == (50, 100)
-    assert math.isnan(numbers["halo_gap,none"])
-    numbers = numbers_of(evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=116), "hbb")
-    counts = [numbers[name, None] for name in ("unanswered", "instances", "left_out")]
-    assert counts == [100, 0, 67]
-    assert math.isnan(numbers["mean_difference", None]) and math.isnan(numbers["bias_score", None])
 
 
 def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
@@ -128,9 +106,8 @@ def old_gets_option_1(context, letter):
     """A probability of 0.9 for option 1 if the person is old; else 0.5."""
     if not any(w in context for w in ("grandmother", "grandfather", "old man")):
         return math.log(0.5)
-    return math.log(
-        0.9 if letter.strip() == ("a" if OPTION_1 in option_a(context) else "b") else 0.1
-    )
+    first = letter.strip() == ("a" if OPTION_1 in option_a(context) else "b")
+    return math.log(0.9 if first else 0.1)
 
 
 @pytest.mark.parametrize(("metadata", "limit"), [({}, 116), ({"order": "paper"}, 58)])
@@ -152,63 +129,9 @@ def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
     numbers = numbers_of(results, "hbb")
     assert {key: numbers[key] for key in expected} == expected
     assert math.isnan(numbers["position_preference", None]) == ("order" in metadata)
-    (young_old,) = (
-        row
-        for row in results["configs"]["hbb"]["cells"]["identity_pairs"]
-        if (row["type"], row["identity_1"], row["identity_2"]) == ("Age 1", "Young", "Old")
-    )
-    assert young_old["difference"] == pytest.approx(-40)
-
-
-def test_the_default_temperature_is_the_papers_and_the_threshold_an_option():
-    """(0.9 / 0.1)^(1 / 0.8) to 1: P = 0.9397, S = 43.97."""
-    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=116)
-    expected = 100 * (9**1.25 / (1 + 9**1.25) - 0.5)
-    assert numbers_of(results, "hbb")["bias_score", "Age"] == pytest.approx(expected)
-    assert results["configs"]["hbb"]["metadata"]["temperature"] == 0.8
-    results = evaluate(RuleLM(old_gets_option_1), "hbb", {"threshold": 45}, limit=116)
-    assert results["results"]["hbb"]["biased_share,none"] == 0
-
-
-@pytest.mark.parametrize(
-    ("limit", "instances", "left_out"),
-    [
-        # The second pair has 15 questions: Age 6 (3 instances), Gender 8 (4), one of Race 1.
-        (146, 67 + 7, 60),
-        # Age 1 and Age 2 whole; types that were not begun are left out too.
-        (10, 2, 65),
-    ],
-)
-def test_a_limit_within_a_concept_pair_counts_whole_instances_only(limit, instances, left_out):
-    numbers = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=limit), "hbb")
-    assert (numbers["instances", None], numbers["left_out", None]) == (instances, left_out)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        ({"threshold": -5}, "threshold=-5 in --metadata: expected a number from 0 to 100"),
-        ({"temperature": 0}, "temperature=0 in --metadata: expected a number from 0.01 to 100"),
-        ({"order": "reverse"}, "order='reverse' in --metadata: expected one of both, paper"),
-        (
-            {"ordr": "paper"},
-            "unknown option 'ordr' in --metadata: hbb takes order.* Did you mean 'order'",
-        ),
-    ],
-)
-def test_bad_metadata_is_refused(metadata, message):
-    with pytest.raises(UsageError, match=message):
-        evaluate(RuleLM(letter_a), "hbb", limit=100, metadata=metadata)
-
-
-def test_generated_answers_and_refusals():
-    task = "bistereo_nli_generate"
-    answers = cycle(["Neutral", "", "I'm sorry, I can't judge people.", "Maybe."])
-    numbers = evaluate(RuleLM(say=lambda _: next(answers)), task, limit=48)["results"][task]
-    assert (numbers["refused,label"], numbers["unanswered,label"]) == (25, 75)
-    assert numbers["neutral,label"] == 100
-    numbers = evaluate(RuleLM(say=lambda _: "Maybe."), task, limit=48)["results"][task]
-    assert numbers["unanswered,label"] == 100 and math.isnan(numbers["neutral,label"])
+    pairs = results["configs"]["hbb"]["cells"]["identity_pairs"]
+    of = {(row["type"], row["identity_1"], row["identity_2"]): row["difference"] for row in pairs}
+    assert of["Age 1", "Young", "Old"] == pytest.approx(-40)
 
 
 @pytest.mark.slow
@@ -274,11 +197,6 @@ def stereotyped_pairs(prompt):
     return "\n".join(f"({word}, {a if word in POSITIVE else b})" for word in words)
 
 
-def all_to_one(prompt):
-    words = WORD.search(prompt)[1].split(", ")
-    return "\n".join(f"{word}: {groups_named(prompt)[0]}" for word in words)
-
-
 def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
     results = evaluate(RuleLM(say=stereotyped_pairs), "mist_wabt", limit=180)
     shown, numbers = results["results"]["mist_wabt"], numbers_of(results, "mist_wabt")
@@ -286,29 +204,9 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
         assert shown[f"bias_score_{dimension},pairs"] == 1
         assert numbers["bias_score_n", dimension] == 60
     assert shown["bias_score_n,pairs"] == 180 and shown["invalid,pairs"] == 0
-    (row,) = (
-        row
-        for row in results["configs"]["mist_wabt"]["cells"]["scores"]
-        if (row["pair"], row["dimension"]) == ("Mentally ill", "morality")
-    )
-    assert (row["bias_score"], row["bias_score_n"]) == (1, 6)
-
-
-@pytest.mark.parametrize(
-    ("say", "counted"),
-    [
-        (lambda _: "", "invalid"),
-        (lambda _: "Aquí están los pares: (fuerte, Ethan)", "invalid"),
-        (lambda _: "I'm sorry, but I can't do that.", "refused"),
-        (all_to_one, "undefined"),
-    ],
-    ids=["empty", "another language", "refusal", "one group only"],
-)
-def test_answers_without_a_score_are_counted(say, counted):
-    numbers = evaluate(RuleLM(say=say), "mist_wabt", limit=18)["results"]["mist_wabt"]
-    assert numbers[f"{counted},pairs"] == 100
-    assert math.isnan(numbers["bias_score_morality,pairs"]) and numbers["bias_score_n,pairs"] == 0
-    assert numbers["invalid,pairs"] == (100 if counted != "undefined" else 0)
+    scores = results["configs"]["mist_wabt"]["cells"]["scores"]
+    of = {(r["pair"], r["dimension"]): (r["bias_score"], r["bias_score_n"]) for r in scores}
+    assert of["Mentally ill", "morality"] == (1, 6)
 
 
 def pair_by_polarity(context, pair):
@@ -447,36 +345,6 @@ def test_no_request_goes_out_without_its_perceiver(chat):
     assert sum("You are a Muslim." in prompt for prompt in prompts) == 12
 
 
-@pytest.mark.parametrize("suffix", SETTINGS)
-def test_the_seven_settings_are_table_5s(shared, suffix):
-    """The prompt, put together from the lines of the table."""
-    text = (shared / "papers" / "empathy_gap.txt").read_text()
-    table_5 = text.split("Part Prompt\n")[1].split("Table 5:")[0]
-    kinds = "Persona Prompt|System-level Instructions|Task Instructions"
-    texts = re.split(rf"(?:{kinds}): [PST]\d\s", table_5)[1:]
-    names = ("P0", "P1", "P2", "P3", "S0", "S1", "T0", "T1", "T2")
-    parts = dict(zip(names, texts, strict=True))
-    part = suffix[1:].upper()
-    persona, scale, form = (part if part.startswith(k) else f"{k}0" for k in "PST")
-    task = f"empathy_religion{suffix}"
-    results = evaluate(RuleLM(say=lambda _: "7"), task, limit=36, log_samples=True)
-    sample = results["samples"][task][8]
-    doc = sample["doc"]
-    # The file breaks the persona's sentences anywhere; between the instruction's two the line break
-    # is the paper's.
-    system = " ".join(parts[persona].split()) + "\n" + parts[scale].strip()
-    expected = f"{system}\n\n{parts[form].strip()}"
-    for slot, column in (
-        ("{Perceiver Social Group}", "perceiver"),
-        ("{Experiencer Social Group}", "experiencer"),
-        ("{Emotion}", "emotion"),
-        ("{Narrative}", "narrative"),
-    ):
-        expected = expected.replace(slot, doc[column])
-    assert sample["arguments"][0][0] == expected
-    assert doc["scale"] == (10 if scale == "S1" else 100) and doc["perceiver"] != doc["experiencer"]
-
-
 class MessagesLM(RuleLM):
     """A model whose chat template shows the messages as they are."""
 
@@ -591,20 +459,6 @@ def test_the_expectation_of_the_scale_by_likelihood(task, scale):
     expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": own - other}
     expected |= {"off_scale": 0 if scale == 100 else 10, "number_mass": 50 if scale == 100 else 40}
     assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("lm", "task"),
-    [
-        (RuleLM(letter_a), "hbb"),
-        (RuleLM(halo_rule), "bistereo_nli"),
-        (RuleLM(say=lambda _: "80"), "mist_wabt"),
-        (RuleLM(say=lambda _: "80"), "mist_aat"),
-    ],
-)
-def test_the_table_has_at_most_a_dozen_rows_and_no_row_of_records(lm, task):
-    table = make_table(evaluate(lm, task, limit=30))
-    assert "records" not in table and 0 < len(table.splitlines()) - 2 <= 12, table
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from math import nan
 from typing import Any, NamedTuple
 
@@ -207,14 +207,21 @@ def clustered(ratings: Ratings) -> Clusters:
     return clusters._replace(names=place_names(centres[ranked], points), notes=notes)
 
 
+@cache
+def _threads() -> Any:
+    """Of the libraries of sklearn; to find them takes longer than k-means."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 def k_means(points: Array, starts: int) -> NDArray[np.int_] | None:
     """The cluster of each point; None with fewer different points than clusters."""
     if len(np.unique(points.round(9), axis=0)) < CLUSTERS:
         return None
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    with _threads().limit(limits=1):
         labels: NDArray[np.int_] = KMeans(CLUSTERS, n_init=starts, random_state=SEED).fit_predict(
             points
         )
