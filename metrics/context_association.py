@@ -59,7 +59,6 @@ class ContextAssociation(NamedTuple):
     """unanswered: percent of the examples. ties: percent of the answered ones with two equal
     scores; NaN for choices."""
 
-    n_examples: int
     unanswered: float
     ties: float
     total: Association
@@ -150,7 +149,6 @@ def _result(
         for term, (n, lms, pro, total) in zip(names, sums.tolist(), strict=True):
             terms.append(Term(term, domain, int(n), 100 * lms / n, 100 * float(ratio(pro, total))))
     return ContextAssociation(
-        n_examples=len(examples),
         unanswered=100 * float(ratio((~answered).sum(), len(examples))),
         ties=ties,
         total=_association(cluster_sums(term_of[answered], numbers[answered]), errors),

@@ -18,6 +18,7 @@ from .student import ROUNDING, student
 from .student import interval as student_interval
 
 PERMUTATIONS = 10_000
+LEVEL = 0.05
 FEWEST = 10
 """Of fewer events delta and the gap in points have no standard error, because 1.96 of it to either
 side would hold the gap in 70 to 91 % of cases, and the corrected delta no interval, which would
@@ -284,13 +285,13 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     return Difference(mean, p)
 
 
-def masked(tests: Iterable[Difference], shown: Iterable[int] = (), level: float = 0.05) -> Bools:
+def masked(tests: Iterable[Difference], shown: Iterable[int] = ()) -> Bools:
     """Which cells of the heat map are white, shape (g, g): those that fail to differ in a test.
 
     shown: identities whose rows and columns are never white; nor is the diagonal. Source: section
     4, on Figure 2.
     """
-    differ = np.all([test.p < level for test in tests], axis=0)
+    differ = np.all([test.p < LEVEL for test in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))
     for i in shown:
         white[i] = white[:, i] = False

@@ -68,7 +68,6 @@ class Halo(NamedTuple):
     """Percentages, and gaps in percentage points. left_out: answered pairs without an answered
     twin. differences: of two genders' gaps."""
 
-    n: int
     unanswered: float
     left_out: float
     labels: dict[str, Estimate]
@@ -142,7 +141,6 @@ def halo(
     everything = np.ones(len(answered), dtype=bool)
     without_twin = sum(_twin(p) not in twins for p in answered)
     return Halo(
-        n=len(pairs),
         unanswered=100 * float(ratio(len(pairs) - len(answered), len(pairs))),
         left_out=100 * float(ratio(without_twin, len(pairs))),
         labels={label: share(hits[label], everything) for label in LABELS},

@@ -88,12 +88,10 @@ class Row(NamedTuple):
 
 
 class HiddenBias(NamedTuple):
-    """The total is without placebos. left_out: instances that lack an answer. unanswered: in
+    """The total is without placebos. unanswered: in
     percent. position_preference: mean of 100 P(a) - 50; NaN with one order."""
 
-    n_questions: int
     unanswered: float
-    left_out: int
     position_preference: Estimate
     total: Row
     placebo: Row
@@ -320,24 +318,20 @@ def hidden_bias(
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
         interval = float(low[i]), float(high[i])
         table.append(Row._make((len(members), *estimates, median, interval)))
-    named = rows.named(table)
-    of_concept = sum(type_ not in placebo for type_, _ in pairs_of(identities))
     return HiddenBias(
-        n_questions=len(questions),
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
-        left_out=len({q.concept for q in questions}) * of_concept - named["total"].n,
         position_preference=position_preference(
             questions, orders, temperature, themes, resamples, errors=errors
         ),
-        **named,
+        **rows.named(table),
         instances=found,
     )
 
 
-def distribution(scores: ArrayLike, bins: int = BINS) -> list[tuple[float, float, int]]:
+def distribution(scores: ArrayLike) -> list[tuple[float, float, int]]:
     """Lower end, upper end and count of equal bins of S from 0 to 100. Source: HBB, Figures 4 and
     5."""
-    counts, edges = np.histogram(np.asarray(scores, dtype=float), bins=bins, range=(0, 100))
+    counts, edges = np.histogram(np.asarray(scores, dtype=float), bins=BINS, range=(0, 100))
     ends = edges.tolist()
     return list(zip(ends[:-1], ends[1:], counts.tolist(), strict=True))
 

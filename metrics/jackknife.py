@@ -1,4 +1,4 @@
-"""Errors of any number that can be computed from rows: it is computed without some of its clusters."""
+"""Errors of any number that can be computed from rows, from what changes without some clusters."""
 
 from __future__ import annotations
 

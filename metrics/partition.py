@@ -28,17 +28,12 @@ class RandTest(NamedTuple):
 
 
 def rand_test(
-    a: Sequence[Hashable],
-    b: Sequence[Hashable],
-    permutations: int = PERMUTATIONS,
-    seed: int = SEED,
-    *,
-    errors: bool = True,
+    a: Sequence[Hashable], b: Sequence[Hashable], permutations: int = PERMUTATIONS
 ) -> RandTest:
     """The adjusted Rand index of two partitions, against chance: the labels of b are shuffled.
 
     a, b: length n. One cluster against anything else gives 0, as in scikit-learn. p counts the
-    observed labels too. All but n is NaN with fewer than two items; p and null_high without errors.
+    observed labels too. All but n is NaN with fewer than two items.
     Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
     """
     if len(a) != len(b):
@@ -53,10 +48,7 @@ def rand_test(
     np.add.at(table, (rows, columns), 1)
     observed = np.square(table).sum()
     margins = table.sum(axis=1), table.sum(axis=0)
-    value = float(_index(observed, *margins))
-    if not errors:
-        return RandTest(n, value, np.nan, np.nan)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     null = np.empty(permutations, dtype=np.int64)
     chunk = max(1, 1_000_000 // n)  # as many at a time as take a few megabytes
     for start in range(0, permutations, chunk):
@@ -69,15 +61,16 @@ def rand_test(
     # numbers compare without rounding.
     as_well = int((null >= observed).sum())
     high = float(np.percentile(_index(null, *margins), 95))
+    value = float(_index(observed, *margins))
     return RandTest(n, value, (1 + as_well) / (1 + permutations), high)
 
 
-def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
+def order(centroids: ArrayLike, points: ArrayLike) -> list[int]:
     """The numbers of the clusters by the sum of the standardised coordinates.
 
-    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids.
+    centroids: shape (k, d). points: shape (n, d), which standardise.
     """
-    z = _standardised(centroids, centroids if points is None else points)
+    z = _standardised(centroids, points)
     # Ten decimals: clusters that mirror each other have equal sums but for rounding.
     return [int(i) for i in np.argsort(z.sum(axis=1).round(10), kind="stable")]
 
