@@ -81,16 +81,6 @@ def test_rates_of_nothing_are_nan():
     assert rates([]).n == 0 and isnan(rates([]).comedy.value) and isnan(rates([]).refused)
 
 
-def test_a_gap_by_hand():
-    # S_a comedy for two of four words, S_b for one of four
-    given = attributions(
-        lambda side, name, word, template: (
-            "comedy" if word in {"a": ("Cup", "Key"), "b": ("Cup",)}[side] else "tragedy"
-        )
-    )
-    assert attribution_gap(given, is_comedy(given)).value == pytest.approx(1 / 2 - 1 / 4)
-
-
 def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows
     as independent would call it certain."""

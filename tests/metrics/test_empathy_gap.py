@@ -292,14 +292,9 @@ def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
     assert masked([paired_tests(given, "perceiver"), paired_tests(given, "experiencer")])[0].any()
 
 
-@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("own", [np.full(7, 70.0), np.array([60, 70, 70, 80, 65, 75, 90.0])])
 def test_a_constant_difference_is_without_doubt_and_none_has_no_test(own):
-    """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As
-    scipy's paired test."""
-    assert stats.ttest_rel(own + 10, own)[:2] == (np.inf, 0) and np.isnan(
-        stats.ttest_rel(own, own)[0]
-    )
+    """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none."""
     given = np.stack([np.stack([own, own + 10], axis=1), np.stack([own, own], axis=1)], axis=1)
     for scale in (1, 0.1, 1 / 3):  # the same with rounding: not all differences of thirds are equal
         result = paired_tests(given * scale, "perceiver")

@@ -28,23 +28,14 @@ def test_few_clusters_have_no_standard_error(n):
     ).all()
 
 
-def test_why_few_clusters_have_none_and_what_the_t_interval_covers():
+def test_the_t_interval_covers():
     """Samples of two to 24 normal clusters. The bootstrap's variance of a mean is exactly that of
     the sample with ddof 0, over n; so nothing needs to be drawn."""
     rng = np.random.default_rng(4)
-    normal, student = {}, {}
     for n in (2, 3, 5, 9, 10, 24):
         x = rng.normal(size=(20_000, n))
-        value, stderr = x.mean(axis=1), x.std(axis=1) / np.sqrt(n)
-        normal[n] = np.mean(np.abs(value) < 1.96 * stderr)
-        low, high = t_interval(value, stderr, n)
-        student[n] = np.mean((low < 0) & (high > 0))
-    assert (
-        normal[2] == pytest.approx(0.60, abs=0.02)
-        and normal[9] == pytest.approx(0.90, abs=0.02)
-        and normal[24] > 0.93
-    )
-    assert all(covered == pytest.approx(0.95, abs=0.006) for covered in student.values())
+        low, high = t_interval(x.mean(axis=1), x.std(axis=1) / np.sqrt(n), n)
+        assert np.mean((low < 0) & (high > 0)) == pytest.approx(0.95, abs=0.006)
 
 
 def test_the_bootstraps_variance_of_a_mean_is_that_of_the_sample_with_ddof_0():

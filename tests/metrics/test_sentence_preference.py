@@ -204,14 +204,6 @@ def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
 # ---- Errors
 
 
-def test_templates_alone_vary():
-    """Half of 6 templates prefer the desirable sentence in positive context, none in negative: 50,
-    sd of 6 numbers 0 or 100 over sqrt(6)."""
-    result = preferred(crossed(lambda c, t, a: 1.0 if c == "positive" and t % 2 else -1.0))
-    estimate = result.contrast("favouritism").estimate
-    assert estimate == (50, pytest.approx(50 * sqrt(6 / 5) / sqrt(6)))
-
-
 def test_attributes_alone_vary():
     """2 of 5 positive attributes do: 40, and sqrt(0.24 * 5 / 4) * 100 / sqrt(5); interval of t with
     4 degrees of freedom, 2.776."""

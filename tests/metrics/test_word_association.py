@@ -135,8 +135,7 @@ def test_identical_scores_whose_mean_is_rounded_are_identical(score, n):
 @pytest.mark.parametrize(
     "scores", [[0.0] * 5, [0.8 + 0.2 - 1, 0.1 + 0.2 + 0.7 - 1, 0.3 - 0.2 - 0.1]]
 )
-def test_scores_that_are_all_zero_have_no_t_as_in_scipy(scores):
-    assert isnan(stats.ttest_1samp([0.0] * 5, 0).statistic)
+def test_scores_that_are_all_zero_have_no_t(scores):
     assert isnan(one_sample(scores).t) and isnan(one_sample(scores).p)
 
 
