@@ -5,6 +5,8 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Numbers, Rows, raw_rows, rows
 
+TASKS = list(catalogue.tasks())
+
 
 def keys(exhibit):
     """What columns and figure name of the rows."""
@@ -43,7 +45,7 @@ def slips(exhibit, tables):
 def compared(measure):
     """(exhibit, cell) for each published cell that stands beside an exhibit and is compared with a
     task of the measure."""
-    tasks = {task.name for task in catalogue.tasks() if task.measure is measure}
+    tasks = {task.name for task in TASKS if task.measure is measure}
     for exhibit in measure.exhibits:
         if exhibit.paper_values:
             paper, *names = exhibit.paper_values

@@ -1,13 +1,13 @@
 """What must hold of the exhibits of any measure, given the tables of a run: each name is there,
 each cell in print has its place."""
 
+from exhibit_slips import TASKS as ALL_TASKS
 from exhibit_slips import compared, place, slips
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.exhibit import Rows, rows
 from lm_eval_bias.measure import summarise, tables
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = {task.name: task for task in ALL_TASKS}
 
 
 def run_of(task, docs, result, **options):

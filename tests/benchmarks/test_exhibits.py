@@ -10,15 +10,14 @@ import re
 from math import inf
 
 import pytest
-from exhibit_slips import compared, keys, slips
+from exhibit_slips import TASKS, compared, keys, slips
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known, rows
 from lm_eval_bias.measure import UNITS
 
 MEASURES = {}
-for task in catalogue.tasks():
+for task in TASKS:
     MEASURES.setdefault(id(task.measure), (task.name, task.measure))
 EXHIBITS = [
     (f"{task}, {exhibit.name}", measure, exhibit)
