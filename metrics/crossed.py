@@ -29,11 +29,7 @@ class Variance(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """A sample that the rows belong to; shapes (n,).
-
-    clusters: the template or word of each row. strata: within what it was drawn, one for each
-    cluster.
-    """
+    """A sample that the rows belong to; shapes (n,). strata: within what each cluster was drawn."""
 
     clusters: Labels
     strata: Labels
@@ -44,9 +40,9 @@ def crossed_mean(
 ) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
-    outcome: shape (n,). strata: shape (n,), cells of fixed proportions: a row differs by chance
-    from the mean of its cell only. If a stratum of a clustering holds one cluster, all strata are
-    ignored. NaN without rows; all but the value with fewer than two clusters, or without errors.
+    outcome: shape (n,). strata: shape (n,), cells of fixed proportions. If a stratum of a
+    clustering holds one cluster, all strata are ignored. NaN without rows; all but the value with
+    fewer than two clusters, or without errors.
     """
     y = np.asarray(outcome, dtype=float)
     value = float(y.mean()) if len(y) else np.nan

@@ -138,10 +138,10 @@ def bootstrap_gaps(
     """delta, what it would be with unlimited events, and the raw gap, with errors over events.
 
     delta: a jackknife's error (Shao and Tu 1995); NaN where a cell has one event alone. corrected:
-    the means of M0 differ in part by chance, which makes delta too small; here their variance is
-    that of products of different events (Spearman's correction). NaN where it is not above zero; an
-    end is infinite where it could be nothing. points: Student's interval. Fewer than `FEWEST`
-    events have no standard error and no corrected interval.
+    chance differences of M0 make delta too small; here the variance of the means is that of
+    products of different events (Spearman's correction). NaN where it is not above zero; an end is
+    infinite where it could be nothing. points: Student's interval. Fewer than `FEWEST` events have
+    no standard error and no corrected interval.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:

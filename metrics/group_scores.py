@@ -89,10 +89,10 @@ def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int 
 def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread:
     """The standard deviation (ddof 1) of the groups' true scores.
 
-    The variance of the scores less that which items and rounds add by chance, at least 0. The
-    interval takes groups and items as samples. NaN with fewer than three scored groups and with one
-    item in one round; the ends without errors. Source: Zou and Donner (2008); Ting et al.,
-    Confidence Intervals on Linear Combinations of Variance Components (1990).
+    The variance of the scores less that which items and rounds add by chance, at least 0. NaN with
+    fewer than three scored groups and with one item in one round; the ends without errors. Source:
+    Zou and Donner (2008); Ting et al., Confidence Intervals on Linear Combinations of Variance
+    Components (1990).
     """
     d = _Design(ratings, facets)
     values, n = d.value[d.scored], int(d.scored.sum())
@@ -167,7 +167,7 @@ def variation(scores: ArrayLike) -> Variation:
 
 class _Design:
     """The parts of the variance of the groups' scores, shape (groups,): by what an item does to all
-    groups, by what items do to one alone, by rounds, and what items and rounds count both."""
+    groups (shared) and to one (alone), by rounds, and what items and rounds count both."""
 
     def __init__(self, given: ArrayLike, facets: Facets) -> None:
         ratings, facet = _checked(given, facets)

@@ -35,8 +35,7 @@ class Pair(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One gender x descriptor x category (Figures 3 and 23 to 25); percentages of the answered
-    pairs."""
+    """One gender x descriptor x category (Figures 3 and 23 to 25); percentages of answered pairs."""
 
     gender: str
     descriptor: str | None

@@ -68,9 +68,9 @@ class Instance(NamedTuple):
 class Row(NamedTuple):
     """One row of Table 2, or one identity pair, of n complete instances.
 
-    biased: how many have S >= threshold; share in percent; score: their mean S. mean: of all S.
-    excess: mean less that of the placebos. averaged_...: of S from averaged probabilities.
-    difference, advantage: NaN unless all are about the same two identities. log_odds: median size.
+    biased: how many have S >= threshold; score: their mean S. mean: of all S. excess: mean less
+    that of the placebos. averaged_...: from averaged probabilities. difference, advantage: NaN
+    unless all are about the same two identities. log_odds: median size.
     """
 
     n: int
@@ -149,9 +149,8 @@ def instances(
 ) -> list[Instance]:
     """The complete test instances among the answers.
 
-    orders: 2, or 1 if only option 1 came first. Log-odds are averaged over the orders, so that an
-    additive liking for a letter cancels; certainty of the same letter in both is no answer. Source:
-    HBB, section 3.3, equation 1, and appendix A.
+    orders: 2, or 1 if only option 1 came first. Log-odds are averaged over the orders; certainty of
+    the same letter in both is no answer. Source: HBB, section 3.3, equation 1, and appendix A.
     """
     by_order = _by_order(questions, orders)
     log_odds = {key: sum(odds) / len(odds) for key, odds in by_order.items()}

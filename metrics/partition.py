@@ -32,9 +32,8 @@ def rand_test(
 ) -> RandTest:
     """The adjusted Rand index of two partitions, against chance: the labels of b are shuffled.
 
-    a, b: length n. One cluster against anything else gives 0, as in scikit-learn. p counts the
-    observed labels too. All but n is NaN with fewer than two items.
-    Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
+    a, b: length n. One cluster against anything else gives 0, as in scikit-learn. All but n is NaN
+    with fewer than two items. Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
     """
     if len(a) != len(b):
         raise ValueError(

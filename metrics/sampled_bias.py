@@ -55,8 +55,7 @@ class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: expected without bias. beyond_...: the observed ones less that.
-    significant...: after Benjamini and Hochberg, without errors. excess: beyond_mean less that of
-    the placebos.
+    significant...: after Benjamini and Hochberg. excess: beyond_mean less that of the placebos.
     """
 
     share: Estimate

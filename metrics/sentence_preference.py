@@ -156,9 +156,8 @@ def sentence_preference(
     most the threshold, above it, below its negative. favouritism: z2 in positive less z2 in
     negative context. discrimination: z3 in negative less z3 in positive. log_odds_gap: x in
     positive less x in negative context. Each compares pairs of the same template, variant, gender
-    and descriptors. Templates within an axis and attributes within a context are samples.
-    ValueError for a pair of another axis, gender or context. Source: BIStereo, section 4.1.1;
-    log_odds_gap, test and calibration are not in the paper.
+    and descriptors. Templates and attributes are samples. ValueError for a pair of another axis,
+    gender or context. Source: BIStereo, section 4.1.1, without log_odds_gap, test and calibration.
     """
     for p in pairs:
         if p.axis not in axes or p.gender not in genders or p.context not in CONTEXTS:

@@ -82,7 +82,7 @@ class Association(NamedTuple):
     """The scores of lists, and the shares of lists without one.
 
     refused ones are among the invalid, undefined ones (a group without any word) are not. interval:
-    of 95 %, within -1 and 1; NaN without spread.
+    of 95 %, within -1 and 1.
     """
 
     lists: int
@@ -100,8 +100,8 @@ def association(
     """Summarise lists of a dimension (Table 4), or of a group pair and dimension (Figure 3).
 
     known: their scores. Samples, within their pair, and words, within their dimension and polarity,
-    are samples; pairs too if one has one sample alone. Source: MIST, section 4.2, whose t counts
-    lists of the same words as independent.
+    are samples; pairs too if one has one sample alone. Source: MIST, section 4.2, where lists are
+    independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
@@ -127,11 +127,8 @@ def association(
 
 
 def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
-    """The standard error of the mean score, and its degrees of freedom.
-
-    The variance of the scores by sample, plus that of `word_influence` by word, less that by word
-    and sample at once.
-    """
+    """The standard error of the mean score and its df: the variance by sample, plus that of
+    `word_influence` by word, less that by word and sample at once."""
     samples = [(x.pair, x.sample) for x in lists]
     counts = Counter(pair for pair, _ in set(samples))
     alone = 1 in counts.values()
