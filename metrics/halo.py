@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One gender x descriptor x category (Figures 3 and 23 to 25); percentages of answered pairs."""
+    """One gender x descriptor x category (Figures 3, 23 to 25); percentages of answered pairs."""
 
     gender: str
     descriptor: str | None
@@ -98,9 +98,9 @@ def halo(
     descriptors: the one that the stereotype favours and the other; None for one that no pair has.
     effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
     twins. Of the good categories, %E(favoured) - %E(other) and %C(other) - %C(favoured), of the bad
-    ones the reverse; "difference" is their sum. Wordings and attributes are samples. Without errors
-    there are no cells, and gaps of no single category. ValueError for a pair that is of none of
-    them. Source: BIStereo, section 4.2 and appendix I; the paper has no gaps.
+    ones the reverse; "difference" is their sum. Without errors there are no cells, and gaps of no
+    single category. ValueError for a pair that is of none of them. Source: BIStereo, section 4.2
+    and appendix I, without gaps.
     """
     for p in pairs:
         if (

@@ -28,8 +28,8 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
     """Clusters (cluster -> stratum) in groups of nearly the same number, each of one stratum.
 
     Each cluster is a group if they are no more than `most`; else a stratum has its share, at least
-    two. If any stratum has a single cluster, all strata are ignored. A checksum of the names
-    decides who shares a group.
+    two. If any stratum has a single cluster, all are ignored. A checksum decides who shares a
+    group.
     """
     members: dict[Hashable, list[Hashable]] = {}
     ordered = sorted(clusters, key=_checksum)

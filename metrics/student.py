@@ -1,4 +1,4 @@
-"""Student's t: p values, intervals, and where rounding ends and spread begins."""
+"""Student's t, and where rounding ends and spread begins."""
 
 from __future__ import annotations
 
