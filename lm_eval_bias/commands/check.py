@@ -19,9 +19,8 @@ def add(commands: Any) -> None:
         "check",
         "check files of items or groups of your own",
         "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), "
-        "and list all that is wrong with them: file, line, field and cause. A run checks "
-        "the same. A "
-        "table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
+        "and list all that is wrong with them: file, line, field and cause. A run checks the same. "
+        "A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
         "give both where one refers to the other. For a task on a data set of the hub: the file "
         "that replaces it (--metadata data=FILE). Nothing is fetched.",
     )

@@ -84,28 +84,18 @@ def fetch(releases: list[sources.Source]) -> int:
 
 @contextmanager
 def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
-    """A progress bar on a terminal, from the first byte that comes until the end."""
+    """A progress bar on a terminal."""
     from tqdm import tqdm
 
-    bars: list[Any] = []
+    shown = {"unit": "B", "unit_scale": True, "disable": None, "leave": False}
+    with tqdm(desc=name, total=size, **shown) as line:
 
-    def progress(there: int, total: int | None) -> None:
-        if not bars:
-            options: dict[str, Any] = {
-                "unit": "B",
-                "unit_scale": True,
-                "disable": None,
-                "leave": False,
-            }
-            bars.append(tqdm(desc=name, total=size, initial=there, **options))
-        bars[0].total = total or size
-        bars[0].update(there - bars[0].n)
+        def progress(there: int, total: int | None) -> None:
+            line.initial = line.initial or there  # what the last call left
+            line.total = total or size
+            line.update(there - line.n)
 
-    try:
         yield progress
-    finally:
-        for open_bar in bars:
-            open_bar.close()
 
 
 def listing(releases: list[sources.Source]) -> int:

@@ -10,17 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.export import numbers, records
+from lm_eval_bias.export.numbers import CannotMerge, Result, Source
+from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest
-
-if TYPE_CHECKING:
-    from lm_eval_bias.export.hub import Source
-    from lm_eval_bias.export.numbers import Result
-    from lm_eval_bias.results.runs import Run
 
 FORMATS = ("hub", "model-index", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
@@ -84,7 +84,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--relationship",
-        choices=("first_party", "third_party", "collaborative", "other"),
+        choices=records.RELATIONSHIPS,
         help="for every-eval-ever: of those to the model's developer; default other",
     )
     _option(
@@ -108,12 +108,8 @@ def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) 
 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
-    from lm_eval_bias.export import numbers
-    from lm_eval_bias.results.escape import visible
-
-    found = finished.find(
-        arguments.runs, finished.known_tasks(arguments.include_path), arguments.tasks, to="export"
-    )
+    known = finished.known_tasks(arguments.include_path)
+    found = finished.find(arguments.runs, known, arguments.tasks, to="export")
     results, left = numbers.chosen(_of_model(found.runs, arguments), arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
@@ -144,15 +140,6 @@ _WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is 
 
 def _source(arguments: argparse.Namespace) -> Source:
     """What the options say of the data set and of the outputs, checked."""
-    from lm_eval_bias.results.escape import visible
-
-    try:
-        from lm_eval_bias.export.hub import Source
-    except ImportError as error:
-        raise UsageError(
-            f"export needs a newer huggingface_hub ({error}): "
-            "pip install -U 'huggingface_hub>=1.33'"
-        ) from error
     to = arguments.to
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     for name, (pattern, expected) in _PATTERNS.items():
@@ -180,8 +167,6 @@ def _source(arguments: argparse.Namespace) -> Source:
 
 def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
     """The runs of --model. UsageError where the format takes one model and there are several."""
-    from lm_eval_bias.results.escape import shortened, visible
-
     name = arguments.model
     chosen = [run for run in runs if name in (None, run.model, run.identity)]
     if not chosen:
@@ -201,26 +186,36 @@ def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
 # ---- The formats
 
 
-def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.export import hub
+def _format(name: str) -> Any:
+    """A module that imports huggingface_hub, which takes a while."""
+    try:
+        return import_module(f"lm_eval_bias.export.{name}")
+    except ImportError as error:
+        raise UsageError(
+            f"export needs a newer huggingface_hub ({error}): "
+            "pip install -U 'huggingface_hub>=1.33'"
+        ) from error
 
+
+def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
+    hub = _format("hub")
     entries, left = hub.entries(results, source)
     if not entries or arguments.output is None:
         return [hub.text(entries)] if entries else [], left
     folder = arguments.output / hub.FOLDER
     own = folder / hub.FILE
-    old = {}
+    remaining = {(entry.dataset_id, entry.task_id): entry for entry in entries}
+    old: dict[Path, str] = {}
+    new: dict[Path, list[Any]] = {}
     for path in sorted({*folder.glob("*.yaml"), *folder.glob("*.yml"), own}):
         try:
-            content = _read(path)
-            old[path] = content, hub.standing(content)
-        except (hub.CannotMerge, UsageError) as error:
+            old[path] = _read(path)
+            standing = hub.standing(old[path])
+        except (CannotMerge, UsageError) as error:
             if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
-    remaining: dict[Any, Any] = {(entry.dataset_id, entry.task_id): entry for entry in entries}
-    new: dict[Path, list[Any]] = {}
-    for path, (_, standing) in old.items():
+            continue
         for there in standing:
             entry = remaining.pop(hub.key_of(there), None)
             if entry is None:
@@ -231,20 +226,16 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
                 new.setdefault(path, []).append(entry)
     if remaining:
         new.setdefault(own, []).extend(remaining.values())
-    files = {path: (old[path][0], partial(hub.merged, old[path][0], new[path])) for path in new}
-    return _changed(files), left
+    return _changed({path: (old[path], partial(hub.merged, made=new[path])) for path in new}), left
 
 
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.export import card
-    from lm_eval_bias.export.hub import CannotMerge
-    from lm_eval_bias.results.escape import shortened, visible
-
+    card = _format("card")
     made, left = card.eval_results(results, source)
     name = arguments.model_id or (visible(results[0].run.model) if results else "")
-    if not made or arguments.card is None:
-        return [card.text(name, made)] if made else [], left
     path = arguments.card
+    if not made or path is None:
+        return [card.text(name, made)] if made else [], left
     if not path.is_file():
         raise UsageError(f"--card {path}: expected a README.md that is there")
     content = _read(path)
@@ -254,48 +245,40 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
         raise UsageError(
             f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
         ) from error
-    left += [
-        f"{shortened(one.metric_type)} of {shortened(one.dataset_name)} is left out: a verified "
-        "result stands there"
-        for one in kept
-    ]
+    for one in kept:
+        names = f"{shortened(one.metric_type)} of {shortened(one.dataset_name)}"
+        left.append(f"{names} is left out: a verified result stands there")
     made = [one for one in made if one not in kept]
-    if not made:
-        return [], left
-    return _changed({path: (content, partial(card.merged, content, name, made))}), left
+    merged = partial(card.merged, model=name, made=made)
+    return _changed({path: (content, merged)}) if made else [], left
 
 
-def _changed(files: Mapping[Path, tuple[str, Callable[[], str]]]) -> list[str]:
-    """Change all files, or none. files: path -> what stands there, and what makes the new text."""
-    from lm_eval_bias.export.hub import CannotMerge
-
+def _changed(files: Mapping[Path, tuple[str, Callable[[str], str]]]) -> list[str]:
+    """Change all files, or none. files: path -> what stands there, and what makes the new text of
+    it."""
     texts = {}
-    for path, (_, make) in files.items():
+    for path, (old, merged) in files.items():
         try:
-            texts[path] = make()
+            texts[path] = merged(old)
         except CannotMerge as error:
             raise UsageError(
                 f"{path}: {error}; nothing was changed. What is printed without --output and "
                 "--card can be put there by hand"
             ) from error
-    lines = []
-    for path, text in texts.items():
-        if text == files[path][0]:
-            lines.append(f"{path} is as it was")
-        else:
-            _write(path, text)
-            lines.append(f"wrote {path}")
-    return lines
+    changed = [path for path, text in texts.items() if text != files[path][0]]
+    for path in changed:
+        _write(path, texts[path])
+    return [f"wrote {path}" if path in changed else f"{path} is as it was" for path in texts]
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.export import records
-    from lm_eval_bias.results.escape import visible
-
-    who = records.Evaluator(
-        visible(arguments.organization or records.UNKNOWN), arguments.relationship or "other"
-    )
-    made, left = records.records(results, source, who, _now(), _exporter(), arguments.model_id)
+    organization = visible(arguments.organization or records.UNKNOWN)
+    who = records.Evaluator(organization, arguments.relationship or "other")
+    # an export can be repeated with SOURCE_DATE_EPOCH
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = int(given) if given.isdecimal() else int(time.time())
+    exporter = f"lm-eval-bias {version('lm-eval-bias')}"
+    made, left = records.records(results, source, who, now, exporter, arguments.model_id)
     if arguments.output is None:
         return [json.dumps(content, allow_nan=False) for _, content in made], left
     files = {}
@@ -307,7 +290,8 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
                 raise UsageError(
                     f"{file} is there, and is no record of {content['evaluation_id']}; move it"
                 )
-            if {**json.loads(json.dumps(content)), **_retrieved(old)} == old:
+            retrieved = {"retrieved_timestamp": old.get("retrieved_timestamp")}
+            if {**json.loads(json.dumps(content)), **retrieved} == old:
                 continue
         files[file] = records.text(content)
     for file, text in files.items():
@@ -319,29 +303,12 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
     return [line] if made else [], left
 
 
-def _retrieved(record: dict[str, Any]) -> dict[str, Any]:
-    return {"retrieved_timestamp": record.get("retrieved_timestamp")}
-
-
 def _record_at(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_read(path))
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def _now() -> int:
-    """Seconds since 1970, or SOURCE_DATE_EPOCH, so that an export can be repeated."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return int(given) if given.isdecimal() else int(time.time())
-
-
-def _exporter() -> str:
-    try:
-        return f"lm-eval-bias {version('lm-eval-bias')}"
-    except PackageNotFoundError:
-        return "lm-eval-bias"
 
 
 # ---- Files

@@ -25,11 +25,9 @@ def add(commands: Any) -> None:
         "merge",
         "put the samples of several runs of a task together",
         "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote "
-        "for different documents "
-        "(shards, or --samples), and print the task's numbers over all of them. The task's "
-        "options are taken from the "
-        "results files beside the samples; runs that differ in them, in the model or in its "
-        "prompts are refused.",
+        "for different documents (shards, or --samples), and print the task's numbers over all of "
+        "them. The task's options are taken from the results files beside the samples; runs that "
+        "differ in them, in the model or in its prompts are refused.",
     )
     parser.add_argument("task", metavar="TASK")
     parser.add_argument(

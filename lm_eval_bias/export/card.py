@@ -1,7 +1,7 @@
 """Results in the `model-index` of a model card, the YAML at the top of a README.md, by
 huggingface_hub's own classes.
 
-Only the lines of `model-index` change, and there only the results that are replaced.
+Only the results that are replaced change.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from huggingface_hub.repocard import REGEX_YAML_BLOCK
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from huggingface_hub.utils import yaml_dump
 
-from lm_eval_bias.export.hub import CannotMerge, Source, end_of_lines, first_line, loaded
-from lm_eval_bias.export.numbers import Result, about, directed, left_out, model_type, settings
+from lm_eval_bias.export.hub import end_of_lines, first_line, loaded
+from lm_eval_bias.export.numbers import (
+    CannotMerge,
+    Result,
+    Source,
+    about,
+    directed,
+    left_out,
+    model_type,
+    settings,
+)
 from lm_eval_bias.results.escape import shortened, visible
 
 INDEX = "model-index"
@@ -29,11 +38,8 @@ Key = tuple[Any, Any, Any]
 
 
 def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
-    """A result for each number with a direction, and what was left out.
-
-    A model page shows the metric's name and value, so direction, interval and documents stand in
-    the name; and as data in its arguments.
-    """
+    """A result for each number with a direction, and what was left out. A model page shows name and
+    value, so direction, interval and documents stand in the name too."""
     made: dict[Key, EvalResult] = {}
     with_direction, left = directed(results)
     for result, way in with_direction:
@@ -83,7 +89,7 @@ def text(model: str, made: Sequence[EvalResult]) -> str:
 
 
 def standing(content: str) -> Any:
-    """The `model-index` of a card as its YAML has it, or None. Raises CannotMerge."""
+    """The `model-index` of a card, or None. Raises CannotMerge."""
     return _metadata(content)[0].get(INDEX)
 
 
@@ -101,11 +107,8 @@ def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
 
 
 def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
-    """A card with results replaced, where it has them of the same data set and metric, or added.
-    model: its name, if it has none there.
-
-    Raises CannotMerge for a card in which that cannot be done without touching the rest.
-    """
+    """A card with results replaced or added. model: its name, if it has none there. Raises
+    CannotMerge where that cannot be done without touching the rest."""
     metadata, block = _metadata(content)
     index = _merged_index(metadata.get(INDEX), model, made)
     line_break = "\r\n" if "\r\n" in content else "\n"
@@ -140,7 +143,7 @@ def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
 
 
 def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
-    """The metadata of a card, and where its YAML stands; None where it has none."""
+    """The metadata of a card, and where it stands."""
     mark = 1 if content.startswith("\ufeff") else 0
     match = REGEX_YAML_BLOCK.search(content[mark:])
     if not match:
@@ -152,8 +155,7 @@ def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
 
 
 def _groups(index: Any) -> list[dict[str, Any]]:
-    """The results of all models of an index. Raises CannotMerge where huggingface_hub cannot read
-    it."""
+    """The results of all models of an index. Raises CannotMerge."""
     if not index:
         return []
     try:
@@ -165,38 +167,20 @@ def _groups(index: Any) -> list[dict[str, Any]]:
 
 
 def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict[str, Any]]:
-    groups = _groups(old)
+    """What is replaced goes; the new results belong to the first model."""
+    _groups(old)
     keys = {_key(result) for result in made}
-    remaining: list[dict[str, Any] | None] = []
-    # where a data set's results stood that are all replaced
-    places: dict[tuple[Any, Any], int] = {}
-    for group in groups:
-        dataset = group["dataset"]
-        pair = (dataset.get("type"), dataset.get("config"))
-        metrics = [metric for metric in group["metrics"] if (*pair, metric.get("type")) not in keys]
-        if metrics:
-            remaining.append(
-                group if len(metrics) == len(group["metrics"]) else {**group, "metrics": metrics}
-            )
-        else:
-            places.setdefault(pair, len(remaining))
-            remaining.append(None if group["metrics"] else group)
-    new = eval_results_to_model_index(model, list(made))[0]["results"]
-    for group in new:
-        pair = (group["dataset"].get("type"), group["dataset"].get("config"))
-        if pair in places and remaining[places[pair]] is None:
-            remaining[places[pair]] = group
-        else:
-            remaining.append(group)
-    if not old:
-        return [{"name": model, "results": [group for group in remaining if group]}]
-    # New ones belong to the first model; of the others only what was replaced is gone.
-    elements, at = [], 0
-    for i, element in enumerate(old):
-        count = len(element["results"])
-        mine = remaining[at : at + count] + (remaining[len(groups) :] if i == 0 else [])
-        elements.append({**element, "results": [group for group in mine if group]})
-        at += count
+    (new,) = eval_results_to_model_index(model, list(made))
+    elements = []
+    for element in old or [{**new, "results": []}]:
+        groups = []
+        for group in element["results"]:
+            pair = (group["dataset"].get("type"), group["dataset"].get("config"))
+            metrics = [m for m in group["metrics"] if (*pair, m.get("type")) not in keys]
+            if metrics or not group["metrics"]:
+                groups.append({**group, "metrics": metrics})
+        elements.append({**element, "results": groups})
+    elements[0]["results"] += new["results"]
     return elements
 
 
@@ -218,8 +202,7 @@ def _place(header: str) -> tuple[int, int] | None:
 
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
-    """Why a card is not what it should be, by reading it again; "" if it is. expected: its
-    metadata."""
+    """Why a card, read again, is not what it should be; "" if it is."""
     try:
         found, block = _metadata(new)
         ModelCard(new.removeprefix("\ufeff"))

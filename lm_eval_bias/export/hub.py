@@ -1,21 +1,28 @@
 """Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes.
 
-An entry has a data set, a task of it, and a value, but no direction. Everything else in a file
-stays as it is, letter for letter.
+Everything else in a file stays as it is, letter for letter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
 from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import PlainLoader
-from lm_eval_bias.export.numbers import Result, about, circumstances, directed, left_out
+from lm_eval_bias.export.numbers import (
+    CannotMerge,
+    Result,
+    Source,
+    about,
+    circumstances,
+    directed,
+    left_out,
+)
 from lm_eval_bias.results.escape import shortened, visible
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
@@ -27,23 +34,8 @@ Key = tuple[str, str]
 """The data set's id, and the task's."""
 
 
-class Source(NamedTuple):
-    """dataset: the id of a benchmark on the hub, OWNER/NAME. revision: its commit. url: where the
-    outputs can be seen; name: of that."""
-
-    dataset: str | None = None
-    revision: str | None = None
-    url: str | None = None
-    name: str | None = None
-
-
-class CannotMerge(ValueError):
-    """Why a file cannot be changed in one place and left as it is in the others."""
-
-
 def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultEntry], list[str]]:
-    """An entry for each number with a direction, and what was left out. The task's id is
-    TASK.METRIC, since an entry has one value."""
+    """An entry TASK.METRIC for each number with a direction, and what was left out."""
     if source.dataset is None:
         raise ValueError("the format needs the id of a data set on the hub")
     made: dict[str, EvalResultEntry] = {}
@@ -86,7 +78,7 @@ def key_of(entry: Any) -> Key | None:
 
 
 def standing(content: str) -> list[Any]:
-    """The entries of a file. Raises CannotMerge if it is no list of them."""
+    """The entries of a file. Raises CannotMerge."""
     entries = loaded(content, "it")
     if not isinstance(entries, (list, type(None))):
         raise CannotMerge("it is no list of entries")
@@ -94,7 +86,7 @@ def standing(content: str) -> list[Any]:
 
 
 def loaded(content: str, what: str) -> Any:
-    """The data of a YAML. Raises CannotMerge for no YAML, and for one with anchors or aliases."""
+    """The data of a YAML without anchors. Raises CannotMerge."""
     try:
         return yaml.load(content, PlainLoader)
     except (yaml.YAMLError, ValueError) as error:
@@ -116,11 +108,8 @@ def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
 
 
 def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
-    """A file with entries replaced, where it has one of the same data set and task, or added at its
-    end.
-
-    Raises CannotMerge for a file in which that cannot be done line by line.
-    """
+    """A file with entries replaced, or added at its end. Raises CannotMerge where that cannot be
+    done line by line."""
     old = standing(content)
     keys = [key_of(entry) for entry in old]
     new = {(entry.dataset_id, entry.task_id): entry for entry in made}
@@ -164,8 +153,7 @@ def _plain(entry: EvalResultEntry) -> dict[str, Any]:
 
 
 def _dash(content: str, index: int) -> tuple[int, int]:
-    """Where the line of an entry's dash begins, and how far the dash is from there. index: of the
-    entry, behind its dash."""
+    """Where the line of the dash before `index` begins, and how far the dash is from there."""
     dash = content.rfind("-", 0, index)
     while dash >= 0:
         line = content.rfind("\n", 0, dash) + 1
@@ -176,8 +164,8 @@ def _dash(content: str, index: int) -> tuple[int, int]:
 
 
 def end_of_lines(content: str, node: yaml.Node) -> int:
-    """Where the last line of a node ends. A mapping's own mark is behind the comments and empty
-    lines that follow it."""
+    """Where the last line of a node ends. A mapping's own mark is behind the comments that follow
+    it."""
     last = node
     while (
         isinstance(last, (yaml.MappingNode, yaml.SequenceNode))

@@ -1,8 +1,7 @@
 """The numbers of finished runs that are converted to third-party formats.
 
-These formats know a number and whether more or less of it is better. A number that may err to both
-sides of its null value has no such direction: a format takes its distance from that value, or
-leaves it out.
+These formats know a number and whether more or less of it is better. A signed number has no such
+direction: a format takes its distance from the null value, or leaves it out.
 """
 
 from __future__ import annotations
@@ -24,6 +23,19 @@ from lm_eval_bias.usage import UsageError, nearest
 _ROUNDING = 1e-9
 _GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
+
+
+class Source(NamedTuple):
+    """dataset: on the hub, OWNER/NAME. revision: its commit. url, name: of the outputs."""
+
+    dataset: str | None = None
+    revision: str | None = None
+    url: str | None = None
+    name: str | None = None
+
+
+class CannotMerge(ValueError):
+    """Why a file cannot be changed in one place and left as it is in the others."""
 
 
 class Result(NamedTuple):
@@ -58,8 +70,8 @@ class Result(NamedTuple):
 def chosen(
     runs: Sequence[Run], metrics: Sequence[str] | None = None
 ) -> tuple[list[Result], list[str]]:
-    """The primary numbers of runs, or those that are named (METRIC or TASK/METRIC); and a line for
-    each that is left out. UsageError for a name that no run has."""
+    """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each that
+    is left out."""
     for name in metrics or ():
         known = {
             f"{run.task}/{m.name}" if "/" in name else m.name for run in runs for m in run.metrics
@@ -92,7 +104,7 @@ def _exists(value: float) -> bool:
 
 
 def _within(number: Number, least: float, greatest: float) -> Number:
-    """With the ends in a range, out of which rounding may have put them."""
+    """Without what rounding put out of a range."""
     value, low, high = (
         min(max(end, least), greatest) for end in (number.value, number.low, number.high)
     )
@@ -106,12 +118,8 @@ def left_out(result: Result, why: str) -> str:
 
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
-    """Which is better, of a number that can err to one side alone; None for a signed number and a
-    mere description.
-
-    The null value may be an end of the number's range, as 0 % is: then the number is its own
-    distance from it.
-    """
+    """Which is better; None for a signed number and a mere description. A number whose null value
+    is an end of its range, as 0 % is, is its own distance from it."""
     if metric.better is None or metric.null_value is None:
         return metric.better
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
@@ -120,7 +128,7 @@ def better(metric: Metric) -> Literal["lower", "higher"] | None:
 
 
 def directed(results: Sequence[Result]) -> tuple[list[tuple[Result, str]], list[str]]:
-    """The results that have a direction, with that; and a line for each of the others."""
+    """The results with a direction, and that; and a line for each of the others."""
     ways = [(result, better(result.metric)) for result in results]
     left = [
         left_out(result, f"{undirected(result.metric)}; the format has no word for that")
@@ -138,16 +146,14 @@ def undirected(metric: Metric) -> str:
 
 
 def distance(number: Number, null_value: float) -> tuple[float, float, float]:
-    """|value - null_value|, and the ends of its interval: the least and the greatest distance of
-    what the number's interval holds, so that it covers as often as that."""
+    """|value - null_value|, and the least and the greatest distance in the number's interval."""
     ends = [abs(number.low - null_value), abs(number.high - null_value)]
     least = 0.0 if number.low <= null_value <= number.high else min(ends)
     return abs(number.value - null_value), least, max(ends)
 
 
 def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
-    """The least and greatest value that a number may have; with `null_value`, that its distance
-    from it may have."""
+    """The least and greatest value of a number, or of its distance from `null_value`."""
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     if null_value is None:
         return least, greatest
@@ -158,8 +164,7 @@ def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, floa
 
 
 def about(result: Result, direction: str) -> str:
-    """Unit, direction, interval and documents in one line: "%, lower is better; 95 % interval 42.6
-    to 55.1 (made by the task over 40 clusters); n = 1,535"."""
+    """Unit, direction, interval and documents in one line."""
     unit = f"{result.metric.unit}, " if result.metric.unit else ""
     return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
 
@@ -177,7 +182,7 @@ def interval(result: Result) -> str:
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
-    """The warnings of the runs whose numbers are exported, a line each."""
+    """The warnings of the runs, a line each."""
     lines = [
         f"{shortened(result.run.model)}, {shortened(result.run.task)}: {warning}"
         for result in results
@@ -217,7 +222,7 @@ def _facts(path: Path) -> Mapping[str, Any]:
 
 
 def fact(run: Run, name: str) -> str:
-    """A text at the top of the results file, such as `lm_eval_version`; "" where there is none."""
+    """A text at the top of the results file; "" where there is none."""
     value = _facts(run.results).get(name)
     return visible(value) if isinstance(value, str) else ""
 
@@ -230,7 +235,7 @@ def model_type(run: Run) -> str:
 
 
 def seconds(run: Run) -> int | None:
-    """When the run began, in seconds since 1970; None where unknown."""
+    """When the run began, in seconds since 1970."""
     date = _facts(run.results).get("date")
     if isinstance(date, bool) or not isinstance(date, (int, float)) or not 0 < date < 1e11:
         return None

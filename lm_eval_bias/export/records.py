@@ -1,7 +1,7 @@
 """Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each.
 
-The schema needs to know whether lower is better. A signed number is written as its distance from
-the null value, and stands itself in the details; a mere description is left out.
+A signed number is written as its distance from the null value, and stands itself in the details;
+a mere description is left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from lm_eval_bias.export.hub import Source
 from lm_eval_bias.export.numbers import (
     Result,
+    Source,
     better,
     bounds,
     distance,
@@ -56,7 +56,7 @@ class Evaluator(NamedTuple):
 
 
 Record = tuple[PurePosixPath, dict[str, Any]]
-"""Its path below the folder that holds `data/`, and its content."""
+"""Its path, and its content."""
 
 
 def records(
@@ -67,11 +67,8 @@ def records(
     exporter: str,
     model_id: str | None = None,
 ) -> tuple[list[Record], list[str]]:
-    """A record for each number that has a direction or a null value, and what was left out.
-
-    now: seconds since 1970. exporter: this program and its version. model_id: the model's name on
-    the hub, for results of one model.
-    """
+    """A record for each number that has a direction or a null value, and what was left out. now:
+    seconds since 1970. model_id: the model's name on the hub."""
     made, left = [], []
     folders: dict[str, str] = {}
     for result in results:
@@ -102,7 +99,7 @@ def text(content: Mapping[str, Any]) -> str:
 
 
 def _model_id(result: Result) -> str:
-    """The name on the hub; for a model in a folder, a name without a developer."""
+    """The name on the hub; of a model in a folder, without a developer."""
     run = result.run
     name = run.identity.partition("@")[0]
     if run.model == run.identity and _ON_HUB.fullmatch(name):
@@ -111,8 +108,8 @@ def _model_id(result: Result) -> str:
 
 
 def folder_of(model: str) -> str:
-    """DEVELOPER/MODEL, two names that every file system takes. A name that had to be changed ends
-    in its checksum, so that no two models share a folder."""
+    """DEVELOPER/MODEL. A name that had to be changed ends in its checksum, so that no two models
+    share a folder."""
     developer, slash, name = model.partition("/")
     if not slash:
         return f"{UNKNOWN}/{_safe(model)}"
@@ -132,7 +129,7 @@ def _apart(folder: str, name: str) -> str:
 
 
 def _identity(result: Result) -> bytes:
-    """What makes an evaluation this one: exported again, it is the same."""
+    """The same when it is exported again."""
     run = result.run
     date = run.date.isoformat() if run.date else None
     parts = [run.identity, run.task, result.metric.name, date, run.template, run.asked]

@@ -1,9 +1,8 @@
 """Verdicts as JUnit XML, which GitLab, Jenkins and the test reporters of GitHub read.
 
-A suite for each model and task, a case for each rule: violated is a failure, not judged an error,
-inconclusive skipped. There is no standard; this keeps what the schemas of Ant
-(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common. In both, properties belong to
-the suite, so that those of a case begin with its name.
+A suite for each model and task, a case for each rule. It keeps what the schemas of Ant
+(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common: properties belong to the
+suite, so those of a case begin with its name.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ _ELEMENTS = {FAIL: "failure", ERROR: "error", INCONCLUSIVE: "skipped"}
 
 
 def junit(judged: Sequence[Judged], when: datetime) -> str:
-    """The document. when: written into each suite, to the second and without a zone, as Ant's
-    schema has it."""
+    """The document. when: written without a zone, as in Ant's schema."""
     root = ET.Element("testsuites")
     for one in judged:
         for task in dict.fromkeys(verdict.task for verdict in one.verdicts):

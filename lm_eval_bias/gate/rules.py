@@ -7,8 +7,7 @@
       - {task: TASK, metric: METRIC, worse_than_baseline_by: 1, unit: points}
       - {task: "*", unusable: 10}
 
-A rule has one condition. Everything is checked before a run is judged, since a rule that bounds
-nothing would let everything pass.
+A rule that bounds nothing would let everything pass, so all is checked before a run is judged.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ BELOW, ABOVE, WITHIN, WORSE, UNUSABLE = CONDITIONS = (
     "unusable",
 )
 EVERY = "*"
-"""In the place of a task's name: every task that the runs have."""
+"""Every task of the runs."""
 CAP = 10.0
-"""Refusals and unusable answers, in percent, above which no rule of a task passes, where no rule
-sets another cap."""
+"""Percent of refusals and unusable answers above which no rule of a task passes by default."""
 LEAST_CONFIDENCE = 0.95
 _FILE = Fields(
     {"confidence": Figure()},
@@ -55,9 +53,8 @@ _EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: 
 
 
 class Rule(NamedTuple):
-    """line: in the file. task: a name, or `EVERY` for a cap. condition: one of `CONDITIONS`. bound:
-    in the unit of the metric; of a cap in percent. metric: None for a cap. group: None for the
-    whole. unit: as written."""
+    """task: `EVERY` for a cap on all. bound: in the metric's unit, of a cap in percent. metric:
+    None for a cap. group: None for the whole."""
 
     line: int
     task: str
@@ -125,7 +122,7 @@ def _rules(content: Content) -> Rules:
 
 
 def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Key and cause of what is wrong with a rule whose keys and values are of the right kind."""
+    """Key and cause of what is wrong with a rule of the right shape."""
     conditions = [name for name in CONDITIONS if name in row]
     if len(conditions) != 1:
         there = " and ".join(conditions) or "none"
@@ -162,12 +159,8 @@ def check(
     groups: Mapping[str, Mapping[str, Collection[str]]],
     baseline: bool,
 ) -> None:
-    """Check names, units and bounds against what tasks declare.
-
-    metrics: task -> its numbers. groups: task -> number -> the groups that the runs have of it;
-    empty where no run has the task. baseline: whether there is one. UsageError with a line for each
-    mistake.
-    """
+    """Check names, units and bounds against what tasks declare: a UsageError with a line for each
+    mistake. groups: task -> number -> its groups in the runs. baseline: whether there is one."""
     problems = []
     for rule in rules.rules:
         cause = ""
@@ -192,7 +185,7 @@ def _nearest_task(name: str, tasks: Iterable[str]) -> str:
 
 
 def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
-    """What is wrong with a rule on a number; empty if nothing is."""
+    """What is wrong with a rule on a number."""
     judged = [metric.name for metric in metrics if metric.stderr or metric.own_interval]
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:

@@ -1,16 +1,10 @@
 """Whether runs keep the rules: a verdict for each rule and each model.
 
 A rule bounds a quantity that should be low: the number (`below`), its negative (`above`), its
-distance from the null value (`within`), or by how much it is worse than a baseline's
-(`worse_than_baseline_by`). A rule fails if its whole interval lies beyond the bound, passes if the
-whole interval keeps the bound, and is inconclusive otherwise.
-
-Each rule is two tests, "is it broken" and "is it kept". Holm's procedure adjusts the tests of each
-kind over all rules on numbers of a model, also those that could not be judged. docs/ci.md gives
-the reasons.
-
-A change of a distance is max(min(D, S), min(-S, -D)), with D the difference of the two numbers and
-S their sum, each less the null value. Intervals of D and S bound it.
+distance from the null value (`within`), or by how much it is worse than a baseline's. It fails if
+its whole interval breaks the bound, passes if the whole interval keeps it, and is inconclusive
+otherwise. Holm's procedure adjusts the tests "is it broken" over all rules on numbers of a model,
+and the tests "is it kept". docs/ci.md gives the reasons.
 
 Sources: S. Holm, A simple sequentially rejective multiple test procedure, 1979. R. L. Berger,
 Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirmann, A comparison of
@@ -43,14 +37,12 @@ ROUNDING = 1e-9
 
 
 class Verdict(NamedTuple):
-    """The verdict on a rule for a model.
+    """The verdict on a rule for a model. metric: None where unknown, and for a cap.
 
-    task: also for a cap on all tasks. metric: None where unknown, and for a cap. value: the number;
-    of a change, by how much it is worse than the baseline's; of a cap, percent. low, high: its
-    interval at `confidence`, the level at which Holm decided; NaN where there is none. p: adjusted,
-    of the test that comes nearest. n_documents: asked; of_documents: that the task has; None where
-    unknown. needed: documents that would decide if the number stayed where it is. before, now: the
-    two numbers of a change. todo: what to do, empty for a pass.
+    value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
+    interval at `confidence`, the level at which Holm decided. p: adjusted, of the nearest test.
+    n_documents: asked; of_documents: of the task. needed: documents that would decide if the number
+    stayed. before, now: the two numbers of a change. todo: empty for a pass.
     """
 
     rule: Rule
@@ -83,8 +75,8 @@ class Judged(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The numbers of a baseline and of a run, and their paired difference (second less first).
-    no_error: why the difference has no error although both numbers exist."""
+    """The numbers of a baseline and of a run, and the second less the first. no_error: why that has
+    no error although both numbers exist."""
 
     first: float
     second: float
@@ -101,8 +93,8 @@ class Incomparable(Exception):
 
 
 class Needed(NamedTuple):
-    """The fewest and the most documents that narrow an interval enough, None where the task has not
-    so many; the task that asks them, and how many it has."""
+    """The fewest and the most documents that narrow an interval enough, None where the task, which
+    has so many, has too few."""
 
     fewest: int | None
     most: int | None
@@ -111,8 +103,8 @@ class Needed(NamedTuple):
 
 
 Narrowing = Callable[[Rule, Run, float], Needed | None]
-"""(rule, run, part of its width that the interval may keep) -> documents for that; None where it is
-unknown how clusters grow with documents."""
+"""(rule, run, part of its width that the interval may keep) -> documents for that; None where
+unknown."""
 Changes = Callable[[Run, Run, Key], Change]
 """(run, baseline, number) -> its change; raises Incomparable."""
 
@@ -151,8 +143,8 @@ class Estimate(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """What should be at most `bound`. interval: alpha -> its interval of confidence 1 - alpha, each
-    within those of smaller alpha. shown: the same of the number that a person reads."""
+    """What should be at most `bound`. interval: alpha -> its interval of confidence 1 - alpha.
+    shown: the same of the number that a person reads."""
 
     value: float
     bound: float
@@ -161,13 +153,13 @@ class Quantity(NamedTuple):
 
 
 def student(alpha: float, df: float) -> float:
-    """The quantile of Student's t at which a two-sided interval of confidence 1 - alpha ends."""
+    """Student's quantile at which an interval of confidence 1 - alpha ends."""
     return -float(stdtrit(df, alpha / 2))
 
 
 def estimate(number: Number, metric: Metric) -> Estimate:
-    """A number of a run. The degrees of freedom are its clusters less one; those that the interval
-    implies, if they are fewer, where the measure makes the interval itself."""
+    """A number of a run. Degrees of freedom: its clusters less one, or the fewer that an interval
+    of the measure's own implies."""
     df = float((number.clusters or 0) - 1)
     if metric.own_interval:
         df = implied_df(number, df)
@@ -176,7 +168,7 @@ def estimate(number: Number, metric: Metric) -> Estimate:
 
 
 def implied_df(number: Number, most: float) -> float:
-    """The degrees of freedom with which half a symmetric interval is so many standard errors."""
+    """The degrees of freedom that make half a symmetric interval so many standard errors."""
     half = number.high - number.value
     symmetric = abs(half - (number.value - number.low)) <= 1e-6 * half
     if not (number.stderr > 0 and isfinite(half) and symmetric):
@@ -192,8 +184,11 @@ def implied_df(number: Number, most: float) -> float:
 def change_of_distance(
     change: Estimate, first: Estimate, second: Estimate, null_value: float
 ) -> Callable[[float], Interval]:
-    """alpha -> the interval of |second - null_value| - |first - null_value|. Their sum is given the
-    largest standard error that two dependent numbers can have."""
+    """alpha -> the interval of |second - null_value| - |first - null_value|.
+
+    It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
+    null value. S has the largest standard error that two dependent numbers can have.
+    """
     total = first.value + second.value - 2 * null_value
     error, df = first.stderr + second.stderr, min(first.df, second.df)
 
@@ -251,8 +246,7 @@ def _negative(interval: Callable[[float], Interval]) -> Callable[[float], Interv
 
 
 def p_values(of: Quantity) -> tuple[float, float]:
-    """p of "not broken" and of "not kept": one less the largest confidence at which the interval
-    says otherwise."""
+    """p of "not broken" and of "not kept"."""
     return (
         _smallest(lambda alpha: of.interval(alpha)[0] > of.bound),
         _smallest(lambda alpha: of.interval(alpha)[1] < of.bound),
@@ -282,8 +276,8 @@ class Level(NamedTuple):
 
 
 def levels(p: Sequence[float], alpha: float) -> list[Level]:
-    """Holm's step-down: the k-th smallest of m p values is tested at alpha / (m - k + 1), until one
-    is larger; the rest are tested as that one."""
+    """Holm's step-down: the k-th smallest of m is tested at alpha / (m - k + 1), until one is
+    larger; the rest are tested as that one."""
     if not p:
         return []
     adjusted = holm(p).tolist()
@@ -305,23 +299,13 @@ def judge(
     changes: Changes | None = None,
     narrowing: Narrowing | None = None,
 ) -> list[Judged]:
-    """Every model of the runs, in the order of their names.
-
-    baseline: see `baseline_of`. narrowing: without it, documents that would decide follow from the
-    square root of their number.
-    """
-    models = sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name))
-    return [
-        _judged(
-            rules,
-            model,
-            {run.task: run for run in runs if run.model == model},
-            baseline,
-            changes,
-            narrowing,
-        )
-        for model in models
-    ]
+    """Every model of the runs, in the order of their names. narrowing: without it, documents that
+    would decide follow from the square root of their number."""
+    judged = []
+    for model in sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name)):
+        of_model = {run.task: run for run in runs if run.model == model}
+        judged.append(_judged(rules, model, of_model, baseline, changes, narrowing))
+    return judged
 
 
 def overall(verdicts: Sequence[str]) -> str:
@@ -374,19 +358,19 @@ def _judged(
 
 
 def _blank(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> tuple[Verdict, Run]:
-    run = runs.get(task)
+    verdict, run = Verdict(rule, model, task, ERROR), runs.get(task)
     if run is None:
         raise _Settled(
-            Verdict(rule, model, task, ERROR),
+            verdict,
             ERROR,
             f"the runs of this model have no task {shortened(task)}",
             f"run it: lm_eval --tasks {shortened(task)} --log_samples",
         )
-    return Verdict(rule, model, task, ERROR, n_documents=run.n, of_documents=run.of), run
+    return verdict._replace(n_documents=run.n, of_documents=run.of), run
 
 
 class _Test(NamedTuple):
-    """A rule before Holm. quantity: None where it is settled. no_pass: why it cannot pass."""
+    """quantity: None where the verdict is settled. no_pass: why the rule cannot pass."""
 
     verdict: Verdict
     quantity: Quantity | None
@@ -554,8 +538,8 @@ def _no_pass_of_baseline(before: Run, rule: Rule, cap: float) -> str:
 
 
 def unusable(run: Run, group: str | None = None) -> dict[str, float]:
-    """Rates of refusals and unusable answers in percent, of the whole run and of a group that has
-    its own. `refused` and `unparsed` exclude each other, and are added where both are counted."""
+    """Rates of refusals and unusable answers in percent, of the whole run and of a group. `refused`
+    and `unparsed` exclude each other, and are added."""
     rates = {}
     for metric in sorted(run.metrics, key=lambda metric: metric.name):
         if metric.name in RATES:
@@ -623,6 +607,7 @@ def _decided(
     if of is None:
         return verdict
     unit = verdict.metric.unit if verdict.metric else ""
+    apart = unit_of_difference(unit)
     beyond = of.value > of.bound
     nearest = fails if beyond else passes
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
@@ -638,11 +623,11 @@ def _decided(
             todo="look at the answers: are they all the same?",
         )
     if fails.rejected:
-        over, least = of.value - of.bound, of.interval(fails.alpha)[0] - of.bound
+        over = with_unit(of.value - of.bound, apart)
+        least = with_unit(of.interval(fails.alpha)[0] - of.bound, apart)
         return verdict._replace(
             verdict=FAIL,
-            reason=f"over its bound by {_difference(over, unit)}, by {_difference(least, unit)} at "
-            "least",
+            reason=f"over its bound by {over}, by {least} at least",
             todo="see where in the finer numbers: lm-eval-bias report",
         )
     if passes.rejected and test.no_pass:
@@ -651,7 +636,7 @@ def _decided(
             todo="mend that, and run again",
         )
     if passes.rejected:
-        spare = _difference(of.bound - of.interval(passes.alpha)[1], unit)
+        spare = with_unit(of.bound - of.interval(passes.alpha)[1], apart)
         return verdict._replace(
             verdict=PASS, reason=f"the whole interval keeps the bound, with {spare} to spare"
         )
@@ -685,8 +670,7 @@ def _decided(
 def _documents(
     verdict: Verdict, too_wide: float, decide: str, needed: Needed | None
 ) -> tuple[int | None, str]:
-    """The documents that would decide, and a sentence on them. too_wide: how many times too long
-    the interval is."""
+    """The documents that would decide, and a sentence on them. too_wide: how many times."""
     if needed is None:
         least = rounded_up((verdict.n_documents or 0) * too_wide**2)
         text = f"at least {least:,} documents {decide} and new documents bring new clusters"
@@ -712,13 +696,12 @@ def _documents(
     )
 
 
-def _difference(value: float, unit: str) -> str:
-    unit = unit_of_difference(unit)
+def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def _bound(rule: Rule, end: float, unit: str) -> str:
-    """A bound that the interval would keep, as a rule has it: rounded away from the interval."""
+    """A bound that the interval would keep, rounded away from it."""
     digits = {"%": 1, "points": 1, "count": 0, "SD": 2, "t": 2}.get(unit, 3)
     value = ceil(end * 10**digits + 1e-9) / 10**digits
     return f"{rule.condition}: {-value if rule.condition == ABOVE else value:g}"
@@ -733,8 +716,7 @@ def rounded_up(documents: float) -> int:
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:
-    """The run to compare with: of the same task, and of the same model unless the baseline has only
-    one."""
+    """The run of the same task, and of the same model unless the baseline has only one."""
     same = [other for other in baseline if other.task == run.task]
     if len({other.identity for other in baseline}) > 1:
         same = [other for other in same if other.identity == run.identity]

@@ -21,9 +21,10 @@ from lm_eval_bias.gate.verdicts import (
     overall,
     subject,
     unit_of_difference,
+    with_unit,
 )
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.escape import markdown_cell, shortened, visible
+from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened, visible
 from lm_eval_bias.results.table import interval_text, number_text
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
@@ -39,8 +40,7 @@ _CUT = "\n\nThe rest is left out: a summary has 1 MiB at most. The job's log has
 
 
 class Context(NamedTuple):
-    """What is shown beside the verdicts. settings: (model, task) -> how it was run, in a line.
-    warnings, notes: lines. status: the command's exit status."""
+    """What is shown beside the verdicts. settings: (model, task) -> how it was run."""
 
     settings: Mapping[tuple[str, str], str]
     warnings: Sequence[str]
@@ -74,23 +74,19 @@ def numbers(verdict: Verdict) -> str:
         return ""
     unit = verdict.metric.unit if verdict.metric else ""
     if verdict.rule.condition == UNUSABLE:
-        return _with_unit(verdict.value, "%")
+        return with_unit(verdict.value, "%")
     worse = verdict.rule.condition == WORSE
     if worse:
         unit = unit_of_difference(unit)
-        number = f"{_with_unit(abs(verdict.value), unit)} "
+        number = f"{with_unit(abs(verdict.value), unit)} "
         number += "worse" if verdict.value >= 0 else "better"
     else:
-        number = _with_unit(verdict.value, unit)
+        number = with_unit(verdict.value, unit)
     if isnan(verdict.low) or isnan(verdict.high):
         return number
     interval = interval_text(Number(verdict.value, nan, verdict.low, verdict.high), unit)
     sign = " (positive is worse)" if worse else ""
     return f"{number}, {interval} at {100 * verdict.confidence:.4g} %{sign}"
-
-
-def _with_unit(value: float, unit: str) -> str:
-    return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def details(verdict: Verdict) -> str:
@@ -121,7 +117,7 @@ def _rule(verdict: Verdict) -> str:
 
 def counted(verdicts: Sequence[Verdict]) -> str:
     """ "2 failed, 1 inconclusive, 4 passed"."""
-    counts = {name: sum(each.verdict == name for each in verdicts) for name in VERDICTS}
+    counts = {name: [v.verdict for v in verdicts].count(name) for name in VERDICTS}
     return ", ".join(f"{n} {_COUNTED[name]}" for name, n in counts.items() if n)
 
 
@@ -154,7 +150,7 @@ def remarks(context: Context) -> dict[str, list[str]]:
 
 
 def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -> str:
-    """Everything; the summary is the last line, where a log is looked at first."""
+    """Everything; the summary is the last line."""
     lines = [f"rules: {shortened(rules.file, 300)}", ""]
     deep = " " * 16
     for one in judged:
@@ -190,8 +186,7 @@ def _wrapped(line: str, width: int, first: str = "", rest: str = "") -> list[str
 
 
 def harmless(line: str) -> str:
-    """A line of a log that starts no command of a CI: `::` at its beginning and `##[` anywhere are
-    GitHub's, `##vso[` is Azure's."""
+    """A line of a log that starts no command of GitHub (`::`, `##[`) or Azure (`##vso[`)."""
     line = line.replace("##[", "## [").replace("##vso[", "## vso[")
     return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
 
@@ -227,9 +222,7 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
 
 
 def _cell(*parts: str) -> str:
-    """Parts of any length, each word escaped by itself: a note names files with long paths."""
-    texts = (" ".join(markdown_cell(word) for word in part.split(" ")) for part in parts if part)
-    return "<br>".join(texts)
+    return "<br>".join(markdown_text(part) for part in parts if part)
 
 
 def append_summary(path: str, content: str) -> str:
@@ -249,7 +242,7 @@ def append_summary(path: str, content: str) -> str:
 
 
 def error_lines(judged: Sequence[Judged]) -> list[str]:
-    """A line for each rule that is violated or could not be judged, in GitHub's form."""
+    """A GitHub annotation for each rule that is violated or could not be judged."""
     lines = []
     for one in judged:
         for verdict in ordered(one):

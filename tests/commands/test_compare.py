@@ -1,5 +1,5 @@
-"""`lm-eval-bias compare`, on samples of a small task of one's own: what is compared, what is
-refused, and how it is told."""
+"""`lm-eval-bias compare` and the ranks of `leaderboard`, on samples of a small task of one's own:
+what is compared, what is refused, and how it is told."""
 
 import html
 import json
@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from lm_eval_bias import cli
 from lm_eval_bias.report.compare_files import WRITERS
 from tests.scripted import MORNING, made_up
 
@@ -26,157 +25,140 @@ GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 COUNT = Metric("n", "count", "Records.", stderr=False)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, COUNT], clusters=(("scene",),))
 """
-YAML = (
-    "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: "
-    "multiple_choice\nmetadata: {version: 1.0}\n"
-)
+YAML = """
+task: toy
+measure: !function toy.TOY
+options: !function toy.options
+output_type: multiple_choice
+metadata: {version: 1.0}
+"""
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
 
 @pytest.fixture
-def tasks(tmp_path):
+def toy(command, tmp_path, monkeypatch):
+    """Runs a command that knows the task; standard output as one line."""
+    monkeypatch.setenv("COLUMNS", "200")
     folder = tmp_path / "tasks"
     folder.mkdir()
     (folder / "toy.py").write_text(MEASURE)
     (folder / "toy.yaml").write_text(YAML)
-    return folder
-
-
-def asked(
-    folder,
-    model,
-    shift=0.0,
-    scenes=range(12),
-    seed=1,
-    prompt="p",
-    samples=True,
-    arguments=None,
-    **changes,
-):
-    """A run of `toy`: a document for each scene; every model shares what a scene does to it."""
-    rng = random.Random(seed)
-    values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
-    found = [values[s] for s in scenes]
-    mean = sum(found) / len(found)
-    repeats = changes.pop("repeats", 1)
-    file = made_up(
-        folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes
-    )
-    if repeats != 1:
-        content = json.loads(file.read_text())
-        content["configs"]["toy"]["repeats"] = repeats
-        file.write_text(json.dumps(content))
-    if samples:
-        lines = [
-            {
-                "doc_hash": f"d{s}",
-                "prompt_hash": f"{prompt}{s}",
-                "doc": {},
-                "resps": [],
-                **(arguments or {}),
-                "records": {"scene": s, "x": values[s]},
-            }
-            for s in scenes
-        ]
-        date = MORNING.isoformat().replace(":", "-")
-        (folder / f"samples_toy_{date}.jsonl").write_text(
-            "".join(json.dumps(line) + "\n" for line in lines)
-        )
-    return folder
-
-
-@pytest.fixture
-def compare(tasks, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments):
-        status = cli.main(["compare", *map(str, arguments), "--include_path", str(tasks)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        status, out, err = command(*arguments, "--include_path", folder)
+        return status, " ".join(out.split()), err
 
     return run
 
 
-def rows(compare, tmp_path, *arguments):
-    file = tmp_path / "found.jsonl"
-    status, *_ = compare(*arguments, "--output", file)
-    return status, [json.loads(line) for line in file.read_text().splitlines()]
+@pytest.fixture
+def rows(toy, tmp_path):
+    def run(*arguments):
+        file = tmp_path / "found.jsonl"
+        status, *_ = toy(*arguments, "--output", file)
+        return status, [json.loads(line) for line in file.read_text().splitlines()]
+
+    return run
 
 
-def test_what_scenes_do_to_both_is_no_part_of_the_error(compare, tmp_path):
+def asked(
+    folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", repeats=1, more=None, **changes
+):
+    """A run of `toy`: a document for each scene; every model shares what a scene does to it. more:
+    of every sample."""
+    rng = random.Random(seed)
+    values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
+    n = len(scenes)
+    gap = {"gap": (sum(values[s] for s in scenes) / n, 9.0, 0, None)}
+    file = made_up(folder, model, gap, task="toy", n=n, of=12, **changes)
+    content = json.loads(file.read_text())
+    content["configs"]["toy"]["repeats"] = repeats
+    file.write_text(json.dumps(content))
+    samples = [
+        {
+            "doc_hash": f"d{s}",
+            "prompt_hash": f"{prompt}{s}",
+            "doc": {},
+            "resps": [],
+            "records": {"scene": s, "x": values[s]},
+            **(more or {}),
+        }
+        for s in scenes
+    ]
+    write(folder, samples)
+    return folder
+
+
+def write(folder, samples):
+    date = MORNING.isoformat().replace(":", "-")
+    lines = [json.dumps(sample) + "\n" for sample in samples]
+    (folder / f"samples_toy_{date}.jsonl").write_text("".join(lines))
+
+
+def samples_in(folder):
+    (file,) = folder.glob("samples_*.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two models, 3 apart."""
+    return asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+
+
+def test_what_scenes_do_to_both_is_no_part_of_the_error(pair, rows, toy):
     """Scenes move both by 30, each alone by 1: 3 apart is seen on the same documents, and not with
     intervals of 9 each."""
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
-    status, (row,) = rows(compare, tmp_path, a, b)
-    assert (
-        status == 0
-        and row["paired"]
-        and row["p_holm"] < 0.001
-        and row["clusters"] == row["documents"] == 12
-    )
-    assert row["low"] < 3 < row["high"] and row["difference"] == pytest.approx(
-        row["second_value"] - row["first_value"]
-    )
-    status, out, _ = compare(a, b)
-    assert (
-        re.search(r"toy/gap points, best near 0 .*<0.001", out)
-        and "1 of 1 numbers differ after Holm; 1 task compared" in out
-    )
+    status, (row,) = rows("compare", *pair)
+    assert status == 0 and row["paired"] and row["clusters"] == row["documents"] == 12
+    assert row["p_holm"] < 0.001 and row["low"] < 3 < row["high"]
+    difference = row["second_value"] - row["first_value"]
+    assert row["difference"] == pytest.approx(difference)
+    status, out, _ = toy("compare", *pair)
+    assert re.search(r"toy/gap points, best near 0 .*<0.001", out)
+    assert "1 of 1 numbers differ after Holm; 1 task compared" in out
 
 
-def test_before_and_after_of_one_model(compare, tmp_path):
+def test_before_and_after_of_one_model(tmp_path, rows):
     a, b = asked(tmp_path / "a", "m"), asked(tmp_path / "b", "m", shift=3, seed=2)
-    status, (row,) = rows(compare, tmp_path, a, b)
-    assert status == 0 and row["first"] == f"m ({a})" and row["second"] == f"m ({b})"
+    status, (row,) = rows("compare", a, b)
+    assert status == 0 and (row["first"], row["second"]) == (f"m ({a})", f"m ({b})")
 
 
-def test_two_models_of_one_folder(compare, tmp_path):
-    asked(tmp_path / "runs" / "a", "one"), asked(tmp_path / "runs" / "b", "two", shift=3, seed=2)
-    status, (row,) = rows(compare, tmp_path, tmp_path / "runs", "--models", "two", "one")
+def test_two_models_of_one_folder(tmp_path, rows, toy):
+    runs = tmp_path / "runs"
+    asked(runs / "a", "one")
+    asked(runs / "b", "two", shift=3, seed=2)
+    status, (row,) = rows("compare", runs, "--models", "two", "one")
     assert status == 0 and (row["first"], row["second"]) == ("two", "one") and row["difference"] < 0
-    assert compare(tmp_path / "runs")[0] == 1
-    status, _, err = compare(tmp_path / "runs", "--models", "two", "oen")
+    assert toy("compare", runs)[0] == 1
+    status, _, err = toy("compare", runs, "--models", "two", "oen")
     assert status == 1 and "did you mean one?" in err
 
 
-def test_the_same_answers_are_said_to_be_the_same(compare, tmp_path):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two")
-    status, out, _ = compare(a, b)
-    assert (
-        status == 0
-        and "all answers are the same in both runs" in out
-        and "no number could be tested" in out
-    )
+def test_the_same_answers_are_said_to_be_the_same(tmp_path, toy):
+    status, out, _ = toy("compare", asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two"))
+    assert status == 0 and "all answers are the same in both runs" in out
+    assert "no number could be tested" in out
 
 
-def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
+def test_without_samples_it_is_unpaired_and_said(pair, rows, toy):
     """9 and 9 are 12.7 together: 3 apart is nothing."""
-    a, b = (
-        asked(tmp_path / "a", "one"),
-        asked(tmp_path / "b", "two", shift=3, seed=2, samples=False),
-    )
-    status, (row,) = rows(compare, tmp_path, a, b)
-    assert (
-        status == 0
-        and not row["paired"]
-        and row["stderr"] == pytest.approx(9 * 2**0.5)
-        and row["p"] > 0.5
-    )
-    assert "has no samples beside it" in compare(a, b)[1]
-    status, out, _ = compare(a, b, "--common")
+    next(pair[1].glob("samples_*")).unlink()
+    status, (row,) = rows("compare", *pair)
+    assert status == 0 and not row["paired"] and row["p"] > 0.5
+    assert row["stderr"] == pytest.approx(9 * 2**0.5)
+    assert "has no samples beside it" in toy("compare", *pair)[1]
+    status, out, _ = toy("compare", *pair, "--common")
     assert status == 2 and "--common needs samples" in out
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         (
             {"scenes": range(1, 13)},
             "other documents: 12 against 12, of which 11 are the same; --common compares these",
-        ),
-        (
-            {"scenes": range(11)},
-            "other documents: 12 against 11, of which 11 are the same; --common compares these",
         ),
         ({"scenes": range(20, 32)}, "other documents: 12 against 12, of which 0 are the same"),
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
@@ -193,110 +175,56 @@ def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
         ),
     ],
 )
-def test_what_was_asked_otherwise_is_refused_and_named(compare, tmp_path, changes, told):
-    status, out, _ = compare(
-        asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
-    )
-    assert status == 2 and f"toy: {told}" in " ".join(out.split()), out
+def test_what_was_asked_otherwise_is_refused_and_named(tmp_path, toy, changes, message):
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
+    status, out, _ = toy("compare", a, b)
+    assert status == 2 and f"toy: {message}" in out
 
 
-def rewritten(folder, change):
-    """The samples of a run, changed: a function of the list of them."""
-    (file,) = folder.glob("samples_*.jsonl")
-    lines = change([json.loads(line) for line in file.read_text().splitlines()])
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder
-
-
-def test_the_order_of_samples_is_no_difference(compare, tmp_path):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
-    _, straight = rows(compare, tmp_path, a, b)
-    _, turned = rows(compare, tmp_path, a, rewritten(b, lambda lines: lines[::-1]))
-    assert straight[0]["low"] == pytest.approx(turned[0]["low"]) and straight[0][
-        "p"
-    ] == pytest.approx(turned[0]["p"])
-
-
-def test_a_run_in_shards_is_the_run(compare, tmp_path):
-    """Two halves of the second run, put together from their samples, against the whole of the
-    first."""
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
-    _, (whole,) = rows(compare, tmp_path, a, b)
+def test_neither_order_nor_shards_make_a_difference(tmp_path, pair, rows):
+    """The second run turned round, and in two halves."""
+    a, b = pair
+    _, (whole,) = rows("compare", a, b)
     for i, scenes in enumerate((range(6), range(6, 12))):
-        asked(
-            tmp_path / "c" / str(i),
-            "two",
-            shift=3,
-            scenes=scenes,
-            seed=2,
-            metadata={"shard": f"{i + 1}/2"},
-        )
-    status, (parts,) = rows(compare, tmp_path, a, tmp_path / "c")
-    assert status == 0 and parts["paired"] and parts["documents"] == 12
-    assert (parts["difference"], parts["low"], parts["p"]) == pytest.approx(
-        (whole["difference"], whole["low"], whole["p"])
-    )
+        shard = {"metadata": {"shard": f"{i + 1}/2"}}
+        asked(tmp_path / "c" / str(i), "two", shift=3, scenes=scenes, seed=2, **shard)
+    write(b, samples_in(b)[::-1])
+    for other in (b, tmp_path / "c"):
+        status, (row,) = rows("compare", a, other)
+        assert status == 0 and row["paired"] and row["documents"] == 12
+        for key in ("difference", "low", "p"):
+            assert row[key] == pytest.approx(whole[key])
 
 
-def test_several_answers_to_a_document_of_which_one_run_lost_some(compare, tmp_path):
+def test_several_answers_to_a_document_of_which_one_run_lost_some(tmp_path, rows):
     """Every scene is answered three times; the second run lacks the third answer to half of them. A
     scene counts by its answers then."""
-
-    def thrice(lines, last=True):
-        return [
-            {
-                **line,
-                "records": [
-                    {**line["records"], "x": line["records"]["x"] + k}
-                    for k in range(3 if last or i % 2 else 2)
-                ],
-            }
-            for i, line in enumerate(lines)
-        ]
-
-    a, b = (
-        asked(tmp_path / "a", "one", repeats=3),
-        asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3),
-    )
-    rewritten(a, thrice), rewritten(b, lambda lines: thrice(lines, last=False))
-    status, (row,) = rows(compare, tmp_path, a, b)
-    values = [
-        record["x"]
-        for line in (b / next(b.glob("samples_*")).name).read_text().splitlines()
-        for record in json.loads(line)["records"]
-    ]
-    assert (
-        status == 0
-        and row["second_value"] == pytest.approx(sum(values) / 30)
-        and row["clusters"] == 12
-        and row["p"] < 1
-    )
+    a = asked(tmp_path / "a", "one", repeats=3)
+    b = asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
+    for folder, lost in ((a, 0), (b, 1)):
+        samples = samples_in(folder)
+        values = []
+        for i, sample in enumerate(samples):
+            scene, x = sample["records"].values()
+            answers = [x + k for k in range(3 - lost * (i % 2))]
+            sample["records"] = [{"scene": scene, "x": answer} for answer in answers]
+            values += answers
+        write(folder, samples)
+    status, (row,) = rows("compare", a, b)
+    assert status == 0 and row["clusters"] == 12 and row["p"] < 1 and len(values) == 30
+    assert row["second_value"] == pytest.approx(sum(values) / 30)
 
 
 def of_requests(*requests):
     """The part of a sample that says what was asked, as the harness writes it."""
-    return {
-        "arguments": {
-            f"gen_args_{i}": {f"arg_{k}": part for k, part in enumerate(each)}
-            for i, each in enumerate(requests)
-        }
-    }
+    arguments = [{f"arg_{k}": part for k, part in enumerate(request)} for request in requests]
+    return {"arguments": {f"gen_args_{i}": request for i, request in enumerate(arguments)}}
 
 
 def turns(second, system=None, **settings):
     """A conversation of two turns; the harness's own prompt_hash is of the first."""
-    return of_requests(
-        [
-            "Say a word.",
-            {
-                "turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}],
-                "system": system,
-            },
-        ]
-    )
-
-
-SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is kind."])
+    first = {"user": "Say a word.", "generation_kwargs": settings}
+    return of_requests(["Say a word.", {"turns": [first, {"user": second}], "system": system}])
 
 
 @pytest.mark.parametrize(
@@ -305,182 +233,108 @@ SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is
         (turns("And why?"), turns("And why not?")),
         (turns("And why?"), turns("And why?", system="Be nice.")),
         (of_requests(["He is", " kind"]), of_requests(["He is", " cruel"])),
-        (SENTENCES, of_requests(["He is kind.", "She is kind."], ["She is cruel.", "He is kind."])),
+        (of_requests(["A.", "B."], ["B.", "A."]), of_requests(["A.", "B."], ["C.", "A."])),
     ],
 )
-def test_all_that_was_asked_counts_not_the_first_text_alone(
-    compare, tasks, tmp_path, capsys, before, after
-):
+def test_all_that_was_asked_counts_not_the_first_text_alone(tmp_path, toy, before, after):
     """A later turn, a system instruction of a task, a choice and a second sentence: the harness's
     prompt_hash is the same in all."""
-    a, b = (
-        asked(tmp_path / "runs" / m, m, seed=i, arguments=of)
-        for i, (m, of) in enumerate((("one", before), ("two", after)))
-    )
-    status, out, _ = compare(a, b)
-    assert status == 2 and "toy: other prompts, in 12 of 12 documents" in " ".join(out.split())
-    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
-    out = capsys.readouterr().out
-    assert out.count(
-        "which prompts"
-    ) == 2 and "asked the same documents in other words" in " ".join(out.split())
+    runs = tmp_path / "runs"
+    a, b = asked(runs / "one", "one", more=before), asked(runs / "two", "two", seed=2, more=after)
+    status, out, _ = toy("compare", a, b)
+    assert status == 2 and "toy: other prompts, in 12 of 12 documents" in out
+    status, out, _ = toy("leaderboard", runs)
+    assert status == 0 and out.count("which prompts") == 2
+    assert "asked the same documents in other words" in out
 
 
-def test_other_generation_settings_are_said_and_a_seed_is_none(compare, tmp_path):
-    folders = [
-        asked(tmp_path / m, m, seed=i, shift=3 * i, arguments=turns("And why?", **settings))
-        for i, (m, settings) in enumerate(
-            {"one": {"temperature": 0, "seed": 1}, "two": {"temperature": 0.7, "seed": 2}}.items()
-        )
-    ]
-    status, out, _ = compare(*folders)
-    assert status == 0
-    assert (
-        "answers were generated with other settings (temperature 0 against 0.7), so a difference"
-        in " ".join(out.split())
-    )
+def test_other_generation_settings_are_said_and_a_seed_is_none(tmp_path, toy):
+    cold, warm = ({"temperature": t, "seed": i} for i, t in enumerate((0, 0.7)))
+    a = asked(tmp_path / "a", "one", more=turns("And why?", **cold))
+    b = asked(tmp_path / "b", "two", seed=2, shift=3, more=turns("And why?", **warm))
+    status, out, _ = toy("compare", a, b)
+    settings = "answers were generated with other settings (temperature 0 against 0.7), so a differ"
+    assert status == 0 and settings in out
 
 
-def test_common_documents_are_compared_if_that_is_asked_for(compare, tmp_path):
-    a, b = (
-        asked(tmp_path / "a", "one"),
-        asked(tmp_path / "b", "two", shift=3, seed=2, scenes=range(1, 14)),
-    )
-    status, (row,) = rows(compare, tmp_path, a, b, "--common")
+def test_common_documents_are_compared_if_that_is_asked_for(tmp_path, rows):
+    b = asked(tmp_path / "b", "two", shift=3, seed=2, scenes=range(1, 14))
+    status, (row,) = rows("compare", asked(tmp_path / "a", "one"), b, "--common")
     assert status == 0 and row["documents"] == row["clusters"] == 11 and row["paired"]
 
 
-def test_the_rest_goes_on(compare, tmp_path):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+def test_the_rest_goes_on(pair, rows):
+    a, b = pair
     for folder, model, version in ((a, "one", 1.0), (b, "two", 2.0)):
         made_up(folder, model, {"gap": (1.0, 1.0)}, task="other", minutes=1, version=version)
     made_up(a, "one", {"gap": (1.0, 1.0)}, task="alone", minutes=2)
-    status, found = rows(compare, tmp_path, a, b)
-    assert status == 0 and [row["task"] for row in found] == ["toy", "alone", "other"]
-    assert (
-        found[1]["refused"] == "only one was asked it"
-        and "version 1 against 2" in found[2]["refused"]
-    )
+    status, (toy, alone, other) = rows("compare", a, b)
+    assert status == 0 and toy["task"] == "toy"
+    assert (alone["task"], alone["refused"]) == ("alone", "only one was asked it")
+    assert other["task"] == "other" and "version 1 against 2" in other["refused"]
 
 
-@pytest.mark.parametrize("ending", sorted(WRITERS))
-def test_a_hostile_name_shows_as_text(compare, tmp_path, ending):
-    a, b = (
-        asked(tmp_path / "a", "one"),
-        asked(tmp_path / "b", f"org/{HOSTILE}"[4:], shift=3, seed=2),
-    )
-    file = tmp_path / f"found{ending}"
-    assert compare(a, b, "--output", file)[0] == 0
-    written = file.read_text(encoding="utf-8")
-    assert "\x1b" not in written and "\u202e" not in written
-    assert ending == ".jsonl" or "<script>" not in written or ending == ".csv"
-    if ending == ".csv":
-        assert not re.search(r'(^|,)"?[=+@]', written, re.M)
-    if ending == ".html":
-        assert "default-src 'none'" in html.unescape(written) and "NaN" not in written
-    assert "\x1b" not in compare(a, b)[1]
+def test_a_hostile_name_shows_as_text(tmp_path, toy):
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", HOSTILE, shift=3, seed=2)
+    for ending in WRITERS:
+        file = tmp_path / f"found{ending}"
+        assert toy("compare", a, b, "--output", file)[0] == 0
+        written = file.read_text(encoding="utf-8")
+        assert not {"\x1b", "\u202e"} & set(written)
+        if ending in (".html", ".md"):
+            assert "<script>" not in written
+        if ending == ".csv":
+            assert not re.search(r'(^|,)"?[=+@]', written, re.M)
+        if ending == ".html":
+            assert "default-src 'none'" in html.unescape(written) and "NaN" not in written
+    assert "\x1b" not in toy("compare", a, b)[1]
 
 
-def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(
-    tasks, tmp_path, capsys, monkeypatch
-):
+def test_holm_over_all_tests_of_a_comparison_by_hand(rows, tmp_path):
+    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p =
+    0.00468, 0.0339, 0.1573. Holm with three tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
+    for name, values in (("a", (0.0, 0.0, 0.0)), ("b", (4.0, 3.0, 2.0))):
+        for i, value in enumerate(values):
+            made_up(tmp_path / name, name, {"gap": (value, 1.0, 0, None)}, task=f"t{i}", minutes=i)
+    status, found = rows("compare", tmp_path / "a", tmp_path / "b")
+    assert status == 0 and [row["task"] for row in found] == ["t0", "t1", "t2"]
+    assert [row["p"] for row in found] == pytest.approx([0.00468, 0.0339, 0.1573], rel=3e-3)
+    assert [row["p_holm"] for row in found] == pytest.approx([0.0140, 0.0678, 0.1573], rel=3e-3)
+
+
+# ---- Leaderboard
+
+
+def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(tmp_path, rows):
     """12 scenes that move both by 30, and each alone by 1: the intervals of 9 leave ranks open, the
     scenes do not."""
-    monkeypatch.setenv("COLUMNS", "200")
-    (
-        asked(tmp_path / "runs" / "a", "one", shift=40),
-        asked(tmp_path / "runs" / "b", "two", shift=43, seed=2),
-    )
-    found = []
-    for more in ([], ["--unpaired"]):
-        file = tmp_path / "board.jsonl"
-        assert (
-            cli.main(
-                [
-                    "leaderboard",
-                    str(tmp_path / "runs"),
-                    "--include_path",
-                    str(tasks),
-                    "--output",
-                    str(file),
-                    *more,
-                ]
-            )
-            == 0
-        )
-        found.append(
-            {
-                row["model"]: row["numbers"][0]
-                for row in map(json.loads, file.read_text().splitlines())
-            }
-        )
-    capsys.readouterr()
-    paired, unpaired = found
-    assert [paired[m]["rank"] for m in ("one", "two")] == [[1, 1], [2, 2]] and paired["one"][
-        "paired"
-    ]
-    assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired[
-        "one"
-    ]["paired"]
+    runs = tmp_path / "runs"
+    asked(runs / "a", "one", shift=40)
+    asked(runs / "b", "two", shift=43, seed=2)
+    for more, ranks in (((), [[1, 1], [2, 2]]), (("--unpaired",), [[1, 2], [1, 2]])):
+        numbers = [row["numbers"][0] for row in rows("leaderboard", runs, *more)[1]]
+        assert [number["rank"] for number in numbers] == ranks
+        assert numbers[0]["paired"] is not bool(more)
 
 
-def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
+def test_six_models_of_known_order_and_two_alike(tmp_path, rows):
     """The gap grows by 6 from model to model, each scene strays by 1 of each alone: 12 scenes tell
     all apart but `a` and `b`, who are drawn alike. 15 pairs; the copy of `f` says what `f` says,
     and is tied with it."""
     shifts = {"a": 100, "b": 100, "c": 106, "d": 112, "e": 118, "f": 124, "g": 124}
     for i, (name, shift) in enumerate(shifts.items()):
         asked(tmp_path / "runs" / name, name, shift=shift, seed=min(i, 5))
-    file = tmp_path / "board.jsonl"
-    assert (
-        cli.main(
-            [
-                "leaderboard",
-                str(tmp_path / "runs"),
-                "--include_path",
-                str(tasks),
-                "--output",
-                str(file),
-            ]
-        )
-        == 0
-    )
-    capsys.readouterr()
-    rows = {
-        row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())
-    }
-    assert {name: row["rank"] for name, row in rows.items()} == {
-        "a": [1, 2],
-        "b": [1, 2],
-        "c": [3, 3],
-        "d": [4, 4],
-        "e": [5, 5],
-        "f": [6, 7],
-        "g": [6, 7],
-    }
-    ties = {name: row["ties"] for name, row in rows.items()}
-    assert ties["a"] == ties["b"] and ties["f"] == ties["g"] and len(set(ties.values())) == 5
+    _, found = rows("leaderboard", tmp_path / "runs")
+    numbers = {row["model"]: row["numbers"][0] for row in found}
+    ranks = [[1, 2], [1, 2], [3, 3], [4, 4], [5, 5], [6, 7], [6, 7]]
+    assert [numbers[name]["rank"] for name in shifts] == ranks
+    ties = [numbers[name]["ties"] for name in shifts]
+    assert ties[0] == ties[1] and ties[5] == ties[6] and len(set(ties)) == 5
 
 
-def test_holm_over_all_tests_of_a_comparison_by_hand(compare, tmp_path):
-    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p =
-    0.00468, 0.0339, 0.1573. Holm with three tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
-    for name, values in (("a", (0.0, 0.0, 0.0)), ("b", (4.0, 3.0, 2.0))):
-        for i, value in enumerate(values):
-            made_up(tmp_path / name, name, {"gap": (value, 1.0, 0, None)}, task=f"t{i}", minutes=i)
-    status, found = rows(compare, tmp_path, tmp_path / "a", tmp_path / "b")
-    assert status == 0 and [row["task"] for row in found] == ["t0", "t1", "t2"]
-    assert [row["p"] for row in found] == pytest.approx([0.00468, 0.0339, 0.1573], rel=3e-3)
-    assert [row["p_holm"] for row in found] == pytest.approx([0.0140, 0.0678, 0.1573], rel=3e-3)
-
-
-def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tasks, tmp_path, capsys):
-    (
-        asked(tmp_path / "runs" / "a", "one"),
-        asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13)),
-    )
-    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
-    out = capsys.readouterr().out
-    assert out.count(
-        "which documents"
-    ) == 2 and "models were asked other documents, as many as each other" in " ".join(out.split())
+def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tmp_path, toy):
+    asked(tmp_path / "runs" / "a", "one")
+    asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13))
+    status, out, _ = toy("leaderboard", tmp_path / "runs")
+    assert status == 0 and out.count("which documents") == 2
+    assert "models were asked other documents, as many as each other" in out

@@ -322,12 +322,3 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
     }
     (item,) = lines(tmp_path / "items.jsonl")
     assert (item["id"], item["option_1"], item["option_2"]) == ("math", ONE, TWO)
-
-
-def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
-    from lm_eval_bias.harness.compat import Writer
-
-    writer = Writer("scripted")
-    assert not writer.messages and writer.ask(
-        [f"I am a researcher {i}" for i in range(2)], [1, 2]
-    ) == [SUMMARY, SUMMARY]

@@ -6,10 +6,8 @@ from shutil import copytree
 
 import pytest
 
-from lm_eval_bias import cli
-from lm_eval_bias.commands.plan import speed, widths
+from lm_eval_bias.commands.plan import speed
 from lm_eval_bias.results.runs import find
-from lm_eval_bias.usage import UsageError
 from tests.scripted import ask, made_up, scripted
 
 DOCUMENTS = 620
@@ -22,162 +20,120 @@ def pilot(tmp_path_factory):
     return folder
 
 
-def run(capsys, *arguments):
-    status = cli.main(["plan", *map(str, arguments)])
-    return status, capsys.readouterr().out
+@pytest.fixture
+def plan(command):
+    """Status, standard output, and standard output and error as one line."""
+
+    def run(folder, *width):
+        status, out, err = command("plan", "--pilot", folder, "--width", *width)
+        return status, out, " ".join((out + err).split())
+
+    return run
 
 
-def row(said, name):
-    return next(line for line in said.splitlines() if line.split()[:1] == [name])
+def row(out, name):
+    return next(line for line in out.splitlines() if line.split()[:1] == [name])
 
 
-def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot, capsys):
-    status, said = run(capsys, "--pilot", pilot, "--width", "40")
-    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 1,535 documents" in said
-    now = float(row(said, "biased_preferences").split()[2])
-    written = json.loads(next(pilot.rglob("results_*.json")).read_text())["configs"][
-        "bistereo_analogy"
-    ]["cells"]["numbers"]
-    row_of = {n["metric"]: n for n in written if n["group"] is None}["biased_preferences"]
-    assert now == pytest.approx(row_of["high"] - row_of["low"], rel=0.01)
-    limit = int(re.search(r"lm_eval --tasks bistereo_analogy --limit (\d+)", said)[1])
+def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot, plan):
+    status, out, _ = plan(pilot, "40")
+    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 1,535 documents" in out
+    content = json.loads(next(pilot.rglob("results_*.json")).read_text())
+    numbers = content["configs"]["bistereo_analogy"]["cells"]["numbers"]
+    number = {n["metric"]: n for n in numbers if n["group"] is None}["biased_preferences"]
+    now = float(row(out, "biased_preferences").split()[2])
+    assert now == pytest.approx(number["high"] - number["low"], rel=0.01)
+    limit = int(re.search(r"lm_eval --tasks bistereo_analogy --limit (\d+)", out)[1])
     assert 0 < limit <= DOCUMENTS and limit % 5 == 0  # an analogy has five contexts
 
 
-def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, capsys):
-    _, said = run(capsys, "--pilot", pilot, "--width", "biased_preferences=0.5")
-    line = row(said, "biased_preferences")
+def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, plan):
+    _, out, text = plan(pilot, "biased_preferences=0.5")
+    line = row(out, "biased_preferences")
     assert "too few" in line and "with all 1,535 the width is" in line
     assert (
         "It is not certain that all of these can be reached with the 1,535 documents of "
-        "bistereo_analogy." in said
+        "bistereo_analogy." in text
     )
-    # no width was given for it
-    assert "calibrated_preferences (%, now" in said.replace("\n  ", " ")
+    assert "calibrated_preferences (%, now" in text  # no width was given for it
 
 
-def test_a_width_for_one_task_goes_before_one_for_all(pilot, capsys):
-    _, said = run(
-        capsys,
-        "--pilot",
-        pilot,
-        "--width",
-        "40",
-        "directed_preferences=35",
-        "bistereo_analogy/directed_preferences=30",
-    )
-    assert [
-        row(said, name).split()[3] for name in ("biased_preferences", "directed_preferences")
-    ] == ["40", "30"]
+def test_a_width_for_one_task_goes_before_one_for_all(pilot, plan):
+    widths = ("40", "directed_preferences=35", "bistereo_analogy/directed_preferences=30")
+    _, out, _ = plan(pilot, *widths)
+    wanted = [row(out, f"{name}_preferences").split()[3] for name in ("biased", "directed")]
+    assert wanted == ["40", "30"]
 
 
-def test_without_samples_the_share_is_not_known_and_the_pilot_is_told_what_to_add(
-    pilot, tmp_path, capsys
-):
+def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
     copytree(pilot, tmp_path / "pilot")
-    for file in tmp_path.rglob("samples_*.jsonl"):
-        file.unlink()
-    _, said = run(capsys, "--pilot", tmp_path / "pilot", "--width", "10")
-    assert "FLOOR is unknown: run the pilot again with --log_samples." in said and " to " in row(
-        said, "biased_preferences"
-    )
-
-
-def test_samples_that_are_cut_off_are_left_aside_and_named(pilot, tmp_path, capsys):
-    copytree(pilot, tmp_path / "pilot")
-    file = next(tmp_path.rglob("samples_*.jsonl"))
+    (file,) = tmp_path.rglob("samples_*.jsonl")
     file.write_text(file.read_text()[:-300])
-    status, said = run(capsys, "--pilot", tmp_path / "pilot", "--width", "10")
-    assert (
-        status == 0
-        and "The samples are left aside: " in said
-        and "line 620" in said.replace("\n  ", " ")
-    )
+    status, _, text = plan(tmp_path / "pilot", "10")
+    assert status == 0 and "The samples are left aside: " in text and "line 620" in text
+    file.unlink()
+    _, out, text = plan(tmp_path / "pilot", "10")
+    assert "FLOOR is unknown: run the pilot again with --log_samples." in text
+    assert " to " in row(out, "biased_preferences")
 
 
-def test_too_few_clusters_plan_nothing(tmp_path, capsys):
-    """Two of 24 themes: 116 documents each, which are no evidence of 232."""
+def test_too_few_clusters_plan_nothing(tmp_path, plan):
+    """Two of 24 themes: 116 documents each, which are no evidence of 232. What has ten of them is
+    said in place of a plan, and of one reason for all numbers there is no table."""
     ask(tmp_path, "m", scripted("m"), "hbb", limit=232)
-    _, said = run(capsys, "--pilot", tmp_path, "--width", "2")
-    said = " ".join(said.split())
-    assert (
-        "mean_difference" in said
-        and "cannot be planned, since the pilot has 2 clusters, and 10 are needed" in said
-    )
-    # What has ten of them is said in place of a plan, and of one reason for all numbers there is no
-    # table.
-    assert (
-        "A pilot of 1,160 documents has them: lm_eval --tasks hbb --limit 1160" in said
-        and "FLOOR" not in said
-    )
+    _, _, text = plan(tmp_path, "2")
+    assert "mean_difference" in text
+    assert "cannot be planned, since the pilot has 2 clusters, and 10 are needed" in text
+    assert "A pilot of 1,160 documents has them: lm_eval --tasks hbb --limit 1160" in text
+    assert "FLOOR" not in text
 
 
-def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, capsys):
+def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):
     """0.05 of a score is another thing than 0.05 points."""
     made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="one")
     path = made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="two", minutes=1)
     path.write_text(path.read_text().replace('"points"', '"score"'))
-    assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2"]) != 0
-    assert (
+    status, _, text = plan(tmp_path, "gap=2")
+    assert status == 1 and (
         "numbers in several units (one/gap in points, two/gap in score); name the task: "
-        "TASK/gap=VALUE" in capsys.readouterr().err
+        "TASK/gap=VALUE" in text
     )
-    assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2", "two/gap=0.1"]) == 0
+    assert plan(tmp_path, "gap=2", "two/gap=0.1")[0] == 0
 
 
 @pytest.mark.slow
-def test_what_is_the_same_of_all_tasks_is_said_once(tmp_path, capsys):
-    lm = scripted("leaning", 0.4)
-    path = ask(
-        tmp_path / "pilot",
-        "org/leaning",
-        lm,
-        "bistereo_analogy",
-        "stereomap_extended_likelihood",
-        limit=DOCUMENTS,
-    )
-    path.write_text(
-        json.dumps(json.loads(path.read_text()) | {"total_evaluation_time_seconds": "60"})
-    )
-    _, said = run(capsys, "--pilot", tmp_path / "pilot", "--width", "40")
-    assert (
-        " ".join(said.split()).count("a pilot of one task tells it") == 1
-        and said.count("WIDTH      from the lower") == 1
-    )
-    assert max(map(len, said.splitlines())) <= 160
+def test_what_is_the_same_of_all_tasks_is_said_once(tmp_path, plan):
+    tasks = ("bistereo_analogy", "stereomap_extended_likelihood")
+    path = ask(tmp_path, "org/leaning", scripted("leaning", 0.4), *tasks, limit=DOCUMENTS)
+    content = json.loads(path.read_text()) | {"total_evaluation_time_seconds": "60"}
+    path.write_text(json.dumps(content))
+    _, out, text = plan(tmp_path, "40")
+    assert text.count("a pilot of one task tells it") == 1
+    assert out.count("WIDTH      from the lower") == 1 and max(map(len, out.splitlines())) <= 160
 
 
 def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_text(
-    tmp_path, capsys
+    tmp_path, plan
 ):
     made_up(tmp_path, "evil\x1b[2J", {"gap": (1.0, 0.5)}, task="no\x1b]0;such")
-    status, said = run(capsys, "--pilot", tmp_path, "--width", "2")
-    assert status == 0 and "\x1b" not in said and "It is not known here" in said
+    status, out, text = plan(tmp_path, "2")
+    assert status == 0 and "\x1b" not in out and "It is not known here" in text
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["0"], "--width 0: expected a number above 0"),
         (["nan"], "expected a number above 0"),
         (["gap=wide"], "--width gap=wide: expected"),
         (["2", "3"], "--width 3: another width of it was given before"),
+        (["gup=2"], "no such number; did you mean gap"),
     ],
 )
-def test_a_width_that_is_none_is_refused(given, said):
-    with pytest.raises(UsageError, match=re.escape(said)):
-        widths(given)
-
-
-def test_a_number_that_no_run_has_is_refused_with_the_nearest(pilot):
-    with pytest.raises(UsageError, match="no such number; did you mean biased_preferences"):
-        cli.parser().parse_args(
-            ["plan", "--pilot", str(pilot), "--width", "biased_preference=2"]
-        ).run(
-            cli.parser().parse_args(
-                ["plan", "--pilot", str(pilot), "--width", "biased_preference=2"]
-            )
-        )
+def test_a_width_that_is_none_is_refused(tmp_path, plan, given, message):
+    made_up(tmp_path, "m", {"gap": (1.0, 0.5)})
+    status, _, text = plan(tmp_path, *given)
+    assert status == 1 and message in text
 
 
 def read(folder):

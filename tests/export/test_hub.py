@@ -11,10 +11,8 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_bias import catalogue, cli
 from lm_eval_bias.export import card, hub
-from lm_eval_bias.export.hub import CannotMerge, Source
-from lm_eval_bias.export.numbers import chosen
+from lm_eval_bias.export.numbers import CannotMerge, Source, chosen
 from tests.gate.judged import found, run_of
 
 VALUES = {
@@ -31,16 +29,9 @@ def results(folder, model="org/model", values=VALUES, **more):
     return chosen(found(folder).runs)[0]
 
 
-@pytest.fixture(autouse=True)
-def no_tasks(monkeypatch):
-    """Ours are none of these, and take a second to read."""
-    monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
-
-
-def run(capsys, *arguments):
-    status = cli.main(["export", *map(str, arguments)])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+@pytest.fixture
+def run(command):
+    return lambda *arguments: command("export", *arguments)
 
 
 # ---- .eval_results
@@ -77,9 +68,9 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     assert "date: '2026-01-31'" in hub.text([entry])
 
 
-def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, capsys):
+def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
     run_of(tmp_path, "org/model", VALUES)
-    status, out, err = run(capsys, tmp_path, "--to", "hub", "--dataset-id", "org/bench")
+    status, out, err = run(tmp_path, "--to", "hub", "--dataset-id", "org/bench")
     assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
         "mine.share"
     ]
@@ -226,7 +217,7 @@ def test_whatever_stands_in_a_file_all_but_our_entry_stays(entries, style, betwe
     assert set(kept) <= set(new.split("\n")) and new.count("# ") >= content.count("# a: 1")
 
 
-def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path, capsys):
+def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path, run):
     run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
     folder = tmp_path / "repo" / ".eval_results"
     folder.mkdir(parents=True)
@@ -241,7 +232,7 @@ def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path,
         "--output",
         tmp_path / "repo",
     )
-    status, out, err = run(capsys, *arguments)
+    status, out, err = run(*arguments)
     assert (
         status == 0
         and "theirs.yaml" in out
@@ -257,7 +248,7 @@ def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path,
         ("mine.share", 12.5),
     ]
     assert [entry.task_id for entry in read["lm-eval-bias.yaml"]] == ["mine.other"]
-    again = run(capsys, *arguments)
+    again = run(*arguments)
     assert again[0] == 0 and again[1].count("is as it was") == 2
 
 
@@ -269,14 +260,14 @@ def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path,
         ('date: "2026-02-01T10:00:00Z"', "newer"),
     ],
 )
-def test_a_signed_or_newer_entry_stays(tmp_path, capsys, more, why):
+def test_a_signed_or_newer_entry_stays(tmp_path, run, more, why):
     run_of(tmp_path / "runs", "org/model", VALUES)
     file = tmp_path / ".eval_results" / "lm-eval-bias.yaml"
     file.parent.mkdir()
     content = f"- dataset: {{id: org/bench, task_id: mine.share}}\n  value: 1\n  {more}\n"
     file.write_text(content)
     status, _, err = run(
-        capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path
+        tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path
     )
     assert why in err and status == 1 and file.read_text() == content
 
@@ -436,25 +427,13 @@ def test_of_several_models_in_a_card_the_others_keep_their_results(tmp_path):
     assert values == {"a": [1, 12.5], "b": [2, 3]}
 
 
-def test_a_card_is_changed_where_it_lies(tmp_path, capsys):
-    run_of(tmp_path / "runs", "org/model", VALUES)
-    file = tmp_path / "README.md"
-    file.write_text(CARD)
-    arguments = (tmp_path / "runs", "--to", "model-index", "--card", file)
-    assert run(capsys, *arguments)[:2] == (0, f"wrote {file}\n")
-    assert (
-        ModelCard(file.read_text()).data.license == "apache-2.0"
-        and run(capsys, *arguments)[1] == f"{file} is as it was\n"
-    )
-
-
-def test_a_verified_result_stays(tmp_path, capsys):
+def test_a_verified_result_stays(tmp_path, run):
     run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
     file = tmp_path / "README.md"
     file.write_text(
         CARD.replace("{type: share, value: 99}", "{type: share, value: 99, verified: true}")
     )
-    status, _, err = run(capsys, tmp_path / "runs", "--to", "model-index", "--card", file)
+    status, _, err = run(tmp_path / "runs", "--to", "model-index", "--card", file)
     read = {
         one.metric_type: one.metric_value for one in ModelCard(file.read_text()).data.eval_results
     }

@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from lm_eval_bias.export import numbers
-from lm_eval_bias.export.numbers import Result, better, bounds, chosen, distance, interval
+from lm_eval_bias.export.numbers import Result, better, chosen, distance, interval
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, run_of
@@ -61,35 +61,6 @@ def test_the_interval_of_a_distance_is_that_of_what_the_numbers_interval_holds(
     value, low, high, null_value, expected
 ):
     assert distance(Number(value, 1.0, low, high), null_value) == expected
-
-
-def test_the_interval_of_a_distance_holds_it_as_often_as_that_of_the_number_or_more():
-    """|x - u| of every x in [low, high], by brute force: the ends are their least and greatest."""
-    for low in range(-4, 5):
-        for high in range(low + 1, 6):
-            inside = [abs(low + (high - low) * i / 1000) for i in range(1001)]
-            _, least, greatest = distance(Number(low, 1.0, low, high), 0)
-            assert greatest == pytest.approx(max(inside))
-            assert 0 <= min(inside) - least < (high - low) / 1000 + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("unit", "null_value", "expected"),
-    [
-        ("%", None, (0, 100)),
-        ("%", 50, (0, 50)),
-        ("%", 20, (0, 80)),
-        ("share", None, (0, 1)),
-        ("score", 0, (0, 1)),
-        ("score", None, (-1, 1)),
-        ("points", None, (-inf, inf)),
-        ("points", 0, (0, inf)),
-        ("count", None, (0, inf)),
-        ("", None, (-inf, inf)),
-    ],
-)
-def test_bounds_follow_from_the_unit(unit, null_value, expected):
-    assert bounds(Metric("x", unit, ""), null_value) == expected
 
 
 # ---- What is chosen
