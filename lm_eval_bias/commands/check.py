@@ -78,8 +78,7 @@ def check_data(task: catalogue.Task, files: list[str]) -> int:
 
 
 def option_of(path: str, known: dict[str, schema.ItemFile], task: str) -> str:
-    """The option that a file is for: a table for the one that takes a table, names for the other.
-    UsageError if there is none."""
+    """The option that a file is for, a table or names. UsageError if there is none."""
     content = read(Path(path))
     if content.data is None:
         causes = [content.message(*problem) for problem in content.problems]

@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def fetch(releases: list[sources.Source]) -> int:
-    """Fetch what is missing, one file after the other. UsageError at the first that fails; what
-    there is of it is kept."""
+    """Fetch what is missing. UsageError at the first that fails; what there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
         raise UsageError(
             f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is "

@@ -166,7 +166,7 @@ def _source(arguments: argparse.Namespace) -> Source:
 
 
 def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
-    """The runs of --model. UsageError where the format takes one model and there are several."""
+    """The runs of --model. UsageError where the format takes one model alone."""
     name = arguments.model
     chosen = [run for run in runs if name in (None, run.model, run.identity)]
     if not chosen:
@@ -254,8 +254,7 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
 
 
 def _changed(files: Mapping[Path, tuple[str, Callable[[str], str]]]) -> list[str]:
-    """Change all files, or none. files: path -> what stands there, and what makes the new text of
-    it."""
+    """Change all files, or none. files: path -> what stands there, and what changes it."""
     texts = {}
     for path, (old, merged) in files.items():
         try:
@@ -315,8 +314,7 @@ def _record_at(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> str:
-    """A file with its line breaks; "" for one that is not there. UsageError for a link, as in the
-    hub's cache, and for no text."""
+    """A file with its line breaks; "" for one that is not there. UsageError for a link."""
     if path.is_symlink():
         raise UsageError(f"{path} is a link, as in the hub's cache; name a copy of your own")
     try:

@@ -17,7 +17,7 @@ from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
 ENDINGS = (".html", ".csv", ".jsonl", ".md")
-"""Of the files that a comparison and a leaderboard are written to."""
+"""Of files that a comparison or a leaderboard is written to."""
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
 
@@ -90,8 +90,7 @@ def printed(
 
 
 def check_output(path: Path | None) -> None:
-    """UsageError for a file of another ending, or in a folder that is not there: before the work,
-    not after it."""
+    """UsageError for a file of another ending, or in a folder that is not there."""
     if path and (path.suffix not in ENDINGS or not path.parent.is_dir()):
         raise UsageError(
             f"--output {path}: expected a file {', '.join(ENDINGS)} in a folder that is there"
@@ -107,8 +106,7 @@ def write(path: Path, content: str) -> None:
 
 
 def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
-    """Every task by its name; of several of one name the last, as the folder of a person's own
-    comes last."""
+    """Every task by its name; of several the last, which is a person's own."""
     return {task.name: task for task in catalogue.tasks(include_path)}
 
 
@@ -140,8 +138,7 @@ def not_ours(found: FinishedRuns) -> list[str]:
 
 
 def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | None]:
-    """Run -> what its samples hold; None for a task that is not known here. UsageError for files
-    that are no samples of the task, or of another version of it."""
+    """Run -> what its samples hold; None for a task that is not known here."""
 
     def answers(run: Run) -> Answers | None:
         task = known.get(run.task)

@@ -28,7 +28,7 @@ from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
 
 FEW = 20_000
-"""Documents of a run, at most, whose answers are read to say how many more would decide."""
+"""Documents of a run, at most, whose answers are read."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -140,8 +140,7 @@ def _settings(run: Run) -> str:
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
-    """The runs below some folders. UsageError where one of our tasks cannot be read: it may be the
-    newest, and an older one is not judged in its place."""
+    """The runs below some folders. UsageError where one cannot be read: it may be the newest."""
     found = find(folders, known)
     if found.unread:
         lines = "\n".join(map(visible, found.unread))
@@ -196,8 +195,7 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
 
 
 def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
-    """Documents that would decide, by how the clusters of the task's own documents grow. The
-    answers of a run of few documents also show how much of the variance clusters add."""
+    """Documents that would decide, by how the clusters of the task's documents grow."""
     pilots: dict[tuple[str, Path], Pilot] = {}
 
     def needed(rule: Rule, run: Run, share: float) -> Needed | None:
@@ -268,8 +266,7 @@ def _no_error(run: Run, key: Key) -> str:
 def _differences(
     known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
 ) -> Mapping[Key, paired.Difference]:
-    """The paired changes of some numbers. Raises Incomparable where the two runs were not asked the
-    same, or their answers are missing."""
+    """The paired changes of some numbers. Raises Incomparable."""
     again = "run it again as this model was run"
     a, b = dict(before.asked), dict(now.asked)
     names = [

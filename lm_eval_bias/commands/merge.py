@@ -84,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
-    """The model, what shaped its prompts, the task's version, how many documents it has and the
-    latest date, from the results files beside the samples; nothing without them."""
+    """What the results files beside the samples say of the model, the task and the latest date."""
     runs = [found for found in (samples.run(task, file) for file in files) if found is not None]
     if not runs:
         return {}

@@ -1,5 +1,4 @@
-"""`lm-eval-bias plan`: how many documents, and how long, until the intervals of a task are as
-narrow as a person wants them."""
+"""`lm-eval-bias plan`: how many documents make the intervals of a task as narrow as wanted."""
 
 from __future__ import annotations
 
@@ -29,9 +28,9 @@ from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
-"""The units that a width without a name is for; 2 of a share or of nats would be another thing."""
+"""The units that a width without a name is for."""
 READ = 500
-"""Samples of a file that are looked at to tell how long its prompts are."""
+"""Samples of a file whose prompts are measured."""
 WIDTH = 120
 
 LEGEND = {
@@ -105,8 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def widths(given: Sequence[str]) -> dict[str, float]:
-    """What --width says: METRIC or TASK/METRIC -> width; "" -> that of all numbers in percent or
-    points. UsageError for no width."""
+    """METRIC or TASK/METRIC -> width; "" -> that of all numbers in percent or points."""
     wanted: dict[str, float] = {}
     for text in given:
         name, _, value = text.rpartition("=")
@@ -125,7 +123,7 @@ def widths(given: Sequence[str]) -> dict[str, float]:
 
 
 def check(wanted: Mapping[str, float], found: Sequence[Run]) -> None:
-    """UsageError for a name that no run of the pilot has, or that several have in other units."""
+    """UsageError for a name that no run has, or that several have in other units."""
     numbers = [(f"{run.task}/{m.name}", m) for run in found for m in run.metrics]
     for name in filter(None, wanted):
         known = {full if "/" in name else m.name for full, m in numbers}
@@ -144,8 +142,7 @@ def check(wanted: Mapping[str, float], found: Sequence[Run]) -> None:
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | None:
-    """The width that is wanted of a number: that given for it in this task, else for it in any,
-    else for all."""
+    """The width that is wanted of a number: in this task, else in any, else of all."""
     bare = wanted.get("") if metric.primary and metric.unit in BARE else None
     return wanted.get(f"{task}/{metric.name}", wanted.get(metric.name, bare))
 
@@ -156,11 +153,10 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | 
 class Pilot:
     """A run, and what the documents of its task and its answers tell of clusters.
 
-    labels: of all documents of the task, the cluster in the first clustering; empty where they
-    cannot be made here. grown: how many clusters the first n documents have, shape (clusterings,
-    documents + 1). records: of each document that was asked, in the order of the task; empty where
-    they cannot be read, or the run has more than `most` documents. clusters: how many the run has
-    in each clustering; empty where that is unknown. missing: what is not known, and why.
+    labels: the cluster of each document of the task, in the first clustering. grown: clusters of
+    the first n documents, shape (clusterings, documents + 1). records: of each document of the run,
+    if it has at most `most`. clusters: of the run, in each clustering. All are empty where unknown;
+    missing: why.
     """
 
     def __init__(self, run: Run, task: catalogue.Task, measure: Measure, most: float = inf) -> None:
@@ -176,7 +172,7 @@ class Pilot:
             self.clusters = self._clusters_of_documents()
 
     def _make_documents(self) -> None:
-        """Those that the task asks with the options of the run, without a fixed size."""
+        """With the options of the run, without a fixed size."""
         run, task = self.run, self.task
         if task.builder is None:
             self.missing.append("How many documents the task has is known in a run alone.")
@@ -230,8 +226,7 @@ class Pilot:
         return [records[i * answers : (i + 1) * answers] for i in order]
 
     def _clusters_of_documents(self) -> list[int]:
-        """Those of the first documents, unless the run asked others or says that they have another
-        number."""
+        """Those of the first documents, unless the run asked others or has another number."""
         run = self.run
         part = run.parts or run.options.get("shard") not in (None, "1/1")
         if part or self.grown is None or run.n > len(self.labels):
@@ -248,8 +243,7 @@ class Pilot:
 
     @cached_property
     def windows(self) -> dict[str, list[plan.Window]]:
-        """The intervals in parts of the run: metric -> a window each. What a summary would log is
-        of a part, which nobody reads."""
+        """The intervals in parts of the run: metric -> a window each."""
         run, task = self.run, self.task
         if not self.records:
             return {}
@@ -267,14 +261,13 @@ class Pilot:
 
 
 def _kwargs(task: catalogue.Task) -> dict[str, Any]:
-    """What its YAML says of its documents, but for a fixed size: more than that can be asked of the
-    whole task."""
+    """What its YAML says of its documents, but for a fixed size."""
     kwargs = task.config.get("dataset_kwargs") or {}
     return {key: value for key, value in kwargs.items() if key != FIRST}
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
-    """The name of the task that asks the same without a fixed size: itself, if it has none."""
+    """The name of the task that asks the same without a fixed size, or its own."""
 
     def has_size(other: catalogue.Task) -> bool:
         return FIRST in (other.config.get("dataset_kwargs") or {})
@@ -302,8 +295,7 @@ def _documents(file: Path) -> list[int]:
 def pilot_table(
     run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]
 ) -> tuple[str, str]:
-    """A table of the numbers of a run and what follows from it; and how its speed was found, where
-    that is the same of several runs."""
+    """The numbers of a run and what follows; and how its speed was found, if several share it."""
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:
@@ -385,8 +377,7 @@ def pilot_table(
 
 
 def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
-    """What is taken where the documents are not known: a dozen times as many as the pilot had, of
-    its clusters."""
+    """Where the documents are unknown: a dozen times as many as the pilot had, of its clusters."""
     import numpy as np
 
     documents = np.arange(12 * n + 1)
@@ -412,8 +403,7 @@ def _conclusion(task: str, needed: Sequence[int | None], total: int, seconds: fl
 def _row(
     made: plan.SizePlan, known: bool, documents: int | None, seconds: float, total: int
 ) -> tuple[str, ...]:
-    """The cells from WIDTH NOW on. known: whether the plan knows what clusters add. documents: how
-    many it needs. total: how many there are."""
+    """The cells from WIDTH NOW on. known: whether the share of clusters is. total: documents."""
     least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
     between = f"{least} to {most}" if least and most else f"from {least}" if least else ""
     if least == most:
@@ -438,8 +428,7 @@ def _row(
 
 
 def speed(run: Run) -> tuple[float, str]:
-    """Seconds for each document of a run, NaN where they are not known; and what is taken for
-    granted, in a sentence."""
+    """Seconds for each document of a run, NaN where unknown, and how they were found."""
     try:
         content = json.loads(run.results.read_text(encoding="utf-8"))
         seconds = float(content["total_evaluation_time_seconds"])
@@ -468,8 +457,7 @@ def speed(run: Run) -> tuple[float, str]:
 
 
 def _length(file: Path) -> float:
-    """Characters of a document's prompts, each once, and of its answers, the mean over the first
-    samples; NaN where they are not there."""
+    """Mean characters of a document's prompts, each once, and of its answers; NaN where unknown."""
     lengths = []
     try:
         with file.open(encoding="utf-8") as lines:

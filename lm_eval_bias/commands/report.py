@@ -89,8 +89,7 @@ def expected() -> list[str]:
 
 
 def _known(task: catalogue.Task) -> Any:
-    """What a report says of a task. The options of its YAML are what it is asked with where nobody
-    sets them."""
+    """What a report says of a task, with the defaults of its options."""
     from lm_eval_bias.report.page import KnownTask
 
     parameters = inspect.signature(task.options).parameters if task.options else {}

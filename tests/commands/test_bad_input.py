@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.gate.judged import rule, run_of
+from tests.gate.judged import run_of
 from tests.hostile import changed
 from tests.scripted import ask, scripted
 
@@ -145,24 +145,12 @@ NAMES = [
 ]
 
 
-@pytest.mark.slow
 def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, command):
-    runs = tmp_path / "runs"
     for i, name in enumerate(NAMES):
-        run_of(runs / str(i), name, {"gap": (float(i), 1.0, 0, None)}, minutes=i)
-    rules = tmp_path / "bias.yaml"
-    rules.write_text(rule("metric: gap, below: 5"))
-    for arguments in (
-        ["report", runs, "-o", tmp_path / "report", "--no_figures"],
-        ["leaderboard", runs],
-        ["compare", runs, runs / "0"],
-        ["compare", runs, runs / "0", "--models", "none", "none"],
-        ["gate", runs, "--rules", rules],
-        ["plan", "--pilot", runs, "--width", "2"],
-        ["export", runs, "--to", "model-index"],
-        ["export", runs, "--to", "every-eval-ever"],
-    ):
-        assert harmless("".join(command(*arguments)[1:])), arguments
+        gap = {"gap": (float(i), 1.0, 0, None)}
+        run_of(tmp_path / "runs" / str(i), name, gap, minutes=i)
+    _, out, err = command("report", tmp_path / "runs", "-o", tmp_path / "report", "--no_figures")
+    assert harmless(out + err)
     pages = [path.name.casefold() for path in (tmp_path / "report").glob("*.html")]
     assert len(set(pages)) == len(NAMES) + 1
     # Windows opens the console in place of a file that is called so, whatever its ending.

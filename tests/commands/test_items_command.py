@@ -11,7 +11,7 @@ from lm_eval.api.registry import model_registry
 
 from lm_eval_bias import cli
 from lm_eval_bias.authoring.pipeline import pipeline
-from tests.rule_model import RuleLM, evaluate, numbers_of
+from tests.rule_model import RuleLM
 
 CONTEXT = "[[X]] sat at the dining table, surrounded by papers."
 ONE = "[[X]] sighed at the third row of numbers, and pushed the page away."
@@ -103,19 +103,11 @@ def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tm
     assert all(line["prompt"] and line["answer"] for line in journal[1:])
 
 
-@pytest.mark.slow
-def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
+def test_what_comes_out_is_what_items_takes(scripted, command):
     """Two concept pairs: 58 questions each, in both orders."""
     assert items() == 0
-    assert cli.main(["check", "items.jsonl", "--for", "hbb"]) == 0
-    said = capsys.readouterr().out
-    assert "items.jsonl: items of hbb: 2 concept pairs\n232 documents, with our groups" in said
-    results = evaluate(RuleLM(lambda context, letter: -1.0), "hbb", {"items": "items.jsonl"})
-    # 67 instances of each pair, in none of which the indifferent model changes its mind
-    assert (
-        numbers_of(results, "hbb")["instances", None] == 134
-        and numbers_of(results, "hbb")["biased_share", None] == 0
-    )
+    _, out, _ = command("check", "items.jsonl", "--for", "hbb")
+    assert "items.jsonl: items of hbb: 2 concept pairs\n232 documents, with our groups" in out
 
 
 def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):

@@ -35,23 +35,6 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
     assert f"```text\n{out}```" in (root / "docs" / "leaderboard.md").read_text(), out
 
 
-@pytest.mark.slow
-def test_models_that_lean_apart_are_told_apart(folder, run, tmp_path):
-    file = tmp_path / "board.jsonl"
-    done = run(folder, "--unpaired", "--sort", "directed_preferences", "--output", file)
-    assert done[:2] == (0, f"wrote {file}: 3 models, 1 task\n")
-    numbers = {
-        row["model"]: {n["metric"]: n for n in row["numbers"]}["calibrated_preferences"]
-        for row in map(json.loads, file.read_text().splitlines())
-    }
-    assert numbers["org/strong"]["rank"] == [3, 3] and numbers["org/even"]["rank"][0] == 1
-    for model, number in numbers.items():
-        (results,) = (folder / model.replace("/", "__")).glob("results_*.json")
-        rows = json.loads(results.read_text())["configs"]["bistereo_analogy"]["cells"]["numbers"]
-        row = next(row for row in rows if (row["metric"], row["group"]) == (number["metric"], None))
-        assert {part: row[part] for part in ("value", "low", "high")}.items() <= number.items()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

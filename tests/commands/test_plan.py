@@ -153,23 +153,17 @@ def test_speed_of_several_tasks_is_shared_out_and_said_to_be(tmp_path):
         content[part]["other"] = content[part]["mine"]
     content["n-samples"]["other"] = {"original": 100, "effective": 150}
     path.write_text(json.dumps(content))
-    each, said = speed(next(run for run in read(tmp_path) if run.task == "mine"))
-    # 200 s / (50 + 150)
-    assert each == 1 and "for 2 tasks, shared out by their numbers of documents" in said
+    run = next(run for run in read(tmp_path) if run.task == "mine")
+    each, how = speed(run)  # 200 s / (50 + 150)
+    assert each == 1 and "for 2 tasks, shared out by their numbers of documents" in how
     # Prompts of three times the length take three times as long: 50 x 30 characters and 150 x 10.
-    for task, length in (("mine", 30), ("other", 10)):
-        sample = {
-            "arguments": {
-                "gen_args_0": {"arg_0": "x" * (length - 2)},
-                "gen_args_1": {"arg_0": "x" * (length - 2)},
-            },
-            "resps": [["ab"]],
-        }
-        path.with_name(path.name.replace("results_", f"samples_{task}_") + "l").write_text(
-            json.dumps(sample) + "\n"
-        )
-    each, said = speed(next(run for run in read(tmp_path) if run.task == "mine"))
-    assert each == 2 and "the length of their prompts and answers" in said  # 200 s / 2 / 50
+    for task, length in (("mine", 28), ("other", 8)):
+        prompt = {"arg_0": "x" * length}
+        sample = {"arguments": {"a": prompt, "b": prompt}, "resps": [["ab"]]}
+        name = path.name.replace("results_", f"samples_{task}_") + "l"
+        path.with_name(name).write_text(json.dumps(sample) + "\n")
+    each, how = speed(run)
+    assert each == 2 and "the length of their prompts and answers" in how  # 200 s / 2 / 50
 
 
 def test_a_pilot_that_does_not_say_how_long_it_took_has_no_time(tmp_path):

@@ -88,75 +88,55 @@ def check(path, content):
         )
 
 
-def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
-    run_of(tmp_path, "org/model", VALUES)
-    found, left = of(tmp_path)
-    assert set(found) == {
-        "mine.gap.distance",
-        "mine.wide.distance",
-        "mine.agree.distance",
-        "mine.share",
-        "mine.right",
-    }
-    (result,) = found["mine.gap.distance"][1]["evaluation_results"]
-    config, details = result["metric_config"], result["score_details"]
-    assert config["lower_is_better"] is True and config["metric_parameters"] == {"null_value": 0}
-    assert (config["min_score"], config["max_score"], config["metric_unit"]) == (
-        0,
-        "Infinity",
-        "points",
-    )
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Metric -> its configuration, score, uncertainty and details; and what was left out."""
+    folder = tmp_path_factory.mktemp("runs")
+    run_of(folder, "org/model", VALUES)
+    made, left = of(folder)
+    parts = {}
+    for name, (_, content) in made.items():
+        (result,) = content["evaluation_results"]
+        score = result["score_details"]
+        details = (score["score"], score["uncertainty"], score["details"])
+        parts[name.removeprefix("mine.")] = (result["metric_config"], *details)
+    return parts, left
+
+
+def test_a_signed_number_is_its_distance_and_stands_in_the_details(exported):
+    made, left = exported
+    config, score, uncertainty, details = made["gap.distance"]
+    expected = {"min_score": 0, "max_score": "Infinity", "metric_unit": "points"}
+    expected |= {"lower_is_better": True, "metric_parameters": {"null_value": 0}}
+    assert expected.items() <= config.items() and score == 6
+    assert uncertainty["standard_error"]["value"] == 2 and uncertainty["num_samples"] == 100
     # -6 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
-    assert (
-        details["score"] == 6
-        and details["uncertainty"]["standard_error"]["value"] == 2
-        and details["uncertainty"]["num_samples"] == 100
-    )
-    interval = details["uncertainty"]["confidence_interval"]
-    assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (
-        pytest.approx(6 - 4.226302, rel=1e-5),
-        pytest.approx(6 + 4.226302, rel=1e-5),
-        0.95,
-    )
+    half = pytest.approx(4.226302, rel=1e-5)
+    interval = uncertainty["confidence_interval"]
+    assert (6 - interval["lower"], interval["upper"] - 6) == (half, half)
+    assert interval["confidence_level"] == 0.95
     assert "made by the task over 24 clusters" in interval["method"]
-    told = details["details"]
-    assert (
-        float(told["signed_score"]) == -6
-        and float(told["signed_lower"]) == pytest.approx(-6 - 4.226302, rel=1e-5)
-        and float(told["null_value"]) == 0
-    )
+    assert (float(details["signed_score"]), float(details["null_value"])) == (-6, 0)
+    assert -6 - float(details["signed_lower"]) == half
     # 1 ± 4.226302 holds 0, so the distance may be none.
-    interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"][
-        "uncertainty"
-    ]["confidence_interval"]
-    assert (interval["lower"], interval["upper"]) == (0, pytest.approx(1 + 4.226302, rel=1e-5))
+    interval = made["wide.distance"][2]["confidence_interval"]
+    assert (interval["lower"], interval["upper"] - 1) == (0, half)
     assert [line.split(" of ")[0] for line in left] == ["mine/bare"] and "a description" in left[0]
 
 
-def test_a_number_with_a_direction_is_itself(tmp_path):
-    run_of(tmp_path, "org/model", VALUES)
-    found, _ = of(tmp_path)
-    share, right = (
-        found[f"mine.{name}"][1]["evaluation_results"][0] for name in ("share", "right")
-    )
-    assert (
-        share["metric_config"]["lower_is_better"] is True
-        and right["metric_config"]["lower_is_better"] is False
-    )
-    assert (share["score_details"]["score"], right["score_details"]["score"]) == (12.5, 80)
-    assert (
-        "confidence_interval" not in right["score_details"]["uncertainty"]
-        and "none" in right["score_details"]["details"]["confidence_interval"]
-    )
+def test_a_number_with_a_direction_is_itself(exported):
+    made, _ = exported
+    assert set(made) == {"gap.distance", "wide.distance", "agree.distance", "share", "right"}
+    config, score, _, _ = made["share"]
+    assert config["lower_is_better"] is True and score == 12.5
+    config, score, uncertainty, details = made["right"]
+    assert config["lower_is_better"] is False and score == 80
+    assert "confidence_interval" not in uncertainty and "none" in details["confidence_interval"]
 
 
-def test_an_error_of_0_is_no_certainty(tmp_path):
-    run_of(tmp_path, "org/model", VALUES)
-    details = of(tmp_path)[0]["mine.agree.distance"][1]["evaluation_results"][0]["score_details"]
-    assert (
-        set(details["uncertainty"]) == {"num_samples"}
-        and "all clusters" in details["details"]["standard_error"]
-    )
+def test_an_error_of_0_is_no_certainty(exported):
+    _, _, uncertainty, details = exported[0]["agree.distance"]
+    assert set(uncertainty) == {"num_samples"} and "all clusters" in details["standard_error"]
 
 
 @pytest.mark.parametrize(
@@ -176,53 +156,35 @@ def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
     way = None if null_value is not None else "lower"
     run_of(tmp_path, "m", {"x": (value, None, null_value, way)}, unit=unit)
     ((_, content),) = of(tmp_path)[0].values()
-    config = content["evaluation_results"][0]["metric_config"]
-    assert (
-        config.get("metric_unit"),
-        config["min_score"],
-        config["max_score"],
-        content["evaluation_results"][0]["score_details"]["score"],
-    ) == expected
+    (result,) = content["evaluation_results"]
+    keys = ("metric_unit", "min_score", "max_score")
+    parts = [result["metric_config"].get(key) for key in keys]
+    assert (*parts, result["score_details"]["score"]) == expected
 
 
 def test_who_asked_what_of_whom(tmp_path):
     facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2", "date": 1_769_850_672.5}
-    run_of(
-        tmp_path,
-        "org/model",
-        {"x": (1.0, 0.5, None, "lower")},
-        n=40,
-        metadata={"order": "both"},
-        chat_template_sha="a" * 64,
-        **facts,
+    facts |= {"n": 40, "metadata": {"order": "both"}, "chat_template_sha": "a" * 64}
+    run_of(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")}, **facts)
+    source = Source("org/bench", "0123abc", "https://a.example", "Lab")
+    ((path, record),) = of(tmp_path, source, Evaluator("The Lab", "third_party"))[0].values()
+    model, by, result = (
+        record[key] for key in ("model_info", "source_metadata", "evaluation_results")
     )
-    ((path, record),) = of(
-        tmp_path,
-        Source("org/bench", "0123abc", "https://a.example", "Lab"),
-        Evaluator("The Lab", "third_party"),
-    )[0].values()
-    assert (
-        path.parts[2:4] == ("org", "model")
-        and record["model_info"]["id"] == "org/model"
-        and record["model_info"]["developer"] == "org"
-    )
-    assert record["model_info"]["inference_engine"] == {"name": "transformers", "version": "5.2"}
-    assert record["model_info"]["additional_details"]["deployment_type"] == "self_deployed"
-    assert (
-        record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"}
-        and record["evaluation_timestamp"] == "1769850672"
-    )
-    assert (
-        record["source_metadata"]["source_organization_name"] == "The Lab"
-        and record["source_metadata"]["evaluator_relationship"] == "third_party"
-    )
-    result = record["evaluation_results"][0]
-    assert (
-        result["source_data"]["hf_repo"] == "org/bench"
-        and result["source_data"]["additional_details"]["option order"] == "both"
-    )
-    assert result["source_data"]["additional_details"]["option chat template"] == "a" * 12
-    assert result["score_details"]["details"]["warning 1"] == "asked 40 of 100 documents"
+    assert path.parts[2:4] == ("org", "model")
+    assert (model["id"], model["developer"]) == ("org/model", "org")
+    assert model["inference_engine"] == {"name": "transformers", "version": "5.2"}
+    assert model["additional_details"]["deployment_type"] == "self_deployed"
+    assert record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"}
+    assert record["evaluation_timestamp"] == "1769850672"
+    assert by["source_organization_name"] == "The Lab"
+    assert by["evaluator_relationship"] == "third_party"
+    data = result[0]["source_data"]
+    assert data["hf_repo"] == "org/bench"
+    assert data["additional_details"]["option order"] == "both"
+    assert data["additional_details"]["option chat template"] == "a" * 12
+    warning = result[0]["score_details"]["details"]["warning 1"]
+    assert warning == "asked 40 of 100 documents"
 
 
 # ---- Names
