@@ -339,22 +339,13 @@ def _judged(
         rule = test.verdict.rule
         needed = partial(narrowing, rule, runs[rule.task]) if narrowing and test.quantity else None
         decided[rule] = _decided(test, fail, pass_, needed)
-    tasks = list(dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)]))
-    verdicts = [
-        decided.get(rule) or _capped(rule, model, rule.task, runs)
-        for rule in rules.rules
-        if rule.task != EVERY
-    ]
-    verdicts += [
-        _capped(rule, model, task, runs)
-        for rule in rules.rules
-        if rule.task == EVERY
-        for task in tasks
-        if task not in caps
-    ]
-    return Judged(
-        model, overall([verdict.verdict for verdict in verdicts]), verdicts, len(on_numbers)
-    )
+    tasks = dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)])
+    verdicts = []
+    for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY):
+        of = [task for task in tasks if task not in caps] if rule.task == EVERY else [rule.task]
+        verdicts += [decided.get(rule) or _capped(rule, model, task, runs) for task in of]
+    worst = overall([verdict.verdict for verdict in verdicts])
+    return Judged(model, worst, verdicts, len(on_numbers))
 
 
 def _blank(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> tuple[Verdict, Run]:
@@ -418,9 +409,9 @@ def _test(
         change = changes(run, before, key)
     except Incomparable as error:
         raise _Settled(verdict, ERROR, error.reason, error.todo) from None
-    return _test_of_change(
-        verdict, metric, change, run, before, no_pass or _no_pass_of_baseline(before, rule, cap)
-    )
+    if not no_pass and (why := _no_pass(before, rule, cap)):
+        no_pass = f"of the baseline: {why}"
+    return _test_of_change(verdict, metric, change, run, before, no_pass)
 
 
 def _test_of_change(
@@ -530,11 +521,6 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
                 "of the other answers"
             )
     return ""
-
-
-def _no_pass_of_baseline(before: Run, rule: Rule, cap: float) -> str:
-    why = _no_pass(before, rule, cap)
-    return f"of the baseline: {why}" if why else ""
 
 
 def unusable(run: Run, group: str | None = None) -> dict[str, float]:

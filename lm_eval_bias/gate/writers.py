@@ -107,10 +107,6 @@ def details(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _title(verdict: Verdict) -> str:
-    return f"{shortened(verdict.task)} {_rule(verdict)}"
-
-
 def _rule(verdict: Verdict) -> str:
     return f"{subject(verdict)}, {condition(verdict.rule, verdict.metric)}"
 
@@ -157,8 +153,8 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
         lines += [f"{shortened(one.model)}: {WORDS[one.verdict]} ({counted(one.verdicts)})", ""]
         for verdict in ordered(one):
             number = numbers(verdict)
-            head = f"{WORDS[verdict.verdict]:12}  {_title(verdict)}{': ' * bool(number)}{number}"
-            lines += _wrapped(head, width, "  ", deep)
+            head = f"{WORDS[verdict.verdict]:12}  {shortened(verdict.task)} {_rule(verdict)}"
+            lines += _wrapped(f"{head}{': ' * bool(number)}{number}", width, "  ", deep)
             about = [part for part in (details(verdict), f"line {verdict.rule.line}") if part]
             lines += _wrapped(f"{verdict.reason} ({'; '.join(about)})", width, deep, deep)
             if verdict.todo:

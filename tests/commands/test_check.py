@@ -58,25 +58,19 @@ def test_what_one_task_takes_another_may_lack(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["groups.yaml", "--for", "mist_wabbt"], "no task 'mist_wabbt'; did you mean mist_wabt?"),
+        ("groups.yaml --for mist_wabbt", "no task 'mist_wabbt'; did you mean mist_wabt?"),
+        ("absent.yaml --for mist_wabt", "cannot read absent.yaml: No such file or directory"),
         (
-            ["absent.yaml", "--for", "mist_wabt"],
-            "cannot read absent.yaml: No such file or directory",
-        ),
-        (
-            ["rows.tsv", "--for", "mist_wabt"],
+            "rows.tsv --for mist_wabt",
             "rows.tsv holds a table, but mist_wabt takes groups, names in YAML",
         ),
         (
-            ["groups.yaml", "groups.yaml", "--for", "hbb"],
+            "groups.yaml groups.yaml --for hbb",
             "stand for the same option; give one file for each of groups, items",
         ),
-        (["empty.yaml", "--for", "hbb"], "empty.yaml is empty"),
-        (["broken.yaml", "--for", "hbb"], "broken.yaml, line 2: not YAML:"),
-        (
-            ["groups.yaml", "--for", "bare", "--include_path", "mine"],
-            "bare takes no file of items or groups",
-        ),
+        ("empty.yaml --for hbb", "empty.yaml is empty"),
+        ("broken.yaml --for hbb", "broken.yaml, line 2: not YAML:"),
+        ("groups.yaml --for bare --include_path mine", "bare takes no file of items or groups"),
     ],
 )
 def test_mistakes_end_with_one_line(folder, capsys, arguments, message):
@@ -85,7 +79,7 @@ def test_mistakes_end_with_one_line(folder, capsys, arguments, message):
     (folder / "broken.yaml").write_text("a: [\n")
     (folder / "mine").mkdir()
     (folder / "mine" / "bare.yaml").write_text("task: bare\n")
-    status, said = check(capsys, *arguments)
+    status, said = check(capsys, *arguments.split())
     assert status == 1 and message in said and len(said.splitlines()) == 1
 
 

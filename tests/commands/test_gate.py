@@ -55,17 +55,17 @@ def gate(command, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("row", "more", "status"),
     [
-        (PASS, [], 0),
-        (FAIL, [], 1),
-        (OPEN, [], 3),
-        (OPEN, ["--inconclusive", "fail"], 1),
-        (OPEN, ["--inconclusive", "warn"], 0),
-        (FAIL, ["--inconclusive", "warn"], 1),
+        (PASS, "", 0),
+        (FAIL, "", 1),
+        (OPEN, "", 3),
+        (OPEN, "--inconclusive fail", 1),
+        (OPEN, "--inconclusive warn", 0),
+        (FAIL, "--inconclusive warn", 1),
     ],
 )
 def test_the_exit_status(tmp_path, gate, row, more, status):
     run_of(tmp_path / "runs", "m", GAP)
-    assert gate(rule(row), "runs", *more)[0] == status
+    assert gate(rule(row), "runs", *more.split())[0] == status
 
 
 def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
@@ -83,23 +83,23 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
     [
         (
             "metric: gap, bellow: 9",
-            [],
+            "",
             "bias.yaml, line 2, rules > entry 1 > bellow: unknown; did you mean below?",
         ),
         (
             "metric: gup, below: 9",
-            [],
+            "",
             "bias.yaml, line 2: mine has no number 'gup'; did you mean gap?",
         ),
-        (PASS, ["absent"], "absent is not there"),
-        (PASS, ["empty"], "no results below empty"),
-        (PASS, ["cut"], "some runs cannot be judged, and older ones do not stand in for them"),
-        (PASS, ["runs", "--rules", "absent.yaml"], "cannot read absent.yaml"),
-        (PASS, ["runs", "--junit", "absent/j.xml"], "--junit absent/j.xml: its folder is not the"),
-        (PASS, ["runs", "--inconclusive", "maybe"], "invalid choice: 'maybe'"),
-        (CHANGE, [], "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
-        (CHANGE, ["runs", "--baseline", "runs"], "--baseline holds the very runs that are judged"),
-        (CHANGE, ["runs", "--baseline", "two"], "--baseline has 2 models (a, b), but not m"),
+        (PASS, "absent", "absent is not there"),
+        (PASS, "empty", "no results below empty"),
+        (PASS, "cut", "some runs cannot be judged, and older ones do not stand in for them"),
+        (PASS, "runs --rules absent.yaml", "cannot read absent.yaml"),
+        (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: its folder is not the"),
+        (PASS, "runs --inconclusive maybe", "invalid choice: 'maybe'"),
+        (CHANGE, "", "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
+        (CHANGE, "runs --baseline runs", "--baseline holds the very runs that are judged"),
+        (CHANGE, "runs --baseline two", "--baseline has 2 models (a, b), but not m"),
     ],
 )
 def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
@@ -113,7 +113,7 @@ def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
     newest.write_text(newest.read_text()[:-50])
     for i, name in enumerate("ab"):
         run_of(tmp_path / "two", name, GAP, minutes=i)
-    status, out, err = gate(rule(row), *arguments)
+    status, out, err = gate(rule(row), *arguments.split())
     assert status == 2 and not out and message in err
 
 

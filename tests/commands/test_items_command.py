@@ -210,22 +210,19 @@ def test_every_answer_is_in_the_journal_before_the_next_question(scripted, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "none_such"], "--model none_such: "),
+        ("--model none_such", "--model none_such: "),
+        ("--model hf --model_args pretrained=absent", "--model hf: cannot be loaded: OSError"),
+        ("--out items.csv", "--out items.csv: expected a file that ends in .jsonl"),
+        ("--out there/items.jsonl", "--out there/items.jsonl: there is no folder there"),
+        ("--from absent.csv", "cannot read absent.csv: No such file or directory"),
+        ("--tries 0", "--tries 0: expected 1 at least"),
         (
-            ["--model", "hf", "--model_args", "pretrained=absent"],
-            "--model hf: cannot be loaded: OSError",
-        ),
-        (["--out", "items.csv"], "--out items.csv: expected a file that ends in .jsonl"),
-        (["--out", "there/items.jsonl"], "--out there/items.jsonl: there is no folder there"),
-        (["--from", "absent.csv"], "cannot read absent.csv: No such file or directory"),
-        (["--tries", "0"], "--tries 0: expected 1 at least"),
-        (
-            ["--out", "old.jsonl"],
+            "--out old.jsonl",
             "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out",
         ),
-        (["--out", "other.jsonl"], "other.journal.jsonl is not a readable journal"),
+        ("--out other.jsonl", "other.journal.jsonl is not a readable journal"),
         (
-            ["--out", "seen.jsonl"],
+            "--out seen.jsonl",
             "seen.jsonl has been reviewed and would be overwritten; give another --out",
         ),
     ],
@@ -234,7 +231,7 @@ def test_mistakes_end_with_one_line(scripted, tmp_path, capsys, arguments, messa
     (tmp_path / "old.jsonl").write_text("{}\n")
     (tmp_path / "other.journal.jsonl").write_text("nothing\n")
     (tmp_path / "seen.review.json").write_text("{}")
-    assert items(*arguments) == 1
+    assert items(*arguments.split()) == 1
     (said,) = capsys.readouterr().err.splitlines()[-1:]
     assert said.startswith("lm-eval-bias: ") and message in said and scripted.asked == []
 

@@ -39,20 +39,20 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
     ("arguments", "message"),
     [
         (
-            ["absent"],
+            "absent",
             "absent is not there; give a folder or a file that `lm_eval --output_path` wrote",
         ),
-        (["empty"], "no results below empty; run lm_eval with --output_path empty --log_samples"),
-        (["runs", "--tasks", "mina"], "--tasks mina: no run has it; did you mean mine?"),
-        (["runs", "--metrics", "gup"], "--metrics gup: no run has that number; did you mean gap?"),
-        (["runs", "--sort", "gup"], "--sort gup: there is no such column; did you mean gap?"),
+        ("empty", "no results below empty; run lm_eval with --output_path empty --log_samples"),
+        ("runs --tasks mina", "--tasks mina: no run has it; did you mean mine?"),
+        ("runs --metrics gup", "--metrics gup: no run has that number; did you mean gap?"),
+        ("runs --sort gup", "--sort gup: there is no such column; did you mean gap?"),
         (
-            ["runs", "--output", "board.xlsx"],
+            "runs --output board.xlsx",
             "--output board.xlsx: expected a file .html, .csv, .jsonl, .md in a folder that is the",
         ),
-        (["runs", "--output", "absent/board.csv"], "in a folder that is there"),
-        (["runs", "--include_path", "absent"], "absent is not a folder"),
-        (["theirs"], "hellaswag is a task of the harness, without a measure of bias"),
+        ("runs --output absent/board.csv", "in a folder that is there"),
+        ("runs --include_path absent", "absent is not a folder"),
+        ("theirs", "hellaswag is a task of the harness, without a measure of bias"),
     ],
 )
 def test_mistakes_end_with_a_line_that_says_what_to_do(
@@ -65,7 +65,7 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
     content = json.loads(path.read_text())
     del content["configs"]["hellaswag"]["cells"]
     path.write_text(json.dumps(content))
-    status, out, err = run(*arguments)
+    status, out, err = run(*arguments.split())
     assert status == 1 and not out and message in err.splitlines()[-1]
 
 

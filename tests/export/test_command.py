@@ -54,84 +54,68 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["absent", "--to", "hub", "--dataset_id", "a/b"], "absent is not there"),
-        (["runs", "--to", "hub"], "--to hub needs --dataset_id OWNER/NAME"),
+        ("absent --to hub --dataset_id a/b", "absent is not there"),
+        ("runs --to hub", "--to hub needs --dataset_id OWNER/NAME"),
+        ("runs --to hub --dataset_id bench", "--dataset_id bench: expected OWNER/NAME"),
         (
-            ["runs", "--to", "hub", "--dataset_id", "bench"],
-            "--dataset_id bench: expected OWNER/NAME",
-        ),
-        (
-            ["runs", "--to", "hub", "--dataset_id", "a/b"],
+            "runs --to hub --dataset_id a/b",
             "--to hub is of one model, and there are 2; choose with --model: org/one, org/two",
         ),
         (
-            ["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/on"],
+            "runs --to hub --dataset_id a/b --model org/on",
             "--model org/on: no run is of that model; did you mean org/one?",
         ),
         (
-            ["runs", "--to", "hub", "--dataset_id", "a/b", "--card", "x"],
+            "runs --to hub --dataset_id a/b --card x",
             "--card is not for --to hub, which takes --output DIR",
         ),
         (
-            ["runs", "--to", "model-index", "--output", "."],
+            "runs --to model-index --output .",
             "--output is not for --to model-index, which takes --card FILE",
         ),
         (
-            ["runs", "--to", "model-index", "--model", "org/one", "--card", "absent.md"],
+            "runs --to model-index --model org/one --card absent.md",
             "--card absent.md: expected a README.md that is there",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--output", "absent"],
+            "runs --to every-eval-ever --output absent",
             "--output absent: expected a folder that is there",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--model_id", "org/x"],
+            "runs --to every-eval-ever --model_id org/x",
             "--model_id is of one model, and there are 2",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--tasks", "mina"],
+            "runs --to every-eval-ever --tasks mina",
             "--tasks mina: no run has it; did you mean mine?",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--metrics", "gup"],
+            "runs --to every-eval-ever --metrics gup",
             "--metrics gup: no run has that number; did you mean gap?",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--source_url", "file:///x"],
+            "runs --to every-eval-ever --source_url file:///x",
             "--source_url file:///x: expected an address that begins with https://",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--source_name", "x"],
+            "runs --to every-eval-ever --source_name x",
             "--source_name: the formats take it with an address only",
         ),
         (
-            ["runs", "--to", "hub", "--dataset_id", "a/b", "--dataset_revision", "main"],
+            "runs --to hub --dataset_id a/b --dataset_revision main",
             "--dataset_revision main: expected a commit",
         ),
         (
-            ["runs", "--to", "every-eval-ever", "--dataset_revision", "0123abc"],
+            "runs --to every-eval-ever --dataset_revision 0123abc",
             "of which data set? Name it with --dataset_id",
         ),
+        ("runs --to hub --dataset_id a/b --organization x", "--organization is not for --to hub"),
         (
-            ["runs", "--to", "hub", "--dataset_id", "a/b", "--organization", "x"],
-            "--organization is not for --to hub",
-        ),
-        (
-            [
-                "runs",
-                "--to",
-                "hub",
-                "--dataset_id",
-                "a/b",
-                "--model",
-                "org/one",
-                "--metrics",
-                "gap",
-            ],
+            "runs --to hub --dataset_id a/b --model org/one --metrics gap",
             "nothing to export to hub: no number of these runs can be",
         ),
         (
-            ["theirs", "--to", "every-eval-ever"],
+            "theirs --to every-eval-ever",
             "hellaswag is a task of the harness, without a measure of bias",
         ),
     ],
@@ -149,7 +133,7 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, ru
     content = json.loads(path.read_text())
     del content["configs"]["hellaswag"]["cells"]
     path.write_text(json.dumps(content))
-    status, out, err = run(*arguments)
+    status, out, err = run(*arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 
 

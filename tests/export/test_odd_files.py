@@ -1,7 +1,6 @@
 """Results files in which anything may stand: what is read of them reaches every format, or is told;
 nothing else happens."""
 
-import itertools
 import json
 import random
 import warnings
@@ -59,21 +58,3 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
         for path, record in export_records.records(results, Source(), who, 1, "x")[0]:
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts
-
-
-def test_no_two_models_are_shown_under_one_name(tmp_path):
-    """Of two paths that differ by a slash no part differs; and a part of one may be the whole name
-    of a third."""
-    sets = [
-        ("a", "./a"),
-        ("/a/b", "/a//b", "a/b"),
-        ("x/a", "/x/a"),
-        ("./a", "a", "/x/a"),
-        ("a/b", "/a/b", "/a/b/"),
-    ]
-    for i, order in enumerate(order for names in sets for order in itertools.permutations(names)):
-        for j, name in enumerate(order):
-            run_of(tmp_path / str(i), name, {"x": (float(j), 1.0)}, minutes=j)
-        shown = {run.model: run.identity for run in runs_in(tmp_path / str(i)).runs}
-        assert len(shown) == len(order), (order, shown)
-        assert all(model == identity or model not in order for model, identity in shown.items())
