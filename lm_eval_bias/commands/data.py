@@ -90,7 +90,8 @@ def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
     with tqdm(desc=name, total=size, **shown) as line:
 
         def progress(there: int, total: int | None) -> None:
-            line.initial = line.initial or there  # what the last call left
+            if not line.n:
+                line.initial = there  # what the last call left
             line.total = total or size
             line.update(there - line.n)
 

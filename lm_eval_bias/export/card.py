@@ -84,12 +84,10 @@ def _key(result: EvalResult) -> Key:
 
 
 def text(model: str, made: Sequence[EvalResult]) -> str:
-    """`model-index` alone, as YAML."""
     return yaml_dump({INDEX: eval_results_to_model_index(model, list(made))}, sort_keys=False)
 
 
 def standing(content: str) -> Any:
-    """The `model-index` of a card, or None. Raises CannotMerge."""
     return _metadata(content)[0].get(INDEX)
 
 
@@ -143,7 +141,6 @@ def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
 
 
 def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
-    """The metadata of a card, and where it stands."""
     mark = 1 if content.startswith("\ufeff") else 0
     match = REGEX_YAML_BLOCK.search(content[mark:])
     if not match:
@@ -155,7 +152,6 @@ def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
 
 
 def _groups(index: Any) -> list[dict[str, Any]]:
-    """The results of all models of an index. Raises CannotMerge."""
     if not index:
         return []
     try:
@@ -185,7 +181,6 @@ def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict
 
 
 def _place(header: str) -> tuple[int, int] | None:
-    """Where the lines of `model-index` stand in a header."""
     node = yaml.compose(header, yaml.SafeLoader)
     if not isinstance(node, yaml.MappingNode):
         return None
@@ -202,7 +197,6 @@ def _place(header: str) -> tuple[int, int] | None:
 
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
-    """Why a card, read again, is not what it should be; "" if it is."""
     try:
         found, block = _metadata(new)
         ModelCard(new.removeprefix("\ufeff"))

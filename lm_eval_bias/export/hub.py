@@ -78,7 +78,6 @@ def key_of(entry: Any) -> Key | None:
 
 
 def standing(content: str) -> list[Any]:
-    """The entries of a file. Raises CannotMerge."""
     entries = loaded(content, "it")
     if not isinstance(entries, (list, type(None))):
         raise CannotMerge("it is no list of entries")
@@ -86,7 +85,6 @@ def standing(content: str) -> list[Any]:
 
 
 def loaded(content: str, what: str) -> Any:
-    """The data of a YAML without anchors. Raises CannotMerge."""
     try:
         return yaml.load(content, PlainLoader)
     except (yaml.YAMLError, ValueError) as error:
@@ -153,7 +151,6 @@ def _plain(entry: EvalResultEntry) -> dict[str, Any]:
 
 
 def _dash(content: str, index: int) -> tuple[int, int]:
-    """Where the line of the dash before `index` begins, and how far the dash is from there."""
     dash = content.rfind("-", 0, index)
     while dash >= 0:
         line = content.rfind("\n", 0, dash) + 1

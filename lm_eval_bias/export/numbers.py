@@ -104,7 +104,6 @@ def _exists(value: float) -> bool:
 
 
 def _within(number: Number, least: float, greatest: float) -> Number:
-    """Without what rounding put out of a range."""
     value, low, high = (
         min(max(end, least), greatest) for end in (number.value, number.low, number.high)
     )
@@ -139,7 +138,6 @@ def directed(results: Sequence[Result]) -> tuple[list[tuple[Result, str]], list[
 
 
 def undirected(metric: Metric) -> str:
-    """Why a number has no direction, as the end of a sentence."""
     if metric.null_value is None:
         return "a description, of which neither more nor less is better"
     return f"best near {metric.null_value:g}, which is neither lower nor higher"
@@ -153,7 +151,6 @@ def distance(number: Number, null_value: float) -> tuple[float, float, float]:
 
 
 def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
-    """The least and greatest value of a number, or of its distance from `null_value`."""
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     if null_value is None:
         return least, greatest
@@ -164,13 +161,11 @@ def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, floa
 
 
 def about(result: Result, direction: str) -> str:
-    """Unit, direction, interval and documents in one line."""
     unit = f"{result.metric.unit}, " if result.metric.unit else ""
     return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
 
 
 def interval(result: Result) -> str:
-    """The interval, with at least two digits of its width."""
     if not result.has_interval:
         return f"no interval ({result.how})"
     low, high = result.number.low, result.number.high
@@ -182,7 +177,6 @@ def interval(result: Result) -> str:
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
-    """The warnings of the runs, a line each."""
     lines = [
         f"{shortened(result.run.model)}, {shortened(result.run.task)}: {warning}"
         for result in results
@@ -202,7 +196,6 @@ def settings(run: Run) -> dict[str, str]:
 
 
 def circumstances(run: Run) -> str:
-    """Version, options and warnings in one line."""
     options = [f"{key} {value}" for key, value in settings(run).items()]
     parts = [f"version {shortened(run.version)}", *options]
     return "; ".join([", ".join(parts), *(shortened(warning, 300) for warning in run.warnings)])
@@ -228,14 +221,12 @@ def fact(run: Run, name: str) -> str:
 
 
 def model_type(run: Run) -> str:
-    """What `--model` was; "" where unknown."""
     config = _facts(run.results).get("config")
     kind = config.get("model") if isinstance(config, dict) else None
     return kind if isinstance(kind, str) else ""
 
 
 def seconds(run: Run) -> int | None:
-    """When the run began, in seconds since 1970."""
     date = _facts(run.results).get("date")
     if isinstance(date, bool) or not isinstance(date, (int, float)) or not 0 < date < 1e11:
         return None

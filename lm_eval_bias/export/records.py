@@ -91,7 +91,6 @@ def records(
 
 
 def text(content: Mapping[str, Any]) -> str:
-    """JSON without NaN, whose every text is plain ASCII."""
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
@@ -99,7 +98,6 @@ def text(content: Mapping[str, Any]) -> str:
 
 
 def _model_id(result: Result) -> str:
-    """The name on the hub; of a model in a folder, without a developer."""
     run = result.run
     name = run.identity.partition("@")[0]
     if run.model == run.identity and _ON_HUB.fullmatch(name):
@@ -279,5 +277,4 @@ def _end(value: float) -> float | str:
 
 
 def _without(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping without what is None: the schema knows no null."""
     return {key: value for key, value in content.items() if value is not None}

@@ -77,7 +77,6 @@ def _suite(
 
 
 def _properties(verdict: Verdict) -> dict[str, str]:
-    """Those of a verdict's numbers that exist, in full."""
     values = {
         "verdict": verdict.verdict,
         "line": verdict.rule.line,

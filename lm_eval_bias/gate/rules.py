@@ -79,7 +79,6 @@ def read(path: Path) -> Rules:
 
 
 def parse(text: str, file: str) -> Rules:
-    """The same, of a text."""
     return _rules(parsed(file, "yaml", text.encode("utf-8", "surrogatepass")))
 
 
@@ -185,7 +184,6 @@ def _nearest_task(name: str, tasks: Iterable[str]) -> str:
 
 
 def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
-    """What is wrong with a rule on a number."""
     judged = [metric.name for metric in metrics if metric.stderr or metric.own_interval]
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:

@@ -85,8 +85,6 @@ class Change(NamedTuple):
 
 
 class Incomparable(Exception):
-    """Why a run and its baseline cannot be compared, and what to do."""
-
     def __init__(self, reason: str, todo: str) -> None:
         super().__init__(reason)
         self.reason, self.todo = reason, todo
@@ -130,7 +128,6 @@ class Estimate(NamedTuple):
     scale: Interval = (-inf, inf)
 
     def interval(self, alpha: float) -> Interval:
-        """Of confidence 1 - alpha: each side times the ratio of Student's quantiles."""
         ratio = student(alpha, self.df) / student(0.05, self.df)
         low = self.value - (self.value - self.low) * ratio
         high = self.value + (self.high - self.value) * ratio
@@ -138,7 +135,6 @@ class Estimate(NamedTuple):
 
     @property
     def stderr(self) -> float:
-        """The longer side in standard errors."""
         return max(self.value - self.low, self.high - self.value) / student(0.05, self.df)
 
 
@@ -168,7 +164,6 @@ def estimate(number: Number, metric: Metric) -> Estimate:
 
 
 def implied_df(number: Number, most: float) -> float:
-    """The degrees of freedom that make half a symmetric interval so many standard errors."""
     half = number.high - number.value
     symmetric = abs(half - (number.value - number.low)) <= 1e-6 * half
     if not (number.stderr > 0 and isfinite(half) and symmetric):
@@ -202,7 +197,6 @@ def change_of_distance(
 
 
 def quantity(rule: Rule, metric: Metric, number: Estimate) -> Quantity:
-    """What a rule on a number bounds."""
     shown = number.interval
     if rule.condition == BELOW:
         return Quantity(number.value, rule.bound, shown, shown)
@@ -220,7 +214,6 @@ def quantity(rule: Rule, metric: Metric, number: Estimate) -> Quantity:
 def quantity_of_change(
     rule: Rule, metric: Metric, change: Estimate, first: Estimate, second: Estimate
 ) -> Quantity:
-    """What a rule on a change bounds: by how much the second number is worse."""
     worse = _worse(metric, first.value, second.value)
     if metric.null_value is not None:
         interval = change_of_distance(change, first, second, metric.null_value)
@@ -254,7 +247,6 @@ def p_values(of: Quantity) -> tuple[float, float]:
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """The least alpha for which that holds, as for every larger one; 1 if for none."""
     if not holds(1.0):
         return 1.0
     low, high = -100.0, 0.0
@@ -309,7 +301,6 @@ def judge(
 
 
 def overall(verdicts: Sequence[str]) -> str:
-    """The worst of several."""
     return min(verdicts, key=VERDICTS.index)
 
 
@@ -371,7 +362,6 @@ class _Test(NamedTuple):
 def _test(
     verdict: Verdict, run: Run, cap: float, baseline: Sequence[Run], changes: Changes | None
 ) -> _Test:
-    """What is tested of a rule on a number. Raises _Settled."""
     rule = verdict.rule
     key = (str(rule.metric), rule.group)
     metric = next((metric for metric in run.metrics if metric.name == rule.metric), None)
@@ -450,7 +440,6 @@ def _test_of_change(
 
 
 def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
-    """Raises _Settled where there are too few clusters for a test."""
     verdict = verdict._replace(clusters=clusters)
     if clusters is None:
         raise _Settled(
@@ -476,7 +465,6 @@ def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
 
 
 def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Estimate:
-    """`estimate`. Raises _Settled for a number without a usable interval."""
     low, high = number.low, number.high
     if number.stderr == 0 or low == high == number.value:
         raise _Settled(
@@ -507,7 +495,6 @@ def _part(run: Run) -> str:
 
 
 def _no_pass(run: Run, rule: Rule, cap: float) -> str:
-    """Why no rule on a number of this run can pass; empty if one can."""
     if run.of is None:
         return "it is unknown how many documents the task has; gate the run's own folder"
     if run.n < run.of:
@@ -541,7 +528,6 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
 
 
 def _percent(rate: float, cap: float) -> str:
-    """With as many digits as show on which side of a cap it is."""
     text = f"{rate:.1f}"
     return text if (rate > cap + ROUNDING) == (float(text) > cap) else f"{rate:.6g}"
 
@@ -734,7 +720,6 @@ def unit_of_difference(unit: str) -> str:
 
 
 def subject(verdict: Verdict) -> str:
-    """What a rule is about: the number, and its group."""
     rule = verdict.rule
     if rule.condition == UNUSABLE:
         return "answers"

@@ -69,7 +69,6 @@ def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
 
 
 def numbers(verdict: Verdict) -> str:
-    """The number with its interval and the confidence of that."""
     if isnan(verdict.value):
         return ""
     unit = verdict.metric.unit if verdict.metric else ""
@@ -112,7 +111,6 @@ def _rule(verdict: Verdict) -> str:
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """ "2 failed, 1 inconclusive, 4 passed"."""
     counts = {name: [v.verdict for v in verdicts].count(name) for name in VERDICTS}
     return ", ".join(f"{n} {_COUNTED[name]}" for name, n in counts.items() if n)
 
@@ -125,12 +123,10 @@ def summary_line(judged: Sequence[Judged], status: int) -> str:
 
 
 def ordered(one: Judged) -> list[Verdict]:
-    """The worst first, else as the rules have it."""
     return sorted(one.verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
 
 
 def remarks(context: Context) -> dict[str, list[str]]:
-    """What is shown below the verdicts: title -> lines."""
     lists = {
         "Settings of the runs": [
             f"{shortened(model)}, {shortened(task)}: {shortened(settings, 300)}"
@@ -238,7 +234,6 @@ def append_summary(path: str, content: str) -> str:
 
 
 def error_lines(judged: Sequence[Judged]) -> list[str]:
-    """A GitHub annotation for each rule that is violated or could not be judged."""
     lines = []
     for one in judged:
         for verdict in ordered(one):

@@ -240,7 +240,7 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
             for name in sorted(names)
         ]
         for file in below if path.is_dir() else [path]:
-            where = file.resolve()
+            where = os.path.realpath(file)  # of a link in a circle, too
             if where not in seen and (file.is_file() or file.is_symlink()):
                 seen.add(where)
                 yield file
