@@ -9,7 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .resampling import Bools, Floats, cluster_bootstrap_stderr, cluster_sums, ratio, t_interval
+from .resampling import (
+    Bools,
+    Floats,
+    Interval,
+    cluster_bootstrap_stderr,
+    cluster_sums,
+    ratio,
+    t_interval,
+)
 from .student import ROUNDING
 
 
@@ -26,23 +34,14 @@ class Scored(NamedTuple):
     unrelated: float
 
 
-class Score(NamedTuple):
-    """A score in percent, its standard error and its 95 % interval within 0 and 100."""
-
-    value: float
-    stderr: float
-    low: float
-    high: float
-
-
 class Association(NamedTuple):
-    """The scores of a domain, or of all, over n answered examples of so many terms."""
+    """The scores of a domain, or of all, over n answered examples; in percent."""
 
     n: int
     terms: int
-    lms: Score
-    ss: Score
-    icat: Score
+    lms: Interval
+    ss: Interval
+    icat: Interval
 
 
 class Term(NamedTuple):
@@ -172,5 +171,5 @@ def _association(terms: Floats, errors: bool) -> Association:
     values = statistic(rows.sum(axis=0))
     stderrs = cluster_bootstrap_stderr(rows, statistic, errors=errors)
     low, high = (np.clip(end, 0, 100) for end in t_interval(values, stderrs, len(rows)))
-    scores = (Score(*map(float, row)) for row in zip(values, stderrs, low, high, strict=True))
+    scores = (Interval(*map(float, row)) for row in zip(values, stderrs, low, high, strict=True))
     return Association(int(n.sum()), len(terms), *scores)

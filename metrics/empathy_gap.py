@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .resampling import RESAMPLES, SEED, Bools, Estimate, Floats
+from .resampling import RESAMPLES, SEED, Bools, Estimate, Floats, Interval
 from .student import ROUNDING, student
 from .student import interval as student_interval
 
@@ -110,13 +110,6 @@ def permutation_test(
     low, high = np.percentile(null, [2.5, 97.5])
     as_far = int((abs(null) >= abs(observed) - 1e-12).sum())
     return Permutation(observed, float(low), float(high), (1 + as_far) / (1 + permutations))
-
-
-class Interval(NamedTuple):
-    value: float
-    stderr: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
 
 
 class Gaps(NamedTuple):

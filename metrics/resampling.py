@@ -28,6 +28,15 @@ class Estimate(NamedTuple):
     stderr: float
 
 
+class Interval(NamedTuple):
+    """With the 95 % interval."""
+
+    value: float
+    stderr: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+
+
 def cluster_sums(clusters: ArrayLike, columns: ArrayLike) -> Floats:
     """The sums of the rows of each cluster, shape (clusters, k), in the order of sorted labels.
 
