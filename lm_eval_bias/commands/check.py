@@ -69,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_data(task: catalogue.Task, files: list[str]) -> int:
-    """Check a file that replaces the task's data set."""
     if len(files) > 1:
         raise UsageError(f"{task.name} takes one file in place of its data set, found {len(files)}")
     documents = task.documents_of(files[0])

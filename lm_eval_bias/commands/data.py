@@ -83,7 +83,6 @@ def fetch(releases: list[sources.Source]) -> int:
 
 @contextmanager
 def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
-    """A progress bar on a terminal."""
     from tqdm import tqdm
 
     shown = {"unit": "B", "unit_scale": True, "disable": None, "leave": False}
@@ -118,7 +117,6 @@ def listing(releases: list[sources.Source]) -> int:
 
 
 def state(path: Path, about: sources.File) -> str:
-    """Whether a file is there, judged by its size alone."""
     if path.is_file():
         size = path.stat().st_size
         if about.bytes is None:

@@ -48,7 +48,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
-    """--tasks and --include_path."""
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
     add_include_path(parser)
 

@@ -80,7 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status(verdict: str, inconclusive: str | None) -> int:
-    """The exit status for the worst verdict."""
     if verdict == "inconclusive":
         return {None: UNDECIDED, "fail": VIOLATED, "warn": PASSED}[inconclusive]
     return PASSED if verdict == "pass" else VIOLATED

@@ -237,7 +237,6 @@ class Pilot:
 
     @property
     def ends(self) -> list[int]:
-        """Numbers of documents of the task that end where a cluster does."""
         labels, n = self.labels, len(self.labels)
         return [i for i in range(1, n + 1) if i == n or labels[i] != labels[i - 1]]
 
@@ -284,7 +283,6 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
 
 
 def _documents(file: Path) -> list[int]:
-    """The number of the document of each sample."""
     with file.open(encoding="utf-8") as lines:
         return [int(json.loads(line)["doc_id"]) for line in lines]
 
@@ -473,7 +471,6 @@ def _length(file: Path) -> float:
 
 
 def _number(value: float) -> str:
-    """Three digits, as a person reads them."""
     if not isfinite(value) or not value:
         return "–"
     return f"{value:.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:,.0f}"

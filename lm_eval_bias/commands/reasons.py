@@ -246,8 +246,6 @@ def _require_reasons(reasons: object, stored: Stored) -> None:
 
 
 def _model_name(name: str | None) -> str:
-    """The folder or the name of the embedding model. UsageError if the extra or the model is
-    missing."""
     if find_spec("sentence_transformers") is None:
         raise UsageError(
             "the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'"

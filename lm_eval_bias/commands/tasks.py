@@ -95,7 +95,6 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
 
 
 def row(metric: Metric) -> tuple[str, ...]:
-    """A metric as a row of a listing."""
     null_value = "" if metric.null_value is None else f"{metric.null_value:g}"
     better, cell = metric.better or "", metric.cell or ""
     return metric.name, metric.unit, better, null_value, cell, metric.description
