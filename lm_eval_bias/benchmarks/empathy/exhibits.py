@@ -31,7 +31,7 @@ POINTS = Column("gap_points", "Gap in points", "points")
 
 
 def _by_emotion(tables: Tables) -> RowList:
-    """The gap over all events, those of either valence, and those of each emotion."""
+    """Over all events, those of either valence, and those of each emotion."""
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")

@@ -92,8 +92,7 @@ FILES = {"groups": GROUPS}
 
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
-    file with a column `name`, perhaps `text` (as it stands in a sentence), `cluster`, `competence`
-    and `warmth` (what to compare with)."""
+    file with a column `name`, and perhaps `text`, `cluster`, `competence` and `warmth`."""
     return {"groups": groups} if groups in LISTS else dict(checked(FILES, groups=groups))
 
 
@@ -124,7 +123,7 @@ def extended_options(
 
 def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
     """Name, text and published: source -> the group's cluster there, with its mean competence and
-    warmth. groups: "all", "fiske" or a file."""
+    warmth."""
     wanted = LISTS.get(groups or "all")
     if wanted is None:
         return [

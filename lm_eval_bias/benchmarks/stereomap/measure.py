@@ -323,8 +323,8 @@ def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
 
 
 def _styles(records: Records) -> Table:
-    """Tables 13 and 14: refusals, and the coefficient of variation of scores over rounds, mean and
-    largest of the groups: of each prompt style, together with the paper's style, and of all."""
+    """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style,
+    together with the paper's style, and of all."""
     groups = first_seen(records, "group")
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
