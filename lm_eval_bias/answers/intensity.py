@@ -170,6 +170,7 @@ _BEFORE_BRACKETS = words(
     "arrive"
 )
 _AFTER_SUBJECT = words("copula name emotion suppose say")
+_LEADING = words("name emotion self verb say pronoun")
 _ENDING = words(
     "end newline stop ask comma open sep dash close slash so but reason wait instead scale"
 )
@@ -228,14 +229,7 @@ class _RatingReader:
                 self.previous = t.kind
             if t.kind in _WORDY:
                 self.words += 1
-                self.fresh = self.fresh and t.kind in (
-                    "name",
-                    "emotion",
-                    "self",
-                    "verb",
-                    "say",
-                    "pronoun",
-                )
+                self.fresh = self.fresh and t.kind in _LEADING
         return self.read
 
     # ---- Numbers
@@ -463,18 +457,13 @@ class _RatingReader:
         self.named = self.named and not self.after_comma
 
     def _word(self) -> None:
-        if self._adjective(self.at):
+        if self._text(self.at - 1) in ("a", "an", "the") and self.kind(self.at + 1) == "number":
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
         if self.after_comma:
             self.named = self.after_comma = False
 
     # ---- What a number is
-
-    def _adjective(self, i: int) -> bool:
-        return (
-            i > 0 and self.tokens[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
-        )
 
     def _rating(self, i: int) -> _Rating | None:
         token = self.tokens[i]
@@ -538,9 +527,7 @@ class _RatingReader:
 
     def _role(self, i: int, after: str, apart: bool) -> int:
         ends = after == "end"
-        if self.state == "field":
-            return _field(self.tokens, i) if ends else _OBJECT
-        if self.state == "name" and after != "abroad":
+        if self.state == "field" or (self.state == "name" and after != "abroad"):
             return _field(self.tokens, i) if ends else _OBJECT
         if self.state == "verb":
             return _OBJECT
@@ -556,7 +543,8 @@ class _RatingReader:
             return _ALONE
         clause = not self.words or self.kind(i - 1) in ("sep", "so", "comma", "dash")
         if after == "more" and (
-            (clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT
+            (clause and self._text(self._next(i)) in _AFTER_ALONE)
+            or self._next_kind(i) in _AFTER_SUBJECT
         ):
             return _ALONE
         return _ALONE if after == "abroad" and self.n_numbers == 1 else 0
@@ -581,9 +569,6 @@ class _RatingReader:
 
     def _next_kind(self, i: int) -> str:
         return self.kind(self._next(i))
-
-    def _next_text(self, i: int) -> str:
-        return self._text(self._next(i))
 
     def _text(self, i: int) -> str:
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
@@ -699,14 +684,13 @@ def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
     """Ratings without those that explain the scale: "0 (not at all), 50 (medium)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
-    legend = [
+    return [
         r
         for r in ratings
-        if r.glossed
-        and not r.concludes
-        and (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))
+        if not r.glossed
+        or r.concludes
+        or not (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))
     ]
-    return [r for r in ratings if r not in legend]
 
 
 def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating]:
@@ -775,5 +759,4 @@ _FINAL_WORD = re.compile(
 
 def _same(ratings: list[_Rating]) -> float | None:
     values = {r.value for r in ratings}
-    value = values.pop() if len(values) == 1 else nan
-    return None if isnan(value) else value
+    return values.pop() if len(values) == 1 and not any(map(isnan, values)) else None

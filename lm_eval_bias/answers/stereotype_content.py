@@ -233,30 +233,25 @@ def official() -> ContentDictionary:
     """The authors' dictionary (Nicolas et al. 2021). Raises UsageError if it is unavailable."""
     path = official_file("stereomap", "Full_Dictionaries.csv")
     with path.open(encoding="utf-8-sig", newline="") as file:
-        header, *rows = csv.reader(file)
-    at = {name: i for i, name in enumerate(header)}
+        rows = list(csv.DictReader(file))
 
-    def column(begin: str) -> int:
-        return next(i for name, i in at.items() if name.startswith(begin))
+    def column(begin: str) -> str:
+        return next(name for name in rows[0] if name.startswith(begin))
 
     word = column("original word")
     low, joined, base = (column(f"preprocessed word {n}") for n in (1, 2, 3))
-    dimensions = []  # name, column of membership, column of direction
-    for name, member in at.items():
-        if name.endswith(" dictionary"):
-            dimension = name.removesuffix(" dictionary").lower()
-            direction = at.get(name.replace(" dictionary", " direction"))
-            dimensions.append((RENAMED.get(dimension, dimension), member, direction))
+    names = [name.removesuffix("dictionary") for name in rows[0] if name.endswith(" dictionary")]
     written: list[_Row] = []
     lemmas: list[_Row] = []
     for row in rows:
         # "no" and "na" are NA there: no answer.
         spellings = {row[low], row[joined]} if row[low] != "NA" else {row[word]}
-        for dimension, member, direction in dimensions:
-            if row[member] == "0":
+        for name in names:
+            if row[f"{name}dictionary"] == "0":
                 continue
-            value = "0" if direction is None or row[direction] == "NA" else row[direction]
-            content = {"dimension": dimension, "direction": value}
+            dimension = name.strip().lower()
+            direction = row.get(f"{name}direction", "NA").replace("NA", "0")
+            content = {"dimension": RENAMED.get(dimension, dimension), "direction": direction}
             written += [{"word": spelling, **content} for spelling in spellings]
             lemmas.append({"word": row[base], **content})
     return ContentDictionary(written, lemmas)

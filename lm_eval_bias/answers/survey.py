@@ -601,7 +601,7 @@ class _SurveyReader:
     def __init__(self, lines: list[Line], names: _ItemNames) -> None:
         self.lines, self.names = lines, names
         self.claims: list[_Rated] = []
-        self.turned: list[tuple[int, _Rated]] = []
+        self.turned: list[_Rated] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
         self.group_named = names.group_named(lines)
         self.listed: set[int] = set()  # lines that list keywords
@@ -665,12 +665,10 @@ class _SurveyReader:
 
     def _add_turned_claims(self) -> None:
         """ "4 - Friendly", but not list numbers."""
-        values = [c.value for _, c in self.turned]
-        if values == [1.0] or _counts_up(values):
-            return
-        for line, claim in self.turned:
-            self.claims.append(claim)
-            self.rated.add(line)
+        values = [c.value for c in self.turned]
+        if values != [1.0] and not _counts_up(values):
+            self.claims += self.turned
+            self.rated.update(c.line for c in self.turned)
 
     def _claim(
         self, items: Sequence[str], value: float, role: int = _FIELD, corrects: bool = False
@@ -831,7 +829,7 @@ class _SurveyReader:
         elif items and self._is_turned(sentence, items):
             value = self._value(sentence, numbers[0])
             item = sentence[items[0]].text
-            self.turned.append((self.line, _Rated(item, value, _FIELD, self.line, self.correcting)))
+            self.turned.append(_Rated(item, value, _FIELD, self.line, self.correcting))
         elif items:
             self._prose(sentence)
         elif own < len(sentence) and line.marker != "numeral":
