@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from .tables import cells
@@ -145,8 +145,8 @@ _OBJECT = re.compile(
     r"[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
 )
 _TOKEN = re.compile(
-    r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
-    r"(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
+    r"\s*(?:\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
+    r"(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*))"
 )
 _RATING_KEY = re.compile(r"\b(?:rating|score|value|points?|level|number|stars?|answer)\b")
 _REASON_KEY = re.compile(
@@ -165,8 +165,7 @@ class _Json:
         self.next()
 
     def next(self) -> None:
-        space = re.compile(r"\s*").match(self.text, self.end)
-        self.token = _TOKEN.match(self.text, space.end() if space else self.end)
+        self.token = _TOKEN.match(self.text, self.end)
         self.end = self.token.end() if self.token else self.end
 
     @property
@@ -312,19 +311,13 @@ def _with_cells(text: str) -> str:
 
 def _with_rows(lines: list[str], is_label: Callable[[str], bool]) -> list[str]:
     out: list[str] = []
-    i = 0
-    while i < len(lines):
-        end = i
-        while end < len(lines) and "|" in lines[end].strip(" |"):
-            end += 1
-        if end == i:
-            out.append(lines[i])
-            i += 1
-            continue
-        ruled = end - i > 1 and bool(_RULE.fullmatch(lines[i + 1])) and "-" in lines[i + 1]
-        rows = [cells(line) for line in lines[i:end] if not _RULE.fullmatch(line)]
-        out += ["", *_lines_of_table(rows, ruled, is_label), ""]
-        i = end
+    for tabular, group in groupby(lines, lambda line: "|" in line.strip(" |")):
+        table = list(group)
+        if tabular:
+            ruled = len(table) > 1 and bool(_RULE.fullmatch(table[1])) and "-" in table[1]
+            rows = [cells(line) for line in table if not _RULE.fullmatch(line)]
+            table = ["", *_lines_of_table(rows, ruled, is_label), ""]
+        out += table
     return out
 
 

@@ -9,7 +9,6 @@ a row are a copied list.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -221,12 +220,6 @@ class _Options(NamedTuple):
         sentences = [sentence for _, sentence in options]
         spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for sentence in sentences]
         roots = tuple(tuple(map(_root, words_of_one)) for words_of_one in spelled)
-        bits: list[dict[str, int]] = []
-        for roots_of_one in roots:
-            places: dict[str, int] = defaultdict(int)
-            for i, root in enumerate(roots_of_one):
-                places[root] |= 1 << i
-            bits.append(dict(places))
         return _Options(
             letters,
             roots,
@@ -237,7 +230,10 @@ class _Options(NamedTuple):
             denials=tuple(tuple(word in _DENIALS for word in one) for one in spelled),
             stops=tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for sentence in sentences),
             asks=tuple("?" in sentence or "!" in sentence for sentence in sentences),
-            bits=tuple(bits),
+            bits=tuple(
+                {root: sum(1 << i for i, other in enumerate(one) if other == root) for root in one}
+                for one in roots
+            ),
         )
 
     def sign(self, letter: str) -> str:

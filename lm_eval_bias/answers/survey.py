@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -153,14 +153,11 @@ def _without_next_turn(text: str, names: _ItemNames) -> str:
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
-    runs: list[list[int]] = [[]]
-    for i, line in enumerate(lines):
-        if line.plain.endswith((":", ": _", ": ?")):
-            runs[-1].append(i)
-        elif runs[-1]:
-            runs.append([])
-    form = {i for run in runs if len(run) > 4 for i in run}
-    return [line for i, line in enumerate(lines) if i not in form]
+    kept: list[Line] = []
+    for is_empty, group in groupby(lines, lambda line: line.plain.endswith((":", ": _", ": ?"))):
+        run = list(group)
+        kept += [] if is_empty and len(run) > 4 else run
+    return kept
 
 
 # ---- What is rated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 _TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|1)\ufe0f?")
 _CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|0|n/a|-*)\ufe0f?")
@@ -17,22 +18,12 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
     """
     if "|" not in text:
         return text
-    lines = text.split("\n")
     out: list[str] = []
-    i = 0
-    while i < len(lines):
-        end = i
-        while end < len(lines) and "|" in lines[end]:
-            end += 1
-        rows = [cells(line) for line in lines[i:end] if not re.fullmatch(r"[\s|:=-]*", line)]
+    for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
+        lines = list(group)
+        rows = [cells(line) for line in lines if tabular and not re.fullmatch(r"[\s|:=-]*", line)]
         columns = _headed(rows[0], headings) if len(rows) > 1 else {}
-        if len(columns) > 1:
-            out += _rewritten(rows, columns)
-        else:
-            out += lines[i:end]
-        if end < len(lines):
-            out.append(lines[end])
-        i = end + 1
+        out += _rewritten(rows, columns) if len(columns) > 1 else lines
     return "\n".join(out)
 
 
@@ -45,11 +36,10 @@ def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
     columns: dict[int, str] = {}
     kinds = []
     for i, cell in enumerate(row):
-        for heading in headings:
-            if re.fullmatch(rf"\W*{heading}[^a-z]*", cell):
-                columns[i] = cell
-                kinds.append(heading)
-                break
+        kind = next((h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)), None)
+        if kind is not None:
+            columns[i] = cell
+            kinds.append(kind)
     return columns if len(set(kinds)) == len(kinds) else {}
 
 
