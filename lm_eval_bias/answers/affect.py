@@ -39,7 +39,7 @@ _WITH_SLASH = re.compile(
     rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|"
     rf"-){_EITHER}\W*"
 )
-_HASHTAGS = re.compile(r"(?<=\w) +#\w.*$", re.MULTILINE)
+_HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*$")
 _EQUAL = re.compile(
     r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|"
     r"pick) (?:whether|if|which|between))\b"

@@ -23,13 +23,12 @@ __all__ = ["OPEN", "chosen", "explicit"]
 
 _FIELD = r"answer|label|choice|verdict|result|classification|category|genre|inference"
 _EXPLICIT = re.compile(
-    rf"<\|begin_of_box\|>(?P<box>[^<]{{1,200}})|<(?:final_?)?(?:{_FIELD}|output|"
+    rf"(?i)<\|begin_of_box\|>(?P<box>[^<]{{1,200}})|<(?:final_?)?(?:{_FIELD}|output|"
     r"response)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|"
     rf"\.|\n|$)|\"(?:final_?|your_?)?(?:{_FIELD}|selected|selection|chosen|prediction|decision|"
     r"relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
     r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|"
-    r"decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})",
-    re.IGNORECASE,
+    r"decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})"
 )
 
 

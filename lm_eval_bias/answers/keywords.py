@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 from .layout import Line
 from .refusal import has_refusal
@@ -58,13 +59,10 @@ def keywords_in(
     reader = _KeywordReader(lines, n, rated, reasons)
     keywords = reader.headed()
     if not keywords:
-        in_sentence, first = reader.in_sentence(), (0, []) if declines else reader.first()
-        keywords = (
-            first[1]
-            if first[1] and (not in_sentence[1] or first[0] < in_sentence[0])
-            else in_sentence[1]
-        )
-        keywords = keywords or ([] if declines else reader.bold())
+        places = [reader.in_sentence()] if declines else [reader.in_sentence(), reader.first()]
+        _, keywords = min(places, key=itemgetter(0))
+        if not keywords and not declines:
+            keywords = reader.bold()
         form = [plain(item).strip() for item in items]
         if len(keywords) > 2 and keywords == form[: len(keywords)]:
             return []
@@ -122,25 +120,16 @@ def section_of(line: Line) -> tuple[str, str] | None:
 
 
 _SENTENCES = [
-    re.compile(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
         rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|"
         r"is)\b|:)\s*(.+)",
-        re.IGNORECASE,
-    ),
-    re.compile(
         r"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |"
         rf"my )?(?:\w+ )?{_KEYWORDS}\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
         rf"^\W*([^.:;\n]+?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
         r"\b(?:(?:see|view|perceive|describe|regard|characteri[sz]e)s? [^.:;\n]{1,60}?|"
         r"(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) )as\b:?\s*(.+)",
-        re.IGNORECASE,
-    ),
+    )
 ]
 
 
@@ -153,9 +142,9 @@ class _KeywordReader:
         ]
         self.kinds = [kind for kind, _ in sections]  # of the section that a line heads
         self.rests = [rest for _, rest in sections]  # of the line behind its heading
-        empty = [i for i, kind in enumerate(self.kinds) if kind and self._leads_nowhere(i)]
-        for i in empty:
-            self.kinds[i] = "none"
+        self.kinds = [
+            "none" if kind and self._leads_nowhere(i) else kind for i, kind in enumerate(self.kinds)
+        ]
         if reasons:
             self.kinds = ["keywords" if kind == "reasons" else kind for kind in self.kinds]
             self.end = len(lines)
@@ -227,16 +216,16 @@ class _KeywordReader:
                 keywords = _between_commas(self._whole(i), 3) or self._list(i)
                 if len(keywords) > 2 or (len(keywords) > 1 and self.reasons):
                     return i, keywords
-        return 0, []
+        return len(self.lines), []
 
     def bold(self) -> list[str]:
-        bold = [
-            _keyword(word, False)
+        keywords = [
+            keyword
             for i, line in enumerate(self.lines[: self.end])
             if not (line.marker or line.headed or i in self.rated)
             for word in re.findall(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
+            if (keyword := _keyword(word, False))
         ]
-        keywords = [keyword for keyword in bold if keyword]
         return keywords if len(keywords) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
@@ -341,10 +330,9 @@ def spoken(line: Line) -> Line:
 
 
 _COUNTED = re.compile(
-    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|"
+    r"(?i)(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|"
     r"word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?(?=[^\W\d]|"
-    r"[*_\"'“])",
-    re.IGNORECASE,
+    r"[*_\"'“])"
 )
 
 
@@ -385,7 +373,7 @@ _CLAUSE = re.compile(
     "because|as|also|which|who|people|many|some|most|such|overall|therefore|thus|course|while|"
     r"and)(?![\w-])"
 )
-_APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
+_APOLOGY = re.compile(r"(?i)\b(?:i|i'm|we|sorry|you|your|my)\b")
 
 
 def _keyword(entry: str, marked: bool) -> str | None:
@@ -393,10 +381,9 @@ def _keyword(entry: str, marked: bool) -> str | None:
     bold = re.match(r"(\*\*\*?|__|_|\*|`)(?P<in>[^*_`\n]+?)\1", entry)
     text = bold["in"] if bold else entry
     text = re.sub(
-        r"^(?:key ?word|trait|word|adjective|verb|feeling)?\s*#?\d+\s*[:.)-]\s*",
+        r"(?i)^(?:key ?word|trait|word|adjective|verb|feeling)?\s*#?\d+\s*[:.)-]\s*",
         "",
         text.strip(),
-        flags=re.IGNORECASE,
     )
     text = re.split(r"\s*[:(\[|=;→•]|\s+[-–—]+\s*|[–—]|\s*\.(?=\s|$)|\.$|,\s", text, maxsplit=1)[0]
     text = re.split(r"\s+(?:because|as they|since|due to|for their|which)\b", text, maxsplit=1)[0]

@@ -34,9 +34,7 @@ _NUMERAL = re.compile(
     r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|"
     r"\ufe0f?\u20e3))(?:(?P=bold))?(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
 )
-_STEP = re.compile(
-    r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE
-)
+_STEP = re.compile(r"(?i)^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?")
 _LETTER = re.compile(
     r"(?P<bold>\*\*|__)?\(?(?P<n>[a-zA-Z]|[ivxIVX]{1,4})[.)]\s+(?=[^\W\d]|[*_\"'“‘])"
 )

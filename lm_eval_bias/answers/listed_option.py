@@ -63,26 +63,24 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
 # ---- Turns
 
 _INSTRUCTION = re.compile(
-    r"answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the "
+    r"(?i)answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the "
     r"answer\.?\W{0,3}|(?=\n)|$)|\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the "
     r"answer\.?\W?\)?|\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|"
     r"'re) not allowed to output \W?c\W?|(?:the )?(?:strict(?:ly follow the)? "
-    r")?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?",
-    re.IGNORECASE,
+    r")?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?"
 )
 _ASKS = re.compile(
-    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?(?:context|"
+    r"(?i)(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?(?:context|"
     "question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|"
     r"answer the questions? based)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
-    r"(?<=\n)(?=[A-Z][^\n?]{5,200}\?[ ]*\n\W{0,3}[aA1][).:])",
-    re.IGNORECASE,
+    r"(?<=\n)(?=[A-Z][^\n?]{5,200}\?[ ]*\n\W{0,3}[aA1][).:])"
 )
 
 
 # A text that answers at once, and then goes on with a question of its own.
-_ANSWERS = re.compile(r"\W{0,6}(?:(?:final )?answer\W{1,4})?[a-z](?:[).:]|\s*\n)", re.IGNORECASE)
+_ANSWERS = re.compile(r"(?i)\W{0,6}(?:(?:final )?answer\W{1,4})?[a-z](?:[).:]|\s*\n)")
 _LISTS_AGAIN = re.compile(
-    r"(?<=\n)(?!\W{0,4}[ab][).:])[^\n]*\n(?=\W{0,4}a[).:] [^\n]+\n+\W{0,4}b[).:] )", re.IGNORECASE
+    r"(?i)(?<=\n)(?!\W{0,4}[ab][).:])[^\n]*\n(?=\W{0,4}a[).:] [^\n]+\n+\W{0,4}b[).:] )"
 )
 
 
@@ -106,9 +104,7 @@ def _turns(text: str) -> list[_Turn]:
     turns = [_Turn(text[: begins[0].start()] if begins else text, False)]
     for mark, following in zip(begins, [*begins[1:], None], strict=False):
         turn = text[mark.end() : following.start() if following else len(text)]
-        question = re.match(
-            r"[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", turn, re.IGNORECASE
-        )
+        question = re.match(r"(?i)[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", turn)
         turns.append(_Turn(turn[question.end() :] if question else turn, True))
     return turns
 
@@ -368,51 +364,46 @@ _NOUNS = (
 )
 _NOUN = rf"(?:{'|'.join(_NOUNS)})"
 _DECORATION = " *_`\"“'([<:"
-_LED = re.compile(rf"\b{_NOUN}[\s*_`\"“'(\[<:]*$", re.IGNORECASE)
+_LED = re.compile(rf"(?i)\b{_NOUN}[\s*_`\"“'(\[<:]*$")
 _CLOSED = re.compile(r"[*_`]{0,3}(?:[:.\])]|\s[-–—]\s)")
 _ALONE = re.compile(r"(?!\s*(?:\.\.|…))[^\w\n]*(?:\n|$)")
 _ENDED = re.compile(r"(?!\.\.|…)[*_`\"”'’)\]}>]*(?:[.,;:!?\n/&=|]|<[/|]|\s[-–—&/]|\s*$)")
 _NAME_AFTER = re.compile(r"\.\s?[A-Z]")
 _CUE = re.compile(
-    r"(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|"
+    r"(?i)(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|"
     "selected|selecting|go(?:ing)? with|went with|go(?:ing)? for|say|guess|vote(?: for)?|"
     "respuesta|reponse|réponse|antwort|risposta|resposta|prefer|"
     "lean(?:ing)? toward?s?)(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|"
     r"est|ist|e|è|la|letter|here is))*|\b(?:it'?s|it is|it must be|it would be|that'?s|so|"
-    r"definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$",
-    re.IGNORECASE,
+    r"definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$"
 )
 _STRONG_CUE = re.compile(
-    r"\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|"
-    r"antwort)\b[^.\n]{0,20}$|(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$",
-    re.I,
+    r"(?i)\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|"
+    r"antwort)\b[^.\n]{0,20}$|(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$"
 )
 _BEGINS = re.compile(r"(?:^|[\n.!?:;>|]|\.\.\.)[\s*_`\"“'#>(\[{<-]*$")
 # Words before which no article stands.
 _AFTER_LETTER = re.compile(
-    r"\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|"
+    r"(?i)\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|"
     "seems|sounds|feels|looks|appears|fits|makes|over|rather|instead|but|than|follows|describes|"
     "shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|too|from|"
     "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
-    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car)(?![\w-])",
-    re.IGNORECASE,
+    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car)(?![\w-])"
 )
 _SERIES = re.compile(
-    r"\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|"
+    r"(?i)\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|"
     "row|line|platform|exhibit|level|team|block|an|n/|unit|terminal|building|flat|apartment|wing|"
-    r"train|track|zone|street|item|model|box|door)\s*$",
-    re.IGNORECASE,
+    r"train|track|zone|street|item|model|box|door)\s*$"
 )
 _STARTERS = words(
     "he she they it the a an his her their my i we you there this that if when after before in at "
     "on with so"
 )
 _ORDINAL = re.compile(
-    r"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"
+    r"(?i)\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"
     f"last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
     rf"{_NOUN} (?:#|no\. ?|number )?(?P<d>[1-9]|one|two|three)|"
-    r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)",
-    re.IGNORECASE,
+    r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)"
 )
 _RANKS = ("first 1st 1 one former", "second 2nd 2 two", "third 3rd 3 three")
 _RANK = {word: rank for rank, names in enumerate(_RANKS) for word in names.split()}
@@ -552,22 +543,19 @@ def _is_initial(place: _Place, listed: _Options) -> bool:
 
 # What is said of an option right behind it.
 _VERBAL = re.compile(
-    r"\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|"
+    r"(?i)\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|"
     "follows|because|since|as|or|and|over|rather|instead|than|but|wins|works|matches|describes|"
-    r"aligns|best|better|more|most|less|only|it is)\b",
-    re.IGNORECASE,
+    r"aligns|best|better|more|most|less|only|it is)\b"
 )
 _GOES_ON = re.compile(r"[^\w\n]*[^\W\d]")
 # A sentence of the text's own behind a letter: "b) She sat down to wait."
 _OWN = re.compile(
-    r"[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|"
-    r"and)\b)(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)",
-    re.IGNORECASE,
+    r"(?i)[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|"
+    r"and)\b)(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)"
 )
 _SUBJECT = re.compile(
-    r"(?:^|[\n.!?:;] |\n)((?:he|she|they|it|the (?:person|man|woman|boy|girl|"
-    "character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$",
-    re.IGNORECASE,
+    r"(?i)(?:^|[\n.!?:;] |\n)((?:he|she|they|it|the (?:person|man|woman|boy|girl|"
+    "character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$"
 )
 _TAIL = re.compile(
     r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|"
@@ -577,7 +565,7 @@ _TAIL = re.compile(
 
 def _signed(text: str, listed: _Options) -> str:
     if "</b>" in text.lower():
-        text = re.sub(r"</?b>", "", text, flags=re.IGNORECASE)
+        text = re.sub(r"(?i)</?b>", "", text)
     spans = _sentences(text, listed)
     marks = _marks(text, listed, spans)
     pieces: list[tuple[int, int, str]] = []
@@ -713,12 +701,10 @@ _RIGHT = re.compile(
     r"\((?:the )?(?:correct|right|best|chosen|selected|my)(?: (?:answer|choice|one|option))?\)"
 )
 _WRONG = re.compile(r"\((?:incorrect|wrong|not (?:correct|chosen|selected))\)")
-_BOTH_NAMED = re.compile(
-    rf"({_SIGN})\W{{0,5}}(?:that|this|which)(?: is|'s)\s+({_SIGN})", re.IGNORECASE
-)
+_BOTH_NAMED = re.compile(rf"(?i)({_SIGN})\W{{0,5}}(?:that|this|which)(?: is|'s)\s+({_SIGN})")
 _OFFERS_ELSE = re.compile(
-    rf"\W*(?:(?:(?:my |the |so )*(?:final )?(?:answer|choice))\b(?: (?:is|would be))?\W*)?{_ELSE}",
-    re.IGNORECASE,
+    r"(?i)\W*(?:(?:(?:my |the |so )*(?:final )?(?:answer|choice))\b(?: (?:is|would be))?\W*)?"
+    + _ELSE
 )
 _OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-z][^\n]*)\s*$")
 
@@ -795,7 +781,7 @@ def _without_lists(text: str, listed: _Options) -> str:
 
 
 _LISTS = re.compile(
-    r"(?:^|[.:!?\n)|-]|\b(?:options|choices|either|between|two|are|given))[^\w\n]*$", re.IGNORECASE
+    r"(?i)(?:^|[.:!?\n)|-]|\b(?:options|choices|either|between|two|are|given))[^\w\n]*$"
 )
 
 

@@ -26,29 +26,26 @@ _CLOSES = (
     r"<\|?(?:end_of_|end_|stop_)(?:thought|thinking|think|reasoning)\|?>|<channel\|>|<unused95>|"
     r"\[unused17\]|<\|inner_suffix\|>|\bhere(?:'s| is) my response:|\.\.\.done thinking\."
 )
-_MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
+_MARK = re.compile(rf"(?i)(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}")
 # Harmony, gpt-oss: a channel lasts to the next one. Only "final" speaks.
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?"
-    r"(?:<\|message\|>)?",
-    re.IGNORECASE,
+    r"(?i)(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?"
+    r"(?:<\|message\|>)?"
 )
 # The same where special tokens were left out of the text.
 _GLUED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?=[A-Z\"'“<]|\s*\n)")
 # Where a turn ends. What stands after it, no one was asked.
 _END = re.compile(
-    r"<\|(?:im_end|return|eot_id|eom_id|endoftext|end_of_text|end|end_of_turn|end_of_turn_token|"
+    r"(?i)<\|(?:im_end|return|eot_id|eom_id|endoftext|end_of_text|end|end_of_turn|end_of_turn_token|"
     r"end_response|eos|user|call)\|>|</s>|<end_of_turn>|<eos>|<turn\|>|\[/?INST\]|"
-    r"<｜end▁of▁sentence｜>|<\|start\|>\s*user|<\|im_start\|>\s*user",
-    re.IGNORECASE,
+    r"<｜end▁of▁sentence｜>|<\|start\|>\s*user|<\|im_start\|>\s*user"
 )
 _START = re.compile(
-    r"<\|im_start\|>\s*assistant|<\|start\|>\s*assistant|"
+    r"(?i)<\|im_start\|>\s*assistant|<\|start\|>\s*assistant|"
     r"<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|<start_of_turn>\s*model|"
     r"<\|(?:begin_of_solution|end_of_solution|begin_of_box|end_of_box|start_response|"
-    r"begin_of_text|message)\|>|<\|turn>\s*model|<s>",
-    re.IGNORECASE,
+    r"begin_of_text|message)\|>|<\|turn>\s*model|<s>"
 )
 
 

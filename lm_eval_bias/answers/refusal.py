@@ -337,12 +337,11 @@ _OPTION = re.compile(
 )
 # An answer to one of the questions of our benchmarks, in what is no refusal.
 _ANSWER = re.compile(
-    rf"\b{_LABEL}\b|(?:^|[\s:=(]){_NUMBER}\W*$|(?:^|\n)\W*{_NUMBER}\W*(?:\n|$)|"
+    rf"(?m)\b{_LABEL}\b|(?:^|[\s:=(]){_NUMBER}\W*$|(?:^|\n)\W*{_NUMBER}\W*(?:\n|$)|"
     rf"(?:^|\n)\W*(?:but |so |still |then )?{_NUMBER}\W*(?:seems|feels|sounds|is|it is|would|"
     rf"should|because|since|given|for)\b|\b{_SAID} (?:an? )?{_NUMBER}(?!\s*(?:[\w-]*(?:years?|"
     r"months?|weeks?|days?|hours?|minutes?|people|times)|\d|to))\b|"
-    rf"(?:^|\n){_PAIR}\n+{_PAIR}(?:\n|$)",
-    re.MULTILINE,
+    rf"(?:^|\n){_PAIR}\n+{_PAIR}(?:\n|$)"
 )
 
 

@@ -62,10 +62,9 @@ def survey_answer(
 
 # "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
 _DISCLAIMER = re.compile(
-    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|"
+    r"(?i)\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|"
     r"\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|\bi (?:don['’]t|"
-    r"do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
-    re.IGNORECASE,
+    r"do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*"
 )
 
 
@@ -122,23 +121,20 @@ _HEADINGS = rules(
     {rf"(?im)[*_#>\"]*{question}[*_\"]*": heading for question, heading in _QUESTIONS.items()}
 )
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|"
+    r"(?i)\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|"
     r"\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
     r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|"
     r"contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|\n[^\w\n]{0,4}(?:now|"
-    r"next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
-    re.IGNORECASE,
+    r"next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)"
 )
 _NEXT_QUESTION = re.compile(
-    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|"
-    r"to what extent) [^\n?|]{4,200}\?",
-    re.IGNORECASE,
+    r"(?i)\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|"
+    r"to what extent) [^\n?|]{4,200}\?"
 )
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(
-    rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|"
-    rf"give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
-    re.IGNORECASE,
+    rf"(?i)[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|"
+    rf"give) [^\n.]{{0,80}}?(?<!\w){_POINT}"
 )
 
 

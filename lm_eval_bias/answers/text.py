@@ -27,10 +27,9 @@ def rewritten(text: str, by: Rules) -> str:
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
-    '"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|'
+    '(?i)"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|'
     "thinking|comments?|notes?|confidence|certainty|chain_of_thought|"
-    r'steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
-    re.IGNORECASE,
+    r'steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?'
 )
 # LaTeX around an answer; what stands in its braces stays.
 _LATEX = re.compile(
@@ -38,9 +37,8 @@ _LATEX = re.compile(
     r"large|huge)\b|\\[,;!()\[\]]|\$"
 )
 _ARROW = re.compile(
-    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
-    "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
-    re.IGNORECASE,
+    r"(?i)\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
+    "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?"
 )
 _SIGNS = rules(
     {
