@@ -122,18 +122,22 @@ _ENDS_OF_SCALE = re.compile(
 # Words that may follow a rating, and leave it one: any other makes it the number of something, as
 # in "2 dogs".
 _AFTER_ALONE = words(
-    "because since as given for on based due considering although though if intensity out here "
-    "overall it the this i they he she which that but not no actually wait so and would lol imo "
-    "tbh fr"
+    """
+    because since as given for on based due considering although though if intensity out here
+    overall it the this i they he she which that but not no actually wait so and would lol imo
+    tbh fr
+    """
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
-    "should could might also fits while even or here's with per when where then sure certainly "
-    "too again maybe perhaps just purely simply mainly mostly largely sagen geben bewerten "
-    "vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
-    "feels seems sounds is was today right there level levels total rating now wert einschatzen "
-    "einordnen ausgehen emotional these those we my his her their rather instead possibly "
-    "probably likely captures capture fit suits matches describes conveys honest reflects mean "
-    "means worth"
+    """
+    should could might also fits while even or here's with per when where then sure certainly
+    too again maybe perhaps just purely simply mainly mostly largely sagen geben bewerten
+    vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting
+    feels seems sounds is was today right there level levels total rating now wert einschatzen
+    einordnen ausgehen emotional these those we my his her their rather instead possibly
+    probably likely captures capture fit suits matches describes conveys honest reflects mean
+    means worth
+    """
 )
 # "80 of sadness", "80 in terms of anger"; not "4 of us", "3 in the morning".
 _ABOUT = re.compile(
@@ -166,8 +170,10 @@ _AFTER_ABROAD = set(
 # Kinds of tokens.
 _WORDY = words("word person self pronoun verb say reason counting other code name emotion")
 _BEFORE_BRACKETS = words(
-    "number strength name emotion comma stop newline scale percent code close deny settle final "
-    "arrive"
+    """
+    number strength name emotion comma stop newline scale percent code close deny settle final
+    arrive
+    """
 )
 _AFTER_SUBJECT = words("copula name emotion suppose say")
 _LEADING = words("name emotion self verb say pronoun")

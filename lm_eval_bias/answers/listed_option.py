@@ -396,8 +396,10 @@ _SERIES = re.compile(
     r"train|track|zone|street|item|model|box|door)\s*$"
 )
 _STARTERS = words(
-    "he she they it the a an his her their my i we you there this that if when after before in at "
-    "on with so"
+    """
+    he she they it the a an his her their my i we you there this that if when after before in at
+    on with so
+    """
 )
 _ORDINAL = re.compile(
     r"(?i)\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"

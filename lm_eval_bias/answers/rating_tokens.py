@@ -145,81 +145,81 @@ _WORDS = {
     "so": "so therefore thus hence consequently accordingly",
     "but": "but however yet still nevertheless nonetheless",
     "wait": "actually correction corrected oops reconsidering",
-    "settle": (
-        "final finally overall conclusion total ultimately converted revised updated adjusted "
-        "gesamt general"
-    ),
+    "settle": """
+        final finally overall conclusion total ultimately converted revised updated adjusted
+        gesamt general
+        """,
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
     "othered": "others",
-    "suppose": (
-        "could might may possibly if whether either usually normally typically unless otherwise "
-        "alternatively depending initially originally previously earlier"
-    ),
-    "reason": (
-        "because since when while whereas who whom whose where after before although though until "
-        "considering despite given reason once plus"
-    ),
-    "verb": (
-        "rate rates rated give gives giving put puts putting place places placing assign assigns "
-        "assigned scoring assess mark peg choose select evaluate call estimated assessed chose "
-        "picked quantify bewerten bewerte vergebe calificaria pondria evaluerais darei metterei "
-        "ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy"
-    ),
-    "say": (
-        "say says saying looks look stay think believe suppose go going goes lean leaning land "
-        "lands landing opt stick respond feel feels felt gets get hits hit sits falls registers "
-        "reaches warrants deserves merits comes diria dirais direi diga digo sage zou zeggen "
-        "powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads "
-        "experienced suggests implies indicates"
-    ),
-    "copula": (
-        "is was 's be are were been being seems seem appears stays remains became es est ist "
-        "seria sarebbe ware betragt jest equals 'd"
-    ),
+    "suppose": """
+        could might may possibly if whether either usually normally typically unless otherwise
+        alternatively depending initially originally previously earlier
+        """,
+    "reason": """
+        because since when while whereas who whom whose where after before although though until
+        considering despite given reason once plus
+        """,
+    "verb": """
+        rate rates rated give gives giving put puts putting place places placing assign assigns
+        assigned scoring assess mark peg choose select evaluate call estimated assessed chose
+        picked quantify bewerten bewerte vergebe calificaria pondria evaluerais darei metterei
+        ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy
+        """,
+    "say": """
+        say says saying looks look stay think believe suppose go going goes lean leaning land
+        lands landing opt stick respond feel feels felt gets get hits hit sits falls registers
+        reaches warrants deserves merits comes diria dirais direi diga digo sage zou zeggen
+        powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads
+        experienced suggests implies indicates
+        """,
+    "copula": """
+        is was 's be are were been being seems seem appears stays remains became es est ist
+        seria sarebbe ware betragt jest equals 'd
+        """,
     "pronoun": "it this that mine das dies ca cela esto eso questo",
-    "name": (
-        "intensity rating ratings score scores level answer answers value figure guess pick "
-        "estimate evaluation verdict result assessment response emotion feeling feelings strength "
-        "degree magnitude amount average mean output number choice intensities intensidad "
-        "intensitat intensidade intensita intensite intensiteit bewertung puntuacion calificacion "
-        "note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
-    ),
-    "emotion": (
-        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief "
-        "anxiety sorrow embarrassment frustration pride worry remorse regret distress pain sad "
-        "angry afraid scared ashamed guilty joyful happy disgusted emotional trauer wut angst "
-        "freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva "
-        "tristesse colere peur joie tristezza rabbia paura gioia"
-    ),
-    "other": (  # names of what is no rating, though a number stands beside them
-        "confidence certainty probability likelihood chance age aged article section chapter step "
-        "question option item page grade type part version room model year day week month phase "
-        "covid duration date example valence arousal index stage reference base baseline id "
-        "paragraph line case prompt scene vol temperature exam test quiz marks gpa iq"
-    ),
-    "counting": (  # a number after them counts something
-        "for in had has have lost all every each their his her my your our another these those "
-        "last past next first within only with got turned then old scored earned won paid cost "
-        "weighs text dial by on and received ago two"
-    ),
-    "strength": (
-        "high low moderate strong severe intense mild extreme extremely very maximal minimal "
-        "medium moderately highly strongly mildly none slight slightly deep profound significant "
-        "heavy light weak mid full solid clear easy good fair decent perfect absolute complete "
-        "big whopping hard firm quite really rather pretty fairly considerable substantial "
-        "overwhelming somewhat ten"
-    ),
-    "hedge": (
-        "a an the about around approximately approx roughly probably maybe perhaps definitely "
-        "certainly easily at as of to like nearly almost near ~ ≈ exactly precisely simply just "
-        "honestly personally circa etwa ungefahr mit auf un uma um una une einen eine ein de que "
-        "sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
-        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him "
-        "them now also from even straight squarely here tentatively safely comfortably arguably "
-        "unos deze een"
-    ),
+    "name": """
+        intensity rating ratings score scores level answer answers value figure guess pick
+        estimate evaluation verdict result assessment response emotion feeling feelings strength
+        degree magnitude amount average mean output number choice intensities intensidad
+        intensitat intensidade intensita intensite intensiteit bewertung puntuacion calificacion
+        note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ
+        """,
+    "emotion": """
+        sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief
+        anxiety sorrow embarrassment frustration pride worry remorse regret distress pain sad
+        angry afraid scared ashamed guilty joyful happy disgusted emotional trauer wut angst
+        freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva
+        tristesse colere peur joie tristezza rabbia paura gioia
+        """,
+    "other": """
+        confidence certainty probability likelihood chance age aged article section chapter step
+        question option item page grade type part version room model year day week month phase
+        covid duration date example valence arousal index stage reference base baseline id
+        paragraph line case prompt scene vol temperature exam test quiz marks gpa iq
+        """,  # names of what is no rating, though a number stands beside them
+    "counting": """
+        for in had has have lost all every each their his her my your our another these those
+        last past next first within only with got turned then old scored earned won paid cost
+        weighs text dial by on and received ago two
+        """,  # a number after them counts something
+    "strength": """
+        high low moderate strong severe intense mild extreme extremely very maximal minimal
+        medium moderately highly strongly mildly none slight slightly deep profound significant
+        heavy light weak mid full solid clear easy good fair decent perfect absolute complete
+        big whopping hard firm quite really rather pretty fairly considerable substantial
+        overwhelming somewhat ten
+        """,
+    "hedge": """
+        a an the about around approximately approx roughly probably maybe perhaps definitely
+        certainly easily at as of to like nearly almost near ~ ≈ exactly precisely simply just
+        honestly personally circa etwa ungefahr mit auf un uma um una une einen eine ein de que
+        sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok
+        lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him
+        them now also from even straight squarely here tentatively safely comfortably arguably
+        unos deze een
+        """,
     "scale": (
         "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging"
     ),
@@ -313,8 +313,10 @@ _OF = words("of su von sur sobre uber av de z em van na af из")
 _FROM = words("from between of von de da od от desde entre zwischen")
 _BETWEEN = words("between from")
 _CHANGE = words(
-    "raise raised lower lowered revise revised increase increased drop dropped adjust adjusted "
-    "change changed move reduce reduced bump bumped shift shifted"
+    """
+    raise raised lower lowered revise revised increase increased drop dropped adjust adjusted
+    change changed move reduce reduced bump bumped shift shifted
+    """
 )
 _IN_SUM = words("number op slash open close percent dash")
 _BEFORE_SECOND = words("a an the maybe perhaps even possibly")

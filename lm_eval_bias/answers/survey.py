@@ -394,14 +394,18 @@ _WEAK, _PROSE, _FIELD = 1, 2, 3
 _DOUBTS = words("deny bound instead othered suppose code")
 _LINKS = words("sep dash open close copula ask")
 _NEUTRAL = words(
-    "hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final "
-    "idiom slash item fine"
+    """
+    hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final
+    idiom slash item fine
+    """
 )
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
 _RATING_WORDS = words(
-    "which get gets got getting receive receives received score scores scored rated scoring earn "
-    "earns earned would should likely one is agree disagree neutral viewed seen perceived "
-    "considered assigned level"
+    """
+    which get gets got getting receive receives received score scores scored rated scoring earn
+    earns earned would should likely one is agree disagree neutral viewed seen perceived
+    considered assigned level
+    """
 )
 _PERHAPS = words("maybe perhaps possibly even or")
 _TOO = re.compile(
@@ -420,35 +424,47 @@ _REVISES = re.compile(
 )
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words(
-    "revise revised revising correction correct corrected correcting changed adjusted updated "
-    "lowered raised reconsider"
+    """
+    revise revised revising correction correct corrected correcting changed adjusted updated
+    lowered raised reconsider
+    """
 )
 _RECEIVED = words(
-    "receive receives received get gets earn earns score scores give gives deserve deserves merit "
-    "merits warrant warrants"
+    """
+    receive receives received get gets earn earns score scores give gives deserve deserves merit
+    merits warrant warrants
+    """
 )
 _GROUP = words(
-    "with them they others these people members group groups towards toward against each apiece "
-    "respectively both"
+    """
+    with them they others these people members group groups towards toward against each apiece
+    respectively both
+    """
 )
 _SEEN = words(
-    "viewed seen perceived regarded rated considered expressed express put placed judged ranked "
-    "described views view sees see regards regard rates"
+    """
+    viewed seen perceived regarded rated considered expressed express put placed judged ranked
+    described views view sees see regards regard rates
+    """
 )
 _POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
 _LABELS = words(
-    "how perceived being trait item dimension characteristic attribute feeling emotion behavior "
-    "behaviour adjective"
+    """
+    how perceived being trait item dimension characteristic attribute feeling emotion behavior
+    behaviour adjective
+    """
 )
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words(
     "the their being terms of how seeming appearing perceived its this that item trait"
 )
 _COUNTED = words(
-    "years year people reasons reason times of out hours hour groups group studies study things "
-    "key main major million billion thousand americans types type days decades century centuries "
-    "states ways keywords traits factors points-based percentage in ranking or more american "
-    "respondents adults members individuals persons men women workers children points-of"
+    """
+    years year people reasons reason times of out hours hour groups group studies study things
+    key main major million billion thousand americans types type days decades century centuries
+    states ways keywords traits factors points-based percentage in ranking or more american
+    respondents adults members individuals persons men women workers children points-of
+    """
 )
 # Kinds of tokens.
 _UNIT = words("percent point scale close")
