@@ -114,7 +114,7 @@ def _completion(text: str, names: Mapping[str, str], c: str | None) -> str:
         ):
             line = line[compared[-1].end() :]
         kept.append(line)
-        answered = answered or re.search(either, line) is not None
+        answered |= re.search(either, line) is not None
     return "\n".join(kept)
 
 

@@ -235,7 +235,7 @@ class _RatingReader:
                 self.previous = t.kind
             if t.kind in _WORDY:
                 self.words += 1
-                self.fresh = self.fresh and t.kind in _LEADING
+                self.fresh &= t.kind in _LEADING
         return self.read
 
     # ---- Numbers
@@ -268,7 +268,7 @@ class _RatingReader:
                 rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes)
             )
             self.rated = True
-        self.concludes = self.concludes and rating is None
+        self.concludes &= rating is None
 
     def _scale(self) -> None:
         pass
@@ -319,7 +319,7 @@ class _RatingReader:
             "percent",
         )
         self.state = "none" if self.other else "field" if self.named and not cell else "begin"
-        self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
+        self.denied &= self.previous == "bound" and not self.specific  # "max: 100"
         self.othered = False
 
     def _open(self) -> None:
@@ -333,12 +333,12 @@ class _RatingReader:
         )
         if self.previous not in ("sep", "copula", "verb", "say", "dash"):
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
-        self.denied = self.denied and self.previous in ("deny", "bound")
+        self.denied &= self.previous in ("deny", "bound")
 
     def _close(self) -> None:
         if self.brackets:
             self.state, named, self.other, _ = self.brackets.pop()
-            self.named = self.named or named
+            self.named |= named
             if self.state == "begin" and self.previous != "number":
                 self.state = "none"
             self.state = "begin" if self.state == "start" else self.state
@@ -406,9 +406,7 @@ class _RatingReader:
     def _pronoun(self) -> None:
         if self.state == "verb":
             return
-        self.named = self.named or not (
-            self.kind(self.at + 1) == "word" and self.text in ("this", "that")
-        )
+        self.named |= not (self.kind(self.at + 1) == "word" and self.text in ("this", "that"))
         self.state = self.state if self.state == "begin" else "none"
 
     def _copula(self) -> None:
@@ -460,7 +458,7 @@ class _RatingReader:
 
     def _code(self) -> None:
         self.state = "none"
-        self.named = self.named and not self.after_comma
+        self.named &= not self.after_comma
 
     def _word(self) -> None:
         if self._text(self.at - 1) in ("a", "an", "the") and self.kind(self.at + 1) == "number":
@@ -664,7 +662,7 @@ def _field(tokens: list[Token], i: int) -> int:
     for t in reversed(tokens[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
             break
-        emotion = emotion or t.kind == "emotion"
+        emotion |= t.kind == "emotion"
         if t.kind not in _IN_FIELD:
             return _OBJECT
     return _FIELD if emotion else _NAMED

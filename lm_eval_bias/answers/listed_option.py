@@ -444,7 +444,7 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         before, after = text[max(0, start - 40) : start], text[end : end + 40]
         begins = _BEGINS.search(before[-12:]) is not None
         if start <= 12:
-            begins = begins or not re.search(r"\w", before)
+            begins |= not re.search(r"\w", before)
         followed = at < len(taken) and _joins(text[end : taken[at].start])
         place = _Place(m.group(), before, after, begins, followed, end >= size)
         if not _is_letter(place, listed):

@@ -246,7 +246,7 @@ class Statement:
             Claim(self.label, status, weight, self.line, self.number, self.before, alone, against)
         )
         self.named = True
-        self.denied = self.denied and not self.less
+        self.denied &= not self.less
         self.frame = None
 
     def _standing(self) -> tuple[str, int]:
@@ -276,8 +276,8 @@ class Statement:
         if self._share() < 0.5:
             return "denied", 1
         status, weight = self._affirmed(meaning)
-        self.puzzling = self.puzzling or status == "named"
-        self.defines = self.defines or meaning == "subject"
+        self.puzzling |= status == "named"
+        self.defines |= meaning == "subject"
         if self.at in self.joined and status in ("affirmed", "hedged"):
             return "joined" if meaning != "subject" and not (
                 after and after[0].kind == "alt"
@@ -362,8 +362,8 @@ class Statement:
         self.claims.append(
             Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number)
         )
-        self.supposed = self.supposed or self.text.endswith("between") or "sure" in self.text
-        self.conditional = self.conditional or self.text.startswith("depend")
+        self.supposed |= self.text.endswith("between") or "sure" in self.text
+        self.conditional |= self.text.startswith("depend")
 
     def _on_neither(self) -> None:
         following = {t.label for t in self.tokens[self.at :] if t.kind == "label"}
@@ -399,7 +399,7 @@ class Statement:
         self.cue = 0
 
     def _on_suppose(self) -> None:
-        self.would = self.would or self.text == "would be"
+        self.would |= self.text == "would be"
         # "if pressed, it would be tragedy"
         if self.cue is None or not re.search(r"\bbe$", self.text):
             self.supposed = True
@@ -408,7 +408,7 @@ class Statement:
         self.conditional = True
 
     def _on_change(self) -> None:
-        self.changes = self.changes or not self.aside
+        self.changes |= not self.aside
 
     def _on_hedge(self) -> None:
         self.hedged = True
@@ -425,7 +425,7 @@ class Statement:
             c.status in ("affirmed", "named") and c.label != OPEN for c in before
         ):
             self.cue = 0  # "not a comedy but a tragedy", "both, but more comedy"
-        self.against = self.against or not self.claims
+        self.against |= not self.claims
         self.contrast = True
         self._restart()
 
@@ -443,8 +443,8 @@ class Statement:
         self.aside = not self.on_open
 
     def _on_about(self) -> None:
-        self.about = self.about or self._affirms()
-        self.on_open = self.on_open or self._opens()
+        self.about |= self._affirms()
+        self.on_open |= self._opens()
         self.frame, self.subject = None, True
 
     def _on_dash(self) -> None:
@@ -471,14 +471,14 @@ class Statement:
 
     def _on_colon(self) -> None:
         self._clause()
-        self.aside = self.aside and self._affirms()
+        self.aside &= self._affirms()
         self.before = " ".join(t.text for t in self.tokens[: self.at])
 
     def _on_comma(self) -> None:
         if _text(self.tokens, self.at + 1) in ("or", "nor", "and"):
             return  # a list goes on
         self._clause()
-        self.aside = self.aside and self._affirms()
+        self.aside &= self._affirms()
 
     def _on_subject(self) -> None:
         self.subject = True
@@ -491,7 +491,7 @@ class Statement:
     _on_number = _on_word
 
     def _on_filler(self) -> None:
-        self.definite = self.definite or self.text == "the"
+        self.definite |= self.text == "the"
         if self.text == "as" and self.less and self.named:
             self._second_of_less()
         if (

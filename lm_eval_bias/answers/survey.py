@@ -1161,10 +1161,10 @@ class _SurveyReader:
                     return nothing
                 loose = True
             if token.kind in _LINKS:
-                linked = linked or token.kind in ("sep", "dash", "copula", "ask")
+                linked |= token.kind in ("sep", "dash", "copula", "ask")
                 depth += (token.kind == "open") - (token.kind == "close")
             elif token.kind == "comma":
-                loose = loose or not (field and i == start)
+                loose |= not (field and i == start)
             elif token.kind in ("name", "own"):
                 loose = False
             elif token.kind in _NEUTRAL or self.names.knows(token.text):
