@@ -49,7 +49,7 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    listed = _Options.of(tuple(options.items()))
+    listed = _listed(tuple(options.items()))
     for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
         signed = _signed(turn.text, listed)
         if turn.asks and _is_of_others(turn.text, listed):
@@ -113,7 +113,7 @@ def _is_of_others(text: str, listed: _Options) -> bool:
     heads = {
         m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
     }
-    return len(heads & set(listed.letters)) > 1 and not any(_sentences(text, listed))
+    return len(heads & set(_signs(listed))) > 1 and not any(_sentences(text, listed))
 
 
 # ---- The options' sentences
@@ -198,42 +198,47 @@ def _root(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
-class _Options(NamedTuple):
-    """The options of a question. own: roots that no other sentence has."""
+class _Option(NamedTuple):
+    """own: roots that no other sentence has."""
 
-    letters: tuple[str, ...]
-    roots: tuple[tuple[str, ...], ...]
-    own: tuple[frozenset[str], ...]
-    denials: tuple[tuple[bool, ...], ...]
-    stops: tuple[int, ...]  # how many sentences end within each
-    asks: tuple[bool, ...]  # whether a question stands in it
-    bits: tuple[dict[str, int], ...]  # root -> the places where it stands
+    letter: str
+    sign: str
+    roots: tuple[str, ...]
+    own: frozenset[str]
+    denials: tuple[bool, ...]
+    stops: int  # how many sentences end within it
+    asks: bool  # whether a question stands in it
+    bits: dict[str, int]  # root -> the places where it stands
 
-    @staticmethod
-    @lru_cache(maxsize=1024)
-    def of(options: tuple[tuple[str, str], ...]) -> _Options:
-        letters = tuple(letter for letter, _ in options)
-        sentences = [sentence for _, sentence in options]
-        spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for sentence in sentences]
-        roots = tuple(tuple(map(_root, words_of_one)) for words_of_one in spelled)
-        return _Options(
-            letters,
-            roots,
-            own=tuple(
-                frozenset(one).difference(*(other for other in roots if other is not one))
-                for one in roots
-            ),
-            denials=tuple(tuple(word in _DENIALS for word in one) for one in spelled),
-            stops=tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for sentence in sentences),
-            asks=tuple("?" in sentence or "!" in sentence for sentence in sentences),
-            bits=tuple(
-                {root: sum(1 << i for i, other in enumerate(one) if other == root) for root in one}
-                for one in roots
-            ),
+
+_Options = tuple[_Option, ...]
+
+
+@lru_cache(maxsize=1024)
+def _listed(options: tuple[tuple[str, str], ...]) -> _Options:
+    spelled = [[m.group().lower() for m in _WORD.finditer(text)] for _, text in options]
+    roots = [tuple(map(_root, one)) for one in spelled]
+    return tuple(
+        _Option(
+            letter,
+            chr(_FIRST_SIGN + k),
+            roots[k],
+            own=frozenset(roots[k]).difference(*roots[:k], *roots[k + 1 :]),
+            denials=tuple(word in _DENIALS for word in spelled[k]),
+            stops=len(_SENTENCE_ENDS.findall(sentence.strip())),
+            asks="?" in sentence or "!" in sentence,
+            bits={
+                root: sum(1 << i for i, other in enumerate(roots[k]) if other == root)
+                for root in roots[k]
+            },
         )
+        for k, (letter, sentence) in enumerate(options)
+    )
 
-    def sign(self, letter: str) -> str:
-        return chr(_FIRST_SIGN + self.letters.index(letter))
+
+def _signs(listed: _Options) -> dict[str, str]:
+    """Letter -> sign."""
+    return {option.letter: option.sign for option in listed}
 
 
 class _Words(NamedTuple):
@@ -243,11 +248,11 @@ class _Words(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """An option's sentence. option: None if it may be several. whole: nearly all its words."""
+    """An option's sentence. sign: " " if it may be several. whole: nearly all its words."""
 
     start: int
     end: int
-    option: int | None
+    sign: str
     whole: bool
 
 
@@ -263,51 +268,52 @@ def _sentences(text: str, listed: _Options) -> list[_Span]:
     ] + [True]
     roots = list(map(_root, spelled))
     text_words = _Words(roots, [word in _DENIALS for word in spelled], ends)
-    starts = [frozenset(r[:3]) for r in listed.roots]
     spans: list[_Span] = []
     i = tried = 0
     while i < len(tokens) and tried < _MOST_STARTS:
         before = text[tokens[i - 1].end() if i else 0 : tokens[i].start()]
         begins = i == 0 or _ENDS.search(before) is not None
-        fits: list[tuple[tuple[int, int], int]] = []  # (words that match, words), option
-        for k in range(len(listed.letters)):
-            if roots[i] in (listed.bits[k] if begins else starts[k]):
+        fits: list[tuple[tuple[int, int], _Option]] = []  # (words that match, words), option
+        for option in listed:
+            if roots[i] in (option.bits if begins else option.roots[:3]):
                 tried += 1
-                fit = _fit(text_words, i, begins, listed, k)
-                later = _fit(text_words, i + 1, begins, listed, k) if fit else None
+                fit = _fit(text_words, i, begins, option, listed)
+                later = _fit(text_words, i + 1, begins, option, listed) if fit else None
                 # "a) She ...", of "She took a bus"
                 if fit and (later is None or later[0] < fit[0]):
-                    fits.append((fit, k))
+                    fits.append((fit, option))
         if not fits:
             i += 1
             continue
         fits.sort(key=lambda item: item[0], reverse=True)
         (matched, length), best = fits[0]
-        size = len(listed.roots[best])
+        size = len(best.roots)
         exact = matched == length == size
         clear = all(
             other < matched and (exact or other <= 0.6 * matched) for (other, _), _ in fits[1:]
         )
         end = tokens[i + length - 1].end()
-        question = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
+        question = _ASKED.match(text[end : end + 20]) if best.asks else None
         end += question.end() if question else 0
         whole = matched >= 0.8 * size and matched > 3
-        spans.append(_Span(tokens[i].start(), end, best if clear else None, whole))
+        spans.append(_Span(tokens[i].start(), end, best.sign if clear else " ", whole))
         i += length
     return spans
 
 
-def _fit(text: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
+def _fit(
+    text: _Words, i: int, begins: bool, option: _Option, listed: _Options
+) -> tuple[int, int] | None:
     """How many of an option's words follow position i, and within how many; None if they are not
     the option's sentence.
 
     Longest common subsequence in the bits of an integer (Allison and Dix, 1986).
     """
-    size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
+    size, stops = len(option.roots), option.stops
     all_ones = (1 << size) - 1
     row, best, matched, length, at, low = all_ones, 0.0, 0, 0, 0, 0
     for j, root in enumerate(text.roots[i : i + size + 4], start=1):
-        both = row & bits.get(root, 0)
+        both = row & option.bits.get(root, 0)
         row = ((row + both) | (row - both)) & all_ones
         common = size - row.bit_count()
         score = common - 0.8 * (j - common)
@@ -342,12 +348,12 @@ def _fit(text: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[
         and ended
     ):
         return None
-    if sum(text.denials[i:end]) != sum(listed.denials[k][low:at]):
+    if sum(text.denials[i:end]) != sum(option.denials[low:at]):
         return None
     there = set(text.roots[i:end])
-    own = len(there & listed.own[k])
-    missed = len((listed.own[k] - there) & set(listed.roots[k][low:at]))
-    of_others = [len(there & words) for other, words in enumerate(listed.own) if other != k]
+    own = len(there & option.own)
+    missed = len((option.own - there) & set(option.roots[low:at]))
+    of_others = [len(there & other.own) for other in listed if other is not option]
     tells_apart = own > 2 * max(of_others, default=0) and own > missed
     return (matched, length) if exact or tells_apart else None
 
@@ -469,8 +475,8 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         if not (sure or _BEGINS.search(before) or _CUE.search(before)):
             continue  # "Dana picked up the first one"
         rank = (m["n"] or m["d"] or m["f"]).lower()
-        number = len(listed.letters) - 1 if rank in ("last", "latter") else _RANK[rank]
-        letter = listed.letters[number] if number < len(listed.letters) else "?"
+        number = len(listed) - 1 if rank in ("last", "latter") else _RANK[rank]
+        letter = listed[number].letter if number < len(listed) else "?"
         marks.append(_Mark(start, end, letter, False))
     marks.sort()
     return [
@@ -489,7 +495,7 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
 def _is_letter(place: _Place, listed: _Options) -> bool:
     """Whether a letter is neither a word nor an initial."""
     name, before, after = place.letter.lower(), place.before, place.after
-    known = name in listed.letters
+    known = name in _signs(listed)
     may_be = known or name not in _NO_LETTERS
     if (place.begins and _ALONE.match(after)) or _is_enclosed(place):
         return may_be
@@ -536,9 +542,9 @@ def _is_initial(place: _Place, listed: _Options) -> bool:
     if name is None or place.letter.islower() or place.followed:
         return False
     word = _root(name[1].lower())
-    if any((place.letter.lower(), word) in pairwise(of_one) for of_one in listed.roots):
+    if any((place.letter.lower(), word) in pairwise(option.roots) for option in listed):
         return True
-    return name[1].lower() not in _STARTERS and all(word not in of_one for of_one in listed.roots)
+    return name[1].lower() not in _STARTERS and all(word not in option.roots for option in listed)
 
 
 # ---- Signs
@@ -576,12 +582,12 @@ def _signed(text: str, listed: _Options) -> str:
         while taken < len(spans) and spans[taken].start < mark.end:
             pieces += _piece(text, spans[taken])
             taken += 1
-        sign = listed.sign(mark.letter) if mark.letter in listed.letters else _ELSE
+        sign = _signs(listed).get(mark.letter, _ELSE)
         end = mark.end
         following = marks[i + 1].start if i + 1 < len(marks) else len(text)
         span = spans[taken] if taken < len(spans) else None
         if span and span.end <= following and _joins(text[end : span.start]):
-            if span.option is not None and sign != _sign_of(span):
+            if span.sign not in (" ", sign):
                 sign = _UNCLEAR
             end = _past_tail(text, span.end)
             taken += 1
@@ -619,16 +625,12 @@ def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
         re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30])
         or _VERBAL.match(text[end : end + 20])
     )
-    return [(start, end, _sign_of(span))] if span.whole or stands else []
+    return [(start, end, span.sign)] if span.whole or stands else []
 
 
 def _past_tail(text: str, end: int) -> int:
     tail = _TAIL.match(text[end : end + 60])
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
-
-
-def _sign_of(span: _Span) -> str:
-    return " " if span.option is None else chr(_FIRST_SIGN + span.option)
 
 
 def _joins(between: str) -> bool:
@@ -642,8 +644,7 @@ _MOST_SIGNS = 60
 
 
 def _answer(text: str, listed: _Options) -> str:
-    signs = [listed.sign(letter) for letter in listed.letters]
-    names = dict(zip(listed.letters, signs, strict=True))
+    names = _signs(listed)
     names_and_open = names | {OPEN: _ELSE}
     text = without_reasons(text)
     if not re.search(r"\w", text):
@@ -669,7 +670,7 @@ def _answer(text: str, listed: _Options) -> str:
             return ANOTHER
         if is_refusal(mark) or _UNKNOWN.search(plain_mark):
             return REFUSED
-    if _OFFERS_ELSE.match(text) and not any(sign in text for sign in signs):
+    if _OFFERS_ELSE.match(text) and not any(sign in text for sign in names.values()):
         return ANOTHER
     declines = is_refusal(_SIGNS.sub("it", text))
     if _UNCLEAR in text:
@@ -720,7 +721,7 @@ def _offers_a_sentence(text: str, listed: _Options) -> bool:
     return (
         len(own) > 2
         and own[0] not in ("i", "it")
-        and any(_root(word) in of_one for word in own for of_one in listed.roots)
+        and any(_root(word) in option.roots for word in own for option in listed)
     )
 
 
@@ -728,12 +729,12 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
-    roots = enumerate(zip(own, *listed.roots, strict=False))
+    roots = enumerate(zip(own, *(option.roots for option in listed), strict=False))
     same = next((i for i, roots_at_i in roots if len(set(roots_at_i)) > 1), 0)
     if same < 1 + (own[0] == "the") or own[0] in _SUBJECTS:
         return False
     rest = own[same:]
-    same_words = any(not words.isdisjoint(rest) for words in listed.own)
+    same_words = any(not option.own.isdisjoint(rest) for option in listed)
     return len(rest) > 1 and not same_words and re.search(r"\b(?:is|are|has|have)\b", text) is None
 
 
@@ -756,7 +757,7 @@ def _fields(text: str, names: Mapping[str, str]) -> str | None:
 def _without_lists(text: str, listed: _Options) -> str:
     if not _SIGNS.search(text):
         return text
-    signs = [listed.sign(letter) for letter in listed.letters]
+    signs = [option.sign for option in listed]
     more = rf"(?:[^\w\n]{{0,12}}\n[^\w\n]{{0,12}}{_ELSE}[^\n]*)?"  # "c) ...", of its own
     ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
     in_order, reverse = _BETWEEN.join(signs), _BETWEEN.join(signs[::-1])
@@ -771,7 +772,7 @@ def _without_lists(text: str, listed: _Options) -> str:
             text,
         )
     )
-    if [m["sign"] for m in items] != list(signs):
+    if [m["sign"] for m in items] != signs:
         return text
     return "".join(
         [
