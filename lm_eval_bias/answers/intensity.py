@@ -680,8 +680,11 @@ def _numerals(tokens: list[Token], source: str) -> set[int]:
             heads.append(i)
     values = [tokens[i].value for i in heads]
     counts = bool(values) and values[0] == 1 and all(b in (a + 1, 1) for a, b in pairwise(values))
-    onwards = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
-    return set(heads) if counts or onwards else set()
+    return set(heads) if counts or counts_up(values) else set()
+
+
+def counts_up(values: list[float]) -> bool:
+    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
 
 
 def _without_legend(ratings: list[_Rating]) -> list[_Rating]:

@@ -289,14 +289,14 @@ def _words(text: str) -> list[Token]:
             tail = (m["tail"] or "").strip(" -")
             if tail in ("", "ish", "pts", "points") or (tail != "s" and word[0].isalpha()):
                 value = value_of(m["number"]) + (0.5 if m["half"] else 0)
-                token = Token("number", word, m.start(), m.end(), value, None, tail == "ish")
+                token = Token("number", word, *m.span(), value, None, tail == "ish")
                 words.append(token)
                 continue
             kind = "code"  # "7am", the 70s
         elif kind in ("word", "s"):
             kind = _KIND.get(word) or ("foreign" if not word.isascii() else "word")
         kind = _OTHER_NAMES.get(kind, kind.rstrip("_"))
-        words.append(Token(kind, word, m.start(), m.end()))
+        words.append(Token(kind, word, *m.span()))
     return words
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from itertools import groupby, pairwise
+from itertools import groupby
 from math import isnan, nan
 from typing import Any, NamedTuple
 
-from .intensity import intensity, with_fractions
+from .intensity import counts_up, intensity, with_fractions
 from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens_of, words
@@ -208,9 +208,7 @@ class _ItemNames:
             for m in self.pattern.finditer(text)
             if m.group() and m.group() not in self.group.split()
         ]
-        mentions = [
-            Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in matches
-        ]
+        mentions = [Token("item", self.forms[m.lastgroup or ""], *m.span()) for m in matches]
         begins = len(text) - len(re.sub(r"^\W+", "", text))
         label = self.short_pattern.match(text, begins) or _LABEL.match(text, begins)
         if label and not any(t.start < label.end() for t in mentions):
@@ -675,7 +673,7 @@ class _SurveyReader:
     def _add_turned_claims(self) -> None:
         """ "4 - Friendly", but not list numbers."""
         values = [c.value for c in self.turned]
-        if values != [1.0] and not _counts_up(values):
+        if values != [1.0] and not counts_up(values):
             self.claims += self.turned
             self.rated.update(c.line for c in self.turned)
 
@@ -755,8 +753,8 @@ class _SurveyReader:
 
     def _tokens(self, text: str) -> list[Token]:
         mentions = self.names.mentions(text)
-        own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(text)]
-        overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(text)]
+        own = [Token("own", "", *m.span()) for m in _OWN.finditer(text)]
+        overall = [Token("item", OVERALL, *m.span()) for m in _OVERALL.finditer(text)]
         begins = len(text) - len(re.sub(r"^\W+", "", text))
         if len(self.names.items) == 1:
             own += [t._replace(kind="own", text="") for t in overall if t.end - t.start > 7]
@@ -786,7 +784,7 @@ class _SurveyReader:
 
     def _taken_back(self, sentence: _Sentence) -> bool:
         """ "Disgust: 2. Hmm, no, 1." """
-        numbers = [i for i in sentence.places("number") if not _is_year(sentence[i])]
+        numbers = [i for i in sentence.places("number") if not 1800 <= sentence[i].value < 2100]
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in sentence)
         if not self.stated or others or len(numbers) != 1 or not has_kind(sentence[:4], "wait"):
             return False
@@ -1120,7 +1118,7 @@ class _SurveyReader:
             and not isnan(self._value(sentence, i))
         ]
         values = [sentence[i].value for i in boxed if sentence[i].base is None]
-        if not items or _counts_up(values) or has_kind(sentence, "sep"):
+        if not items or counts_up(values) or has_kind(sentence, "sep"):
             return []
         pairs = []
         for number, before in zip(boxed, [begin, *boxed], strict=False):
@@ -1214,22 +1212,9 @@ class _SurveyReader:
         return _by_intensity(text) if self.base == _MOST else None
 
 
-def _is_year(token: Token) -> bool:
-    return token.base is None and 1800 <= token.value < 2100 and token.value == int(token.value)
-
-
-def _counts_up(values: list[float]) -> bool:
-    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
-
-
 def _sentences(tokens: list[Token], source: str) -> list[_Sentence]:
-    sentences = [_Sentence([], source)]
-    for token in tokens:
-        if token.kind in ("stop", "newline"):
-            sentences.append(_Sentence([], source))
-        else:
-            sentences[-1].append(token)
-    return [sentence for sentence in sentences if sentence]
+    parts = groupby(tokens, lambda t: t.kind in ("stop", "newline"))
+    return [_Sentence(part, source) for is_end, part in parts if not is_end]
 
 
 def _by_intensity(text: str) -> float | None:

@@ -113,7 +113,7 @@ class _Terms(NamedTuple):
     def mentions(self, line: str) -> list[_Mention]:
         """The words and groups in a line, not inside longer words."""
         mentions = [
-            _Mention(m.start(), m.end(), kind == "w", int(number))
+            _Mention(*m.span(), kind == "w", int(number))
             for m in self.pattern.finditer(line)
             for kind, number in re.findall(r"(\w)(\d+)", m.lastgroup or "")
         ]
