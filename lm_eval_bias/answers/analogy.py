@@ -53,7 +53,6 @@ def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The one word that the text calls D or the answer."""
     of_c = (
         []
         if c is None
@@ -89,7 +88,6 @@ def _leading(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _completion(text: str, names: Mapping[str, str], c: str | None) -> str:
-    """The text without the list of both words, A, B and C, and later analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"

@@ -1,12 +1,10 @@
 """Which of a few labels a text chooses.
 
 Lists of options with one marked are read first. The rest is cut into statements; `Statement`
-makes a `Claim` for each label.
-
-Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
-before; 2 alone or after a word and a colon; 1 after a known verb ("is"). The largest decides.
-If labels of equal weight differ, or the first label is not the heaviest, the answer is unclear.
-"Wait" cancels earlier claims. "Both" claims OPEN, which a later firm choice overrides.
+makes a `Claim` for each label. The claim of the largest weight decides: 3 after concluding words
+("so", "answer:"), 4 if "but" also stands before; 2 alone or after a word and a colon; 1 after a
+known verb ("is"). If labels of equal weight differ, or the first label is not the heaviest, the
+answer is unclear. "Wait" cancels earlier claims. "Both" claims OPEN.
 """
 
 from __future__ import annotations

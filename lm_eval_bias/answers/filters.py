@@ -105,8 +105,6 @@ class Parser(Filter):
 
 
 class NLILabel(Parser):
-    """Reads `nli_label`."""
-
     read_labels = ("entailment", "contradiction", "neutral")
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
@@ -114,15 +112,11 @@ class NLILabel(Parser):
 
 
 class WordPairs(Parser):
-    """Reads `word_pairs` for `words` and `groups`."""
-
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
 
 
 class Affect(Parser):
-    """Reads `affect`."""
-
     read_labels = ("comedy", "tragedy", "neutrality")
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
@@ -130,22 +124,16 @@ class Affect(Parser):
 
 
 class Analogy(Parser):
-    """Reads `analogy_word` for `options` and `c`."""
-
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
 
 
 class Intensity(Parser):
-    """Reads `intensity` on the document's `scale`."""
-
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return intensity(text, doc["scale"], doc["narrative"])
 
 
 class ListedOption(Parser):
-    """Reads `listed_option` for `option_a` and `option_b`."""
-
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 

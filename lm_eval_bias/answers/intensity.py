@@ -1,9 +1,8 @@
 """A rating on a scale, in free text.
 
-A number that is denied, taken back, someone else's ("some would say 90") or repeated from the
-narrative is no rating. Supposed ratings ("it could be 70") count only if there are no others. Of
-several the final one counts ("overall", "so"), or the first, or that with the highest role. If two
-of these differ, the answer is unclear.
+A number that is denied, taken back, someone else's or repeated from the narrative is no rating.
+Supposed ratings ("it could be 70") count only if there are no others. Of several the final one
+counts ("overall", "so"), or the first, or that with the highest role; if two of these differ, none.
 """
 
 from __future__ import annotations
@@ -746,7 +745,6 @@ def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
 def _begun(
     first: _Rating, later: list[_Rating], finals: list[_Rating], tokens: list[Token]
 ) -> float | None:
-    """The rating at the beginning, unless a later one contradicts it."""
     if finals and finals[-1].value != first.value:
         at = finals[-1].at
         clause = " ".join(t.text for t in tokens[max(0, at - 12) : at])

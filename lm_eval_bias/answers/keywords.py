@@ -1,8 +1,7 @@
 """The keywords that an answer lists.
 
 They are the first list below a heading of keywords, or in a sentence that names them; otherwise the
-first list before reasons and ratings. In an entry the keyword is in bold or before a colon, dash or
-bracket.
+first list before reasons and ratings.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def keywords_in(
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the line."""
+    """The section that a line heads, and the rest of the line."""
     text = line.plain
     head, colon, rest = text.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
@@ -194,7 +193,6 @@ class _KeywordReader:
         return len(self.lines), []
 
     def first(self) -> tuple[int, list[str]]:
-        """Line and keywords of the first list."""
         offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]

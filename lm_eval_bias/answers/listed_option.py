@@ -1,9 +1,8 @@
 """Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-Letters and sentences are first replaced by signs, and `choice` reads the signs. Only the first turn
-with an answer counts. A stretch of text is an option's sentence if it contains words that only this
-option has, and denies as often. A letter with another option's sentence is unclear. All options in
-a row are a copied list.
+Letters and sentences are replaced by signs, and `choice` reads the signs. Only the first turn with
+an answer counts. An option's sentence contains words that only this option has, and denies as
+often. A letter with another option's sentence is unclear. All options in a row are a copied list.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ _ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*
 
 
 def _turns(text: str) -> list[_Turn]:
-    """A text, cut where a question begins, without the question."""
+    """A text, cut where a question begins."""
     text = _ANSWER.sub("Answer: ", text)
     text = _INSTRUCTION.sub("\n", text)
     begins = list(_ASKS.finditer(text))
@@ -425,8 +424,8 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A letter. begins: a statement begins there. followed: an option's sentence is next. last: the
-    text ends with it.
+    """begins: a statement begins there. followed: an option's sentence is next. last: the text ends
+    with it.
     """
 
     letter: str

@@ -1,8 +1,7 @@
 """Ratings and keywords of an answer to a questionnaire.
 
-A token "item" stands for the name of an item in any form ("friendly", "friendliness"). A rating is
-a number from 1 to 5, also a half; ranges and other scales are none. Ratings after a correction
-count ("wait"); if ratings of an item differ, none does.
+A token "item" stands for the name of an item in any form. A rating is a number from 1 to 5, also a
+half. Ratings after a correction count ("wait"); if ratings of an item differ, none does.
 """
 
 from __future__ import annotations
@@ -234,7 +233,6 @@ class _ItemNames:
         return word in _RATING_WORDS or word in self.words
 
     def is_another(self, label: list[Token]) -> bool:
-        """Whether the words after an item name another group."""
         others = [
             t.text
             for t in label
@@ -660,7 +658,6 @@ class _SurveyReader:
             self.claims = [c for c in self.claims if under(c) < min(others)]
 
     def _is_name(self, line: Line) -> bool:
-        """Whether a line is a heading of another kind."""
         text = line.plain.rstrip(" :")
         return (
             0 < len(text.split()) < 4
@@ -982,7 +979,6 @@ class _SurveyReader:
         return None
 
     def _following(self, sentence: _Sentence, at: int) -> None:
-        """A sentence without an item, after one with an item."""
         self.waited += 1
         only = sentence.only_number()
         if has_kind(sentence[:3], "wait") and self.claims and not self.pending:

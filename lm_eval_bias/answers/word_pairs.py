@@ -1,8 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
 A pair is a word and a group with only punctuation or a link ("belongs to") between them. If more is
-said ("Ethan? No, Kwame"), `choice` reads it. Words may also be listed before, after or under their
-group. Later corrections replace pairs.
+said, `choice` reads it. Words may also be listed before, after or under their group. Later
+corrections replace pairs.
 """
 
 from __future__ import annotations
@@ -364,7 +364,6 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line if each begins with a group."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
     led = [mentions for part in parts if (mentions := terms.mentions(part))]
     by_group = all(not m[0].is_word and m[-1].is_word for m in led)
@@ -408,7 +407,6 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
 
 
 def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
-    """Each word that groups follow, with these."""
     starts = [i for i, (a, b) in enumerate(pairwise(mentions)) if a.is_word and not b.is_word]
     return [
         (mentions[i], mentions[i + 1 : j])
@@ -451,7 +449,6 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
-    """The words of a line that only lists words, or begins with one."""
     if not re.fullmatch(r"[\W\d]*", line[: mentions[0].start]):
         return []
     rest = line[mentions[-1].end :]
