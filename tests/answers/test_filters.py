@@ -58,11 +58,6 @@ def test_every_response_is_read_outside_its_reasoning(filter_, text, answer, cap
     assert german.apply([responses[6:7]], [DOCUMENT]) == [["refused"]]
 
 
-def test_nothing_is_logged_if_nothing_is_cut_off(caplog):
-    assert Affect().apply([["<think>Comedy</think>Tragedy"]], [{}]) == [["tragedy"]]
-    assert not caplog.text
-
-
 def test_each_response_is_read_for_its_own_document():
     turned = {**DOCUMENT, "groups": ["Man", "Lady"], "scale": 100}
     responses, documents = [["Warm: Man\nQuiet: Lady"]] * 2, [DOCUMENT, turned]

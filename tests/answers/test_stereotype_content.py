@@ -336,7 +336,6 @@ def test_the_authors_dictionary_has_its_dimensions_under_its_own_names(official)
     dimensions = {dimension for content in official()._written.values() for dimension, _ in content}
     own = ["work", "feelings", "ordinariness", "body_part", "body_property", "inhabitant"]
     assert {*DIMENSIONS, *own} <= dimensions and "agency" not in dimensions
-    assert len(official()) > 14_000
 
 
 def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, released):
@@ -423,9 +422,6 @@ def test_the_filter_puts_content_beside_ratings_and_keywords():
         ["not friendly", "phrase", [["sociability", -1]]],
         ["purple", None, []],
     ]
-
-
-def test_an_answer_without_keywords_has_no_content_and_a_refusal_none_at_all():
     assert filtered("- Friendly: 4")["content"] == []
     assert filtered("I'm sorry, but I can't help with that.") == "refused"
 
