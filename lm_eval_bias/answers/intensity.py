@@ -648,6 +648,10 @@ class _RatingReader:
     def _scale_follows(self, i: int) -> bool:
         """ "70 on the 0-100 scale" """
         j = self._next(i)
+        while self.kind(j) in ("hedge", "counting", "open") or (
+            self.kind(j) == "scale" and not self.tokens[j].base
+        ):
+            j += 1
         return (
             self.kind(j) == "scale"
             and self.kind(j + 1) != "sep"

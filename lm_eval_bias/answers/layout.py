@@ -242,6 +242,13 @@ def _lines_of_value(value: Any) -> list[str]:
         rating = _rating_field(member) if isinstance(member, tuple) else None
         if isinstance(member, str | None):
             lines.append(f"- {key}: {member or ''}")
+        elif _REASON_KEY.search(key.lower()) and "keyword" not in key.lower():
+            lines.append(f"## {key}")
+            lines += [
+                f"- {m}" if isinstance(m, str) else _line_of_object(m)
+                for m in (member if isinstance(member, list) else [member])
+                if isinstance(m, str | tuple)
+            ]
         elif rating is not None:
             lines.append(f"- {key}: {rating}")
         else:

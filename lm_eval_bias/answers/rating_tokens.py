@@ -463,6 +463,13 @@ class _Joiner:
     def gloss_after(self, i: int, end: int) -> int:
         """The scale from i whose top stands before `end`."""
         base = self.raw[end - 1].value
+        if self.at(end).kind == "open":
+            for j in range(end + 1, end + _GLOSS):
+                if self.at(j).kind in ("close", "end"):
+                    end = min(j + 1, len(self.raw))
+                    break
+                if self.at(j).kind in ("number", "newline"):
+                    break
         cut = (
             base <= 1
             and self.at(end).kind == "end"

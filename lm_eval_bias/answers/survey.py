@@ -43,10 +43,10 @@ def survey_answer(
     reader = _SurveyReader(lines, names)
     ratings = reader.ratings() or _in_turn(lines, items)
     rated = reader.rated
-    if len(items) == 1 and not reader.claims and not will_not:
-        ratings, rated = _single(items[0], lines)
     if _OTHER_ENDS.search(plain_text):
         ratings = {}
+    elif len(items) == 1 and not reader.claims and not will_not:
+        ratings, rated = _single(items[0], lines)
     held_back = bool(declines) and not ratings and has_refusal(_DISCLAIMER.sub(" ", text))
     if held_back and (before := _before_declining(written)):
         lines, held_back = lines[:before], False
@@ -579,7 +579,10 @@ class _Sentence(list[Token]):
         following = self.kind(j + 1)
         if kind == "number" or (kind in ("comma", "slash", "op") and following == "number"):
             other = j if kind == "number" else j + 1  # "4, 1 in 5 disagrees"
-            return kind != "slash" and other + 1 < len(self) and not self.goes_on(other)
+            return kind != "slash" and (
+                self.rated_item(other) is not None
+                or (other + 1 < len(self) and not self.goes_on(other))
+            )
         if kind in ("and", "counting") and following == "number":
             return kind == "and" and (self.is_either(i) or self.rated_item(j + 1) is not None)
         if kind == "counting" and word in ("for", "among", "in"):
@@ -828,8 +831,13 @@ class _SurveyReader:
         if items and (self._one_each(sentence, items) or self._too_high(sentence)):
             return
         own = sentence.find("own", 0)
-        if sentence.kind(at) == "item":
+        kind = sentence.kind(at)
+        if kind == "item":
             self._field(sentence, at)
+        elif kind == "own":
+            self._own(sentence, at)
+        elif self.pending and self.waited < 2 and kind == "number":
+            self._following(sentence, at)
         elif items and self._is_turned(sentence, items):
             value = self._value(sentence, numbers[0])
             item = sentence[items[0]].text
@@ -865,10 +873,12 @@ class _SurveyReader:
         following = sentence.find("item", after)
         number, value, corrects = self._linked(sentence, after, following, True)
         if number is None and following < len(sentence):  # items named in what explains it
-            last = (sentence.places("number") or [0])[-1]
+            numbers = sentence.places("number")
+            last = numbers[-1] if numbers else 0
             if (
-                last
+                last > 1
                 and sentence.closes(last)
+                and (len(numbers) == 1 or sentence[last - 1].kind == "open")
                 and sentence[last - 1].kind in _SETS_APART
                 and sentence[last - 2].kind != "item"
             ):

@@ -432,6 +432,12 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
     """ "word, word and word to group, word to group" """
+    if (
+        not mentions[0].is_word
+        or mentions[-1].is_word
+        or not any(a.is_word and b.is_word for a, b in pairwise(mentions))
+    ):
+        return []
     pairs: list[_Pair] = []
     waiting: list[int] = []
     for a, b in pairwise(mentions):
