@@ -482,7 +482,9 @@ class _RatingReader:
             or (self._text(i + 1).startswith("star") and token.base is None and not self.tops)
         ):
             return None
-        after, glossed = self._after(i)
+        after = self._after(i)
+        glossed = after == "gloss"
+        after = "end" if glossed else after
         # "At 28, I'd say 60"
         aged = number == "at" and self.state == "begin" and self._next_kind(i) == "comma"
         if after == "noun" or aged or (number == "from" and not token.approximate):
@@ -576,52 +578,53 @@ class _RatingReader:
     def _text(self, i: int) -> str:
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
-    def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number: the "end" of a clause, "more", "abroad" (foreign words) or a
-        "noun" that it counts; and whether words explain the number."""
+    def _after(self, i: int) -> str:
+        """What follows the number: the "end" of a clause, a "gloss", "more", "abroad" (foreign
+        words) or a "noun" that it counts."""
         j = self._next(i)
         if j >= len(self.tokens):
-            return "end", False
+            return "end"
         kind, text, start = self.kind(j), self.tokens[j].text, self.tokens[j].start
         rest = self.source[self.tokens[j].end : self.tokens[j].end + 60].lstrip()
         if kind in ("open", "sep", "dash") and self.kind(j + 1) not in _NOT_A_GLOSS:
             ends_of_scale = bool(_ENDS_OF_SCALE.match(rest))
             if text == "=" and not ends_of_scale:
-                return "noun", False
-            return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or ends_of_scale)
+                return "noun"
+            glossed = re.match(r"[a-z]", rest) and (kind != "dash" or ends_of_scale)
+            return "gloss" if glossed else "end"
         if text in ("on", "using") and self._scale_named(j + 1):
-            return "end", False
+            return "end"
         if text in ("of", "in", "at", "to", "de"):
-            return ("more" if _ABOUT.match(self.source, start) else "noun"), False
+            return "more" if _ABOUT.match(self.source, start) else "noun"
         if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
-            return "noun", False
+            return "noun"
         if kind in _ENDING:
-            return "end", False
+            return "end"
         if has_kind(self.tokens[i + 1 : j], "percent") and kind not in _AFTER_SHARE:
-            return ("more" if self.source.startswith(_AFTER_PERCENT, start) else "noun"), False
+            return "more" if self.source.startswith(_AFTER_PERCENT, start) else "noun"
         if kind in ("copula", "suppose") or text in _MEANS:
             return self._said_of(text, rest)
         if kind in _GOES_ON:
-            return "more", False
+            return "more"
         if kind == "unending":
-            return "noun", False
+            return "noun"
         if kind == "foreign":
-            return ("abroad" if text in _AFTER_ABROAD else "noun"), False
-        return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
+            return "abroad" if text in _AFTER_ABROAD else "noun"
+        return "more" if text in _AFTER_OBJECT and kind != "code" else "noun"
 
     def _scale_named(self, i: int) -> bool:
         while self.kind(i) in ("hedge", "counting"):
             i += 1
         return self.kind(i) == "scale"
 
-    def _said_of(self, verb: str, rest: str) -> tuple[str, bool]:
+    def _said_of(self, verb: str, rest: str) -> str:
         """ "80 feels right" """
         if _APPROVE.match(rest):
-            return "more", False
+            return "more"
         supposed = r"would|could|might|may|means|meaning|represents|indicates|being"
         if _REFUTE.match(rest) or _ENDS_OF_SCALE.match(rest) or re.match(supposed, verb):
-            return "noun", True
-        return "more", False
+            return "noun"
+        return "more"
 
     def _on_scale(self, i: int) -> float:
         value, base = self.tokens[i].value, self.tokens[i].base
