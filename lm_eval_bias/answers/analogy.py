@@ -53,22 +53,14 @@ def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
-    of_c = (
-        []
-        if c is None
-        else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
+    of_c = "(?!)" if c is None else rf"(?<!\w){re.escape(plain(c))}"
+    before = (
+        rf"(?:^|[\n,;({{])\W{{0,2}}d\s*[:=]|\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?|"
+        rf"{_COMPLETE}|{of_c}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"
     )
     ends: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
-        before = "|".join(
-            [
-                r"(?:^|[\n,;({])\W{0,2}d\s*[:=]",
-                rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?",
-                _COMPLETE,
-                *of_c,
-            ]
-        )
         after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
         for m in re.finditer(rf"(?:{before}){word}|{after}", text):
             ends[option] = m.end()

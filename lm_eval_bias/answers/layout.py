@@ -179,10 +179,7 @@ class _Json:
             return None
         self.next()
         if not sign:
-            text = next(
-                part for part in (token["s"], token["q"], token["bare"]) if part is not None
-            )
-            return re.sub(r"\\[nt]", " ", text).replace('\\"', '"').strip()
+            return re.sub(r"\\[nt]", " ", token[token.lastgroup or 0]).replace('\\"', '"').strip()
         members: list[Any] = []
         while self.token is not None and self.sign not in ("}", "]"):
             if self.sign in (",", ":"):

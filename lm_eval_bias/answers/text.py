@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
@@ -56,12 +56,7 @@ _SIGNS = rules(
 )
 
 
-class _OfAKind(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-
-def has_kind(tokens: Iterable[_OfAKind], kinds: str) -> bool:
+def has_kind(tokens: Iterable[Any], kinds: str) -> bool:
     """Whether a token is of one of the kinds, which blanks separate."""
     listed = kinds.split()
     return any(token.kind in listed for token in tokens)
