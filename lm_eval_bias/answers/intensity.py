@@ -518,6 +518,7 @@ class _RatingReader:
         if token.value in self.repeated and not stands and not named:
             return None
         value = self._on_scale(i)
+        scales = [t.base for t in self.tokens[max(0, i - 5) : i] if t.kind == "scale"]
         return _Rating(
             i,
             value if 0 <= value <= self.scale else nan,
@@ -527,7 +528,7 @@ class _RatingReader:
             whole=whole,
             cell=self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end"),
             glossed=glossed,
-            converted=self._on_named_scale(i),
+            converted=self.scale in (token.base, *scales),
         )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
@@ -643,10 +644,6 @@ class _RatingReader:
         if not base:
             return nan
         return value if base == self.scale else value * self.scale / base
-
-    def _on_named_scale(self, i: int) -> bool:
-        named = [t.base for t in self.tokens[max(0, i - 5) : i] if t.kind == "scale"]
-        return self.scale in (self.tokens[i].base, *named)
 
     def _scale_follows(self, i: int) -> bool:
         """ "70 on the 0-100 scale" """

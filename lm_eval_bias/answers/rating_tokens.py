@@ -324,13 +324,16 @@ _SURE = words("sure certain confident confidence certainty")
 _GLOSS = 16  # tokens that the words for an end of a scale may have
 
 
+_END = Token("end", "", -1, -1)
+
+
 class _Joiner:
     def __init__(self, raw: list[Token], scale: float) -> None:
         self.raw, self.task_scale = raw, scale
         self.joined: list[Token] = []
 
     def at(self, i: int) -> Token:
-        return self.raw[i] if 0 <= i < len(self.raw) else Token("end", "", -1, -1)
+        return self.raw[i] if 0 <= i < len(self.raw) else _END
 
     def is_to(self, i: int) -> bool:
         return self.at(i).kind in ("dash", "tilde") or self.at(i).text in _TO
@@ -378,7 +381,7 @@ class _Joiner:
     def named_scale(self, i: int) -> int | None:
         """ "5-point scale", "out of 10: 7", "max: 100" """
         top, after = self.raw[i], self.at(i + 1)
-        before = [Token("begin", "", -1, -1)] * 2 + self.joined[-2:]
+        before = [_END, _END, *self.joined[-2:]]
         if after.kind == "scale points":
             return self.scale(i, i + 2, top.value)
         of = (
