@@ -95,8 +95,8 @@ def benchmark_named() -> Callable[[str], ModuleType]:
         (path,) = (
             p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists()
         )
-        if str(ROOT / "simulations") not in sys.path:
-            sys.path.append(str(ROOT / "simulations"))  # worlds import outcome.py
+        if str(ROOT / "speed") not in sys.path:  # they import outcome.py and timing.py
+            sys.path += [str(ROOT / "simulations"), str(ROOT / "speed")]
         spec = importlib.util.spec_from_file_location(Path(name).name, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from math import isnan, nan
+from math import inf, isnan, nan
 
 import pytest
 
@@ -18,16 +18,16 @@ from lm_eval_bias.results.table import interval_text
 from tests.scripted import ask, scripted
 
 pytestmark = pytest.mark.slow
-# A task of each kind of request: twelve parts of its documents, which begin so far apart.
+# A task of each kind of request: how many parts of its documents, which begin so far apart.
 TASKS = {
-    "bistereo_analogy": 120,
-    "bistereo_nli": 5_000,
-    "bistereo_pairs": 3_600,
-    "empathy_religion": 720,
-    "hbb": 2_088,
-    "mist_aat": 120,
-    "mist_wabt": 360,
-    "stereomap_extended": 80,
+    "bistereo_analogy": (12, 120),
+    "bistereo_nli": (12, 5_000),
+    "bistereo_pairs": (12, 3_600),
+    "empathy_religion": (12, 720),
+    "hbb": (24, 1_040),
+    "mist_aat": (12, 120),
+    "mist_wabt": (12, 360),
+    "stereomap_extended": (12, 80),
 }
 COMPARED = ("bistereo_analogy", "mist_aat", "mist_wabt")
 ENDS = ("value", "low", "high")
@@ -40,7 +40,11 @@ def folder(tmp_path_factory, benchmark_named):
     for name, tasks in (("m", TASKS), ("n", COMPARED)):
         model = scripted(name, 0.4)
         model.say = lambda prompt, name=name: answer(f"{prompt} {name}")
-        places = {t: [i * TASKS[t] + j for i in range(12) for j in range(36)] for t in tasks}
+        places = {
+            task: [i * step + j for i in range(parts) for j in range(36)]
+            for task, (parts, step) in TASKS.items()
+            if task in tasks
+        }
         ask(folder / name, name, model, *tasks, samples=places)
     command = ["report", str(folder / "m"), "-o", str(folder / "report"), "--no_figures"]
     assert cli.main(command) == 0
@@ -159,7 +163,7 @@ def test_the_gate(read):
     for task, run in read.items():
         for metric in run.metrics:
             for (name, group), number in run.numbers.items():
-                if name == metric.name and number.low < number.high and number.clusters > 1:
+                if name == metric.name and -inf < number.low < number.high < inf:
                     ends = estimate(number, metric).interval(0.05)
                     assert ends == pytest.approx((number.low, number.high)), (task, name, group)
 
