@@ -69,7 +69,7 @@ _LONGEST_GAP = 80
 _RULES = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabular|array)\}\{[^}\n]*\}"
 )
-_LATEX_ROW = re.compile(r"(?m)^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$")
+_LATEX_ROW = re.compile(r"(?m)^([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$")
 # A heading or the beginning of a line that gives words to all but the group it names.
 _DENIED = re.compile(
     r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|"
