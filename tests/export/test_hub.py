@@ -172,10 +172,12 @@ def test_a_file_that_cannot_be_changed_line_by_line_is_not(content, why):
 
 names = st.sampled_from(["a/b", "org/bench"])
 tasks = st.sampled_from(["mine.share", "other", "x: y", "'", "#", "é"])
-scalars = st.one_of(st.integers(), st.text(max_size=20), st.none(), st.booleans())
+# safe_dump itself does not keep U+0085
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85"), max_size=20)
+scalars = st.one_of(st.integers(), texts, st.none(), st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     entries=st.lists(
         st.tuples(names, tasks, scalars, st.dictionaries(st.sampled_from("xyz"), scalars)),
