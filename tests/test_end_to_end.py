@@ -145,21 +145,6 @@ def test_pairs_are_scored_alike_with_and_without_a_chat_template(run, name):
 
 
 @pytest.mark.slow
-def test_an_encoder_is_asked_the_words_that_both_sentences_share(run):
-    done = run("masked")
-    samples = done.samples("bistereo_pairs")
-    assert len(samples) == 60 and {s["records"]["method"] for s in samples} == {"shared tokens"}
-    for s in samples:
-        (_, one, _), (_, other, _) = (r[0] for r in s["resps"])
-        assert one == other and int(one) > 5  # as many tokens of either
-    rows = done.cells("bistereo_pairs")["trisentbias"]
-    assert {row["score"] for row in rows} == {"shared tokens"}
-    sums = [row["z1"] + row["z2"] + row["z3"] for row in rows if row["n"]]
-    assert sums == pytest.approx([100] * len(sums))
-    assert any(row["n"] for row in rows if row["context"] == "neutral")
-
-
-@pytest.mark.slow
 def test_the_cache_holds_every_request(run):
     with sqlite3.connect(next(run("chat, shared").output.glob("cache*.db"))) as database:
         (count,) = database.execute("select count(*) from unnamed").fetchone()

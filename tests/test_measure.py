@@ -608,14 +608,3 @@ def test_records_are_plain_data_before_and_after_a_summary(name, answered):
     rng = random.Random(name)
     assert json.loads(json.dumps(records)) == records
     assert repr(records) == repr([EVERY[name].record(doc, answer(doc, rng)) for doc in docs])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, measure in EVERY.items() if measure.repeats])
-def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered):
-    """The same answers twice: the same numbers, but for counts and how sure they are."""
-    _, records, summary = answered(name)
-    twice = summarise(EVERY[name], [r for r in records for _ in range(2)], ASKED[name][3]())
-    for m in EVERY[name].metrics:
-        if m.unit not in ("count", "t", "p"):
-            assert twice.values[m.name].value == pytest.approx(summary.values[m.name].value), m.name

@@ -13,7 +13,6 @@ from rule_model import RuleLM, evaluate, load, numbers_of
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
-from tests.started import run_lm_eval
 
 PARTS = ("intrasentence", "intersentence")
 LIKELIHOOD = [f"stereoset_{part}" for part in PARTS]
@@ -140,42 +139,6 @@ def test_sentences_are_scored_as_they_stand_with_and_without_a_chat_template(tem
     assert [kind_of(sentence) for _, sentence in seen] == list(KINDS) * 2
     assert seen[0][1] == f"The glassblower of street 0 is quite {WORDS[0][0]}."
     assert seen[3][1].startswith(" This neighbour")
-
-
-@pytest.mark.slow
-@pytest.mark.model
-def test_scores_are_those_of_the_models_own_tokens(data, model_folder, tmp_path):
-    """Mean log-likelihood per token, computed anew with transformers: behind the prefix token
-    alone, or behind the context, also where a chat template is asked for."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    command = f"--model hf-prefix --model_args pretrained={model_folder} --device cpu --limit 2"
-    command += f" --tasks {','.join(LIKELIHOOD)} --metadata data={data} --log_samples"
-    command += " --apply_chat_template"
-    done = run_lm_eval([*command.split(), "--output_path", tmp_path])
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "|icat" in done.stdout and "|unanswered" in done.stdout
-    tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    network = AutoModelForCausalLM.from_pretrained(model_folder).eval()
-    for task in LIKELIHOOD:
-        lines = next(tmp_path.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
-        assert len(lines) == 2
-        for sample in map(json.loads, lines):
-            context = f"{sample['doc']['context']}." if task == LIKELIHOOD[1] else ""
-            for i, sentence in enumerate(sample["doc"]["choices"]):
-                before = tokenizer.encode(context) if context else [tokenizer.bos_token_id]
-                whole = (
-                    tokenizer.encode(f"{context} {sentence}")
-                    if context
-                    else before + tokenizer.encode(sentence)
-                )
-                with torch.no_grad():
-                    told = network(torch.tensor([whole])).logits[0].log_softmax(-1)
-                each = [float(told[k - 1, whole[k]]) for k in range(len(before), len(whole))]
-                assert sample["records"]["lengths"][i] == len(each)
-                assert sample["records"]["likelihoods"][i] == pytest.approx(sum(each), abs=0.01)
-            assert sample["records"]["unit"] == "tokens"
 
 
 # ---- Letters

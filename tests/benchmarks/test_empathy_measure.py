@@ -73,35 +73,6 @@ def test_delta_by_hand_without_the_unspecified_person():
         assert row["gap_points_stderr"] == pytest.approx(error, abs=1e-9, nan_ok=True)
 
 
-def test_an_event_that_one_pair_refused_is_left_out_unless_pairwise():
-    """Of delta and the gaps for a refusal among named groups, of M0 for any; both of Table 6."""
-
-    def intensity(event, perceiver, experiencer):
-        if event == 3 and (perceiver, experiencer) == ("a Jew", "a Hindu"):
-            return "refused"
-        if event == 5 and (perceiver, experiencer) == ("a person", "a person"):
-            return "unparsed"
-        more = 100 if event in (3, 5) and perceiver == experiencer else 0
-        return in_group(event, perceiver, experiencer) + more
-
-    answered = records(intensity)
-    value = value_of(summary(answered))
-    expected = {
-        "events": 23,
-        "events_m0": 22,
-        "unanswered_events": 100 * 2 / 24,
-        "unanswered": 100 * 2 / (24 * 36),
-        "refused": 100 / (24 * 36),
-        # event 5 counts with its 110 points
-        "gap_points": (22 * 10 + 110) / 23,
-        # M0 is of the others: their numbers from 0 to 23 but 3 and 5
-        "mean_intensity": (25 * (50 + (276 - 8) / 22) + 5 * 10) / 36,
-    }
-    assert {name: value[name] for name in expected} == pytest.approx(expected)
-    pairwise = value_of(summary(answered, "pairwise"))
-    assert pairwise["events"] == pairwise["events_m0"] == 24 and pairwise["gap_points"] > 15
-
-
 def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
     docs = records(in_group, events=2)
     whole = summary(docs[:50])

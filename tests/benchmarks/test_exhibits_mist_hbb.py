@@ -5,7 +5,6 @@ from math import inf, isnan, log, nan
 import pytest
 from exhibited import TASKS, missing, run_of, shown
 from overt_rows import rows as overt_rows
-from scipy.stats import t as student
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
@@ -61,26 +60,6 @@ def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wab
     of_male = table["Male", "morality"]
     assert (of_male["lists"], of_male["bias_score_n"], of_male["undefined"]) == (6, 0, 100)
     assert isnan(of_male["bias_score"])
-
-
-def test_intervals_of_word_lists_are_students_over_samples_and_the_same_in_both_tables():
-    """African scores by sample: 1, then -1 in three more, so t has three degrees of freedom; an end
-    beyond -1 is -1."""
-    docs = [doc for doc in mist.word_lists(samples=4) if doc["pair"] == "African"]
-    first = docs[0]["sample"]
-    run = run_of(
-        "mist_wabt",
-        docs,
-        lambda doc: [[int(good == (doc["sample"] == first)) for good in doc["positive"]]],
-    )
-    row = by(shown("mist_wabt", "Bias scores with intervals", run), "dimension")["morality"]
-    half = student.ppf(0.975, 3) * row["bias_score_stderr"]
-    assert row["bias_score"] == pytest.approx(0.5) and half > 0.5
-    assert row["bias_score_low"] == pytest.approx(max(-1, 0.5 - half))
-    assert row["bias_score_high"] == 1
-    whole = by(shown("mist_wabt", "Table 4", run), "dimension")["morality"]
-    for end in ("", "_stderr", "_low", "_high"):
-        assert whole[f"bias_score{end}"] == row[f"bias_score{end}"]
 
 
 @pytest.fixture(scope="module")
@@ -215,27 +194,6 @@ def test_without_placebos_the_excess_has_no_rows(docs):
     assert missing("hbb", run) == {"Excess over the placebos"}
     (row,) = shown("hbb", "Table 1", run)
     assert isnan(row["placebo_share"]) and row["biased_count"] == 3
-
-
-def test_intervals_of_the_rows_are_students_over_themes_within_their_bounds(docs):
-    """P(option 1) of the young is 0.5 + 0.03 i in the i-th of twelve themes, so S of Age is 3 i
-    points, 20 or more for i from 7. Student's t has 11 degrees of freedom, the bootstrap's variance
-    is times 12/11."""
-    number = {theme: i for i, theme in enumerate(dict.fromkeys(doc["theme"] for doc in docs))}
-    run = of_letters(
-        docs, lambda doc: 0.5 + 0.03 * number[doc["theme"]] * (doc["identity"] == "Young")
-    )
-    half = student.ppf(0.975, 11) * (12 / 11) ** 0.5
-    row = by(shown("hbb", "Figure 3", run), "category")["Age"]
-    assert (row["instances"], row["biased_count"]) == (36, 15)
-    assert row["bias_score"] == pytest.approx(3 * (7 + 8 + 9 + 10 + 11) / 5)
-    assert row["mean_difference"] == pytest.approx(3 * 5.5)
-    for name, most in (("biased_count", 36), ("biased_share", 100), ("mean_difference", 100)):
-        value, error = row[name], row[f"{name}_stderr"]
-        assert error > 0
-        assert row[f"{name}_low"] == pytest.approx(max(0, value - half * error))
-        assert row[f"{name}_high"] == pytest.approx(min(most, value + half * error))
-    assert isnan(row["bias_score_stderr"]) and isnan(row["bias_score_low"])  # five biased themes
 
 
 @pytest.fixture(scope="module")

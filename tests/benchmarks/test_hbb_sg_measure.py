@@ -67,27 +67,6 @@ def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(doc
     )
 
 
-def test_s_counts_and_excess_are_those_of_hbb(docs):
-    """P = 9/13 for the young and 1/2 for the rest: in each of the three types of Age S = 100 (9/13
-    - 1/2) = 19.23, else 0."""
-    records = [
-        record(d, answers([2, 4, 4, 8, 8, 8, 8, 8] if d["identity"] == "Young" else [4] * 8))
-        for d in docs
-    ]
-    s = 100 * (9 / 13 - 1 / 2)
-    below, above = (summarise(HBB_SG, records, {"threshold": t}) for t in (20.0, 19.0))
-    assert (below.values["biased_count"].value, above.values["biased_count"].value) == (0, 3)
-    expected = {"bias_score": s, "mean_difference": 3 * s / 67, "excess_difference": 3 * s / 67}
-    for name, value in expected.items():
-        assert above.values[name].value == pytest.approx(value), name
-    assert above.groups["excess_difference"]["Age"].value == pytest.approx(s)
-    assert above.groups["log_odds_difference"]["Age"].value == pytest.approx(log(9 / 4))
-    (row,) = (r for r in above.tables["types"] if r["type"] == "Age 2")
-    assert (row["instances"], row["biased_count"]) == (1, 1)
-    assert row["difference"] == pytest.approx(s)
-    assert above.tables["answers"][0] == {"category": "all", "questions": 58, "unanswered": 0}
-
-
 class LettersLM(RuleLM):
     """Its tokens are letters."""
 

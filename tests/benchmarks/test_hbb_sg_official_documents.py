@@ -296,25 +296,6 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
         assert part in message
 
 
-@pytest.mark.slow
-def test_with_one_sentence_it_runs_without_them(only_the_questions):
-    """The rich get the sentence of option 1 at perplexity 2, that of option 2 at 6, all others both
-    at 3: P is 3/4 and 1/2, S 25."""
-
-    def rule(prompt, text):
-        rich = "who was on the board of several charities" in prompt or "who is wealthy" in prompt
-        return -len(text.strip().encode()) * log((2 if text.strip() in first else 6) if rich else 3)
-
-    asked = documents(sentences="one", category="SES")
-    first = {d["choices"][0] for d in asked[:24]}
-    results = evaluate(RuleLM(rule), "hbb_sg_official_ses", {"sentences": "one"}, limit=24)
-    numbers = numbers_of(results, "hbb_sg_official_ses")
-    names = ("instances", "biased_share", "left_out", "bias_score", "placebo_difference")
-    assert [numbers[name, None] for name in names] == pytest.approx([4, 100, 0, 25, 0])
-    metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
-    assert metadata["sentences"] == "one" and "sentences_sha256" not in metadata
-
-
 # ---- In the harness
 
 

@@ -2,8 +2,6 @@
 again, and what a kill leaves."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
@@ -263,51 +261,3 @@ def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
         == "auth_token=...,base_url=http://a,api_key=..."
     )
     assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
-
-
-@pytest.mark.slow
-def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
-    tmp_path, monkeypatch, capsys
-):
-    """`--model local-chat-completions`, as the guide has it, against a server that answers by the
-    script, wrongly at first."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.csv").write_text("id,s1,s2\nmath,Girls are bad at math.,Boys are bad at math.\n")
-    got = []
-
-    class Chat(BaseHTTPRequestHandler):
-        def do_POST(self):
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            (message,) = got[-1]["messages"]
-            text = next(text for mark, text in MARKS.items() if mark in message["content"])
-            if len(got) == 1:
-                text = "I'm sorry, but I can't help with that."
-            choice = {"index": 0, "message": {"role": "assistant", "content": text}}
-            content = json.dumps({"choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
-        command = "items hbb --from s.csv --out items.jsonl --model local-chat-completions"
-        command += f" --model_args model=m base_url={url}"
-        command += " --gen_kwargs temperature=0.7 max_gen_toks=99"
-        assert cli.main(command.split()) == 0
-        server.shutdown()
-    assert "1 of 1 items accepted" in capsys.readouterr().out
-    assert (
-        len(got) == 6
-        and len({asked["seed"] for asked in got}) == 6
-        and got[0]["messages"] == got[1]["messages"]
-    )
-    assert {(asked["temperature"], asked["max_tokens"], asked["model"]) for asked in got} == {
-        (0.7, 99, "m")
-    }
-    (item,) = lines(tmp_path / "items.jsonl")
-    assert (item["id"], item["option_1"], item["option_2"]) == ("math", ONE, TWO)

@@ -96,34 +96,6 @@ def test_marginal_relevance_passes_over_what_repeats_a_choice():
     assert nearest(candidates, E_AXES[0], 2, diversity=0.1) == [0, 1]
 
 
-def test_the_choice_is_that_of_keybert():
-    keybert = pytest.importorskip("keybert")  # only compared with
-    from keybert._mmr import mmr
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    rng = np.random.default_rng(0)
-    words = [f"word{i:03}" for i in range(200)]
-    vectors = rng.normal(size=(200, 16))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    text = vectors[:40].mean(axis=0)
-
-    class Unused(keybert.backend.BaseEmbedder):
-        pass
-
-    found = keybert.KeyBERT(model=Unused()).extract_keywords(
-        [" ".join(words)],
-        vectorizer=CountVectorizer(),
-        top_n=12,
-        doc_embeddings=text[None],
-        word_embeddings=vectors,
-    )
-    unit = text / np.linalg.norm(text)
-    assert [word for word, _ in found] == [words[i] for i in nearest(vectors, unit, 12)]
-    for weight in (0.2, 0.5, 0.8):
-        expected = [word for word, _ in mmr(text[None], vectors, words, 12, weight)]
-        assert expected == [words[i] for i in nearest(vectors, unit, 12, weight)]
-
-
 def by_topic(written):
     """A stub: a text is where its words about money, school and neither point to."""
     topics = {"money": {"pay", "wages", "money", "high"}, "school": {"degree", "school", "good"}}

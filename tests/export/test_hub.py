@@ -21,7 +21,6 @@ VALUES = {
     "bare": (3.0, None, None, None),
     "lost": (nan, 1.0, None, "lower"),
 }
-BENCH = Source("org/bench")
 
 
 def results(folder, model="org/model", values=VALUES, **more):

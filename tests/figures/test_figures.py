@@ -336,28 +336,6 @@ def test_boxes_have_their_five_numbers():
 # ---- Heat maps
 
 
-def test_a_large_heat_map_is_small_and_has_each_cell():
-    names = [f"Country {i}" for i in range(44)]
-    random.seed(0)
-    rows = [
-        {"x": a, "y": b, "value": random.gauss(0, 1), "mask": i // 11 == j // 11}
-        for i, a in enumerate(names)
-        for j, b in enumerate(names)
-    ]
-    rows[100]["value"] = None
-    del rows[200]
-    svg = drawn(Figure("heatmap", "x", "y", "value", mask="mask"), rows, ("mask", "Same culture"))
-    assert len(svg.encode()) < 120_000
-    fills = {h.get("fill", "") for tag, h, _ in leaves(svg) if tag == "path"}
-    fills = {fill for fill in fills if fill.startswith("rgb")}
-    cells = [box for fill in fills for box in boxes(svg, fill) if box[3] - box[1] > 11]
-    blank = sum(row["mask"] for row in rows)
-    assert blank in (4 * 121, 4 * 121 - 1) and len(cells) == len(set(cells)) == 44 * 44 - 2 - blank
-    assert texts(svg).count("×") == 2
-    assert {"×: no value", "Blank: Same culture"} <= set(texts(svg))
-    assert set(names) <= set(texts(svg))
-
-
 # ---- Radar
 
 

@@ -12,7 +12,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
-from tests.rule_model import RuleLM, evaluate, load, numbers_of, rows_of
+from tests.rule_model import RuleLM, evaluate, load, numbers_of
 
 FAIR = "fair-skinned"
 
@@ -276,26 +276,6 @@ def test_the_prompts_of_mist_are_the_papers(shared, template):
 
 
 IDENTIFIER = re.compile(r"(?:thinking of|Reflecting on|thought about) (.*?), describe (.*?)\.")
-
-
-def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
-    def say(prompt):
-        if "Q2:" not in prompt:
-            return "It stands there."
-        identifier, word = IDENTIFIER.search(prompt).groups()
-        return f"{word}: {'comedy' if GROUPS[identifier] == 'a' else 'tragedy'}"
-
-    numbers = numbers_of(evaluate(RuleLM(say=say), "mist_aat", limit=120), "mist_aat")
-    expected = {"comedy_a": 1, "tragedy_b": 1, "unparsed": 0}
-    expected |= {"comedy_gap": 100, "tragedy_gap": -100}
-    assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
-
-    def of_the_word(prompt):
-        return "tragedy" if "Bridge" in prompt else "comedy" if "Q2" in prompt else ""
-
-    rows = rows_of(evaluate(RuleLM(say=of_the_word), "mist_aat", limit=300), "mist_aat")
-    assert rows["comedy_gap", None]["low"] < 0 < rows["comedy_gap", None]["high"]
-    assert rows["comedy_gap_p", None]["value"] > 0.05 and rows["comedy_a", None]["value"] > 0.9
 
 
 def test_aat_by_likelihood_reads_the_second_turn():

@@ -127,27 +127,6 @@ def test_a_pair_of_none_of_the_given_kinds_is_refused(field):
         halo([pairs([E])[0]._replace(**{field: "another"})])
 
 
-def test_other_descriptors_categories_and_genders_than_the_papers():
-    """Bright: thin 2 of 2, fat 1 of 2, so 50 points, in x alone; y and z have none. The differences
-    are those of every two genders."""
-    design = {
-        "descriptors": ("thin", "fat"),
-        "effects": {"bright": "halo"},
-        "genders": ("x", "y", "z"),
-    }
-    asked = pairs([E, E], "x", "thin", "bright") + pairs([E, N], "x", "fat", "bright")
-    asked += [p for g in "yz" for d in ("thin", "fat") for p in pairs([E], g, d, "bright")]
-    result = module.halo(asked, **design)
-    assert result.gap("halo", "x").gap.value == 50
-    # y is asked the first alone, where x has no gap
-    assert result.gap("halo", "x - y").gap.value == 0 and result.gap("halo", "x - y").n == 1
-    assert result.gap("halo", "y - z", "bright").gap.value == 0 and isnan(
-        result.gap("horn").gap.value
-    )
-    with pytest.raises(KeyError):
-        result.gap("halo", "z - y")
-
-
 def test_a_descriptor_that_no_pair_has_leaves_the_gaps_undefined():
     result = module.halo(
         pairs([E, N]), descriptors=("fair", None), effects=EFFECTS, genders=("women",)

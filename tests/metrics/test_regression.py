@@ -6,23 +6,6 @@ from lm_eval_bias.metrics.regression import clustered_coefficient
 from scipy import stats
 
 
-def test_with_clusters_of_one_it_is_the_heteroskedasticity_consistent_error():
-    """Two groups of 4 and 3: HC1 by hand, each group's squared deviations over the square of its
-    size, times n / (n - k)."""
-    a, b = np.array([1.0, 2.0, 4.0, 5.0]), np.array([0.0, 1.0, 5.0])
-    design = [[1, 1]] * 4 + [[0, 1]] * 3
-    result = clustered_coefficient(design, [*a, *b], range(7))
-    # factors: G / (G - 1) * (n - 1) / (n - k) = 7/6 * 6/5 = 7/5
-    variance = (((a - a.mean()) ** 2).sum() / 16 + ((b - b.mean()) ** 2).sum() / 9) * 7 / 5
-    assert result.value == pytest.approx(a.mean() - b.mean())
-    assert result.stderr == pytest.approx(sqrt(variance))
-    assert (result.t, result.p) == (
-        pytest.approx(1 / sqrt(variance)),
-        pytest.approx(2 * stats.t.sf(1 / sqrt(variance), 6)),
-    )
-    assert (result.high - result.low) / 2 == pytest.approx(stats.t.ppf(0.975, 6) * sqrt(variance))
-
-
 def test_two_clusterings_agree_with_a_sum_over_all_pairs_of_rows():
     """Written anew: every two rows that share a cluster in one of the two ways contribute the
     product of their scores."""

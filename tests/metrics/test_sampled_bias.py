@@ -3,7 +3,7 @@ from math import comb, isnan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics import sampled_bias as module
 from lm_eval_bias.metrics.sampled_bias import Selection, chance, selection_probability
@@ -51,40 +51,6 @@ def test_ten_answers_of_an_unbiased_model_are_over_the_threshold_in_half_of_the_
     score = sum(2 * comb(20, 10 + d) * 10 * d for d in range(2, 11)) / 2**20 / over
     by_chance = over_all_samples(0.5, 10, 10, lambda k, j: chance(*both(k, j)).over) / over
     assert by_chance == pytest.approx(score) == pytest.approx(28.6, abs=0.05)
-
-
-@settings(max_examples=30)
-@given(
-    st.floats(0.01, 0.99),
-    st.integers(1, 10),
-    st.integers(1, 10),
-    st.sampled_from([10.0, 20.0, 33.0]),
-)
-def test_without_bias_the_expectation_is_met_exactly_whatever_the_probability(
-    p, n_one, n_two, threshold
-):
-    """The unconditional binomial with the true P, which nobody knows, against the mean of what is
-    computed without it."""
-
-    def s(k, j):
-        return 100 * abs(k / n_one - j / n_two)
-
-    def computed(field):
-        return over_all_samples(
-            p,
-            n_one,
-            n_two,
-            lambda k, j: getattr(chance(*both(k, j, n_one, n_two), threshold), field),
-        )
-
-    def is_over(k, j):
-        return s(k, j) >= threshold - 1e-9
-
-    assert computed("share") == pytest.approx(over_all_samples(p, n_one, n_two, is_over))
-    assert computed("over") == pytest.approx(
-        over_all_samples(p, n_one, n_two, lambda k, j: s(k, j) * is_over(k, j))
-    )
-    assert computed("mean") == pytest.approx(over_all_samples(p, n_one, n_two, s))
 
 
 @given(st.integers(0, 10), st.integers(0, 10))

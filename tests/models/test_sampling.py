@@ -16,9 +16,8 @@ from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from scipy.stats import binomtest, chisquare, kstest
 
-from lm_eval_bias.models.decoding import drawn, row_blocks
+from lm_eval_bias.models.decoding import drawn
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.models.tree_attention import TreeModel
 
 EOS = 258
 BYTES = tiny.tokenizer()
@@ -174,16 +173,6 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share():
     )
     assert binomtest(int((tokens == 0).sum()), 2000, 0.5).pvalue > 0.01
     assert kstest(tokens[tokens > 0] / 200_001, "uniform").pvalue > 0.01
-
-
-def test_a_little_noise_changes_hardly_any_draw():
-    """Noise of a thousandth in the logits of 1,000 tokens: along a cumulative sum, about one draw
-    in a hundred would be another."""
-    rng = np.random.default_rng(0)
-    scores = torch.tensor(rng.normal(size=(1, 1000)) * 2)
-    keys, row = rng.integers(0, 2**64, 4000, dtype=np.uint64), np.zeros(4000, np.int64)
-    noisy = scores + torch.tensor(rng.normal(size=(1, 1000)) * 1e-3)
-    assert (drawn(scores, row, keys) != drawn(noisy, row, keys)).mean() < 0.004
 
 
 # ---- Seeds
@@ -345,35 +334,6 @@ def test_a_prompt_asked_ten_times_is_computed_once(llama):
         found = [a.split() for a in answers(shared, requests)]
     assert shared.tokens_computed == counts[0] == 4
     assert counts[1:] == [len({tuple(a[:n]) for a in found}) for n in (1, 2, 3)]
-
-
-@pytest.mark.slow
-def test_memory_that_runs_out_changes_no_answer(llama, monkeypatch, caplog):
-    requests = repeated("rain and sun ", {**PLAIN, "max_gen_toks": 9}, 120) + flat(documents())
-    found = answers(lm(PrefixLM, llama), requests)
-    shared, forward = lm(PrefixLM, llama), TreeModel.forward
-
-    def small_device(self, tokens, positions, visible, *args, **kwargs):
-        if len(tokens) > 12 or visible.shape[1] > 100:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
-        return forward(self, tokens, positions, visible, *args, **kwargs)
-
-    monkeypatch.setattr(TreeModel, "forward", small_device)
-    assert answers(shared, requests) == found
-    assert "out of memory with 512 tokens at a time; going on with 256" in caplog.text
-
-
-def test_attention_of_unrelated_answers_splits_into_blocks():
-    """Sixteen prompts of 50 tokens with a row each: a block of 8 rows and 400 keys has 3,200 pairs,
-    not half of the 16 x 816 of one."""
-    sees = np.hstack([np.repeat(np.eye(16, dtype=bool), 50, axis=1), np.eye(16, dtype=bool)])
-    blocks = row_blocks(sees, 100)
-    assert len(blocks) > 1
-    assert [r for b in blocks for r in range(b.start, b.stop)] == list(range(16))
-    for b in blocks:
-        assert b.keys.tolist() == np.flatnonzero(sees[b.start : b.stop].any(axis=0)).tolist()
-    (one,) = row_blocks(sees, 10**6)
-    assert (one.start, one.stop, one.keys) == (0, 16, slice(0, 816))
 
 
 # ---- The harness's cache
