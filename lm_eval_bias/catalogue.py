@@ -141,8 +141,8 @@ class Task:
             raise UsageError(f"{self.name}, {path}: {error}") from error
 
     def _loaded(self, key: str) -> Any:
-        found = self.config.get(key)
-        return found.load() if isinstance(found, Function) else found
+        value = self.config.get(key)
+        return value.load() if isinstance(value, Function) else value
 
 
 def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:

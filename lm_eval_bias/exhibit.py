@@ -121,14 +121,14 @@ def raw_rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
     if isinstance(source, Numbers):
         metrics = set(exhibit.metrics)
         numbers = [row for row in tables.get("numbers", ()) if row["metric"] in metrics]
-        found = _turned(source, numbers)
+        shown = _turned(source, numbers)
     elif isinstance(source, Rows):
-        found = [dict(row) for row in tables.get(source.table, ()) if _is(row, source.where)]
+        shown = [dict(row) for row in tables.get(source.table, ()) if _is(row, source.where)]
     else:
-        found = [dict(row) for row in source(tables)]
-    if exhibit.then is not None and found:
-        found = exhibit.then(found)
-    return found
+        shown = [dict(row) for row in source(tables)]
+    if exhibit.then is not None and shown:
+        shown = exhibit.then(shown)
+    return shown
 
 
 def known(value: Any) -> float | None:

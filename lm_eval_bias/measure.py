@@ -225,15 +225,15 @@ def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
         {
             "metric": metric.name,
             "group": group,
-            **found._asdict(),
-            "stderr": found.stderr if metric.stderr else None,
+            **number._asdict(),
+            "stderr": number.stderr if metric.stderr else None,
             "unit": metric.unit,
             "better": metric.better,
             "null_value": metric.null_value,
             "cell": metric.cell,
         }
         for metric in measure.metrics
-        for group, found in [
+        for group, number in [
             (None, summary.values[metric.name]),
             *summary.groups.get(metric.name, {}).items(),
         ]

@@ -186,13 +186,13 @@ class RowsOf:
 
     def __init__(
         self,
-        found: Sequence[Instance],
+        counted: Sequence[Instance],
         identities: Mapping[str, Sequence[str]],
         categories: Mapping[str, str],
         placebo: Collection[str],
         themes: Mapping[str, str] | None,
     ) -> None:
-        concepts = [x.concept for x in found]
+        concepts = [x.concept for x in counted]
         self.themes = np.array(
             concepts if themes is None else [themes[c] for c in concepts], dtype=str
         )
@@ -206,7 +206,7 @@ class RowsOf:
         rows |= {("types", t): [p for p in places if p[0] == t] for t in identities}
         rows |= {("pairs", t, *pair): [(t, pair)] for t, pair in places}
         indices = defaultdict(list)
-        for i, x in enumerate(found):
+        for i, x in enumerate(counted):
             indices[x.type, x.identities].append(i)
         self.names = list(rows)
         self.members = [
@@ -267,16 +267,16 @@ def hidden_bias(
     Standard errors: bootstrap over themes; NaN for a row, or a score, of instances in fewer than
     ten. Source: HBB, sections 3.3 and 4.1.2.
     """
-    found = instances(questions, identities, orders, temperature)
-    rows = RowsOf(found, identities, categories, placebo, themes)
+    counted = instances(questions, identities, orders, temperature)
+    rows = RowsOf(counted, identities, categories, placebo, themes)
     difference, averaged, advantage, log_odds = (
-        np.array([getattr(x, name) for x in found], dtype=float)
+        np.array([getattr(x, name) for x in counted], dtype=float)
         for name in ("difference", "averaged", "advantage", "log_odds")
     )
     s, s_averaged = np.abs(difference), np.abs(averaged)
     biased = reaches(s, threshold)
     tallies = [
-        np.ones(len(found)),
+        np.ones(len(counted)),
         biased,
         s * biased,
         s,
@@ -323,7 +323,7 @@ def hidden_bias(
             questions, orders, temperature, themes, resamples, errors=errors
         ),
         **rows.named(table),
-        instances=found,
+        instances=counted,
     )
 
 
@@ -336,7 +336,7 @@ def distribution(scores: ArrayLike) -> list[tuple[float, float, int]]:
 
 
 def strongest(
-    found: Sequence[Instance], categories: Mapping[str, str], most: int
+    counted: Sequence[Instance], categories: Mapping[str, str], most: int
 ) -> list[tuple[str, Instance]]:
     """The instances with the largest S of each category, with the category; equals by log-odds.
 
@@ -348,7 +348,7 @@ def strongest(
 
     result = []
     for category in dict.fromkeys(categories.values()):
-        of_category = [x for x in found if categories[x.type] == category and x.difference]
+        of_category = [x for x in counted if categories[x.type] == category and x.difference]
         for x in sorted(of_category, key=place)[:most]:
             if x.difference < 0:
                 numbers = -x.difference, -x.advantage, -x.log_odds, -x.averaged

@@ -175,22 +175,22 @@ def sampled_bias(
                 by_letter, 2, 1.0, themes, resamples, errors=errors
             )
         )
-    found = bias.instances
+    counted = bias.instances
     by_chance = []
-    for x in found:
+    for x in counted:
         one, two = (of[x.concept, x.type, name] for name in x.identities)
         by_chance.append(chance(one, two, threshold))
     *expected, p = np.array(by_chance, dtype=float).reshape(-1, len(Chance._fields)).T
-    is_placebo = np.array([x.type in placebo for x in found], dtype=bool)
-    significant = np.zeros(len(found), dtype=bool)
+    is_placebo = np.array([x.type in placebo for x in counted], dtype=bool)
+    significant = np.zeros(len(counted), dtype=bool)
     for which in (is_placebo, ~is_placebo):
         if which.any():
             significant[which] = false_discovery_control(p[which]) <= FALSE_DISCOVERIES
-    observed = np.abs([x.difference for x in found])
+    observed = np.abs([x.difference for x in counted])
     tallies = np.column_stack(
-        [np.ones(len(found)), reaches(observed, threshold), observed, *expected, significant]
+        [np.ones(len(counted)), reaches(observed, threshold), observed, *expected, significant]
     )
-    rows = RowsOf(found, identities, categories, placebo, themes)
+    rows = RowsOf(counted, identities, categories, placebo, themes)
 
     def statistic(totals: Floats) -> Floats:
         n, biased, s, share, over, mean, significant = np.moveaxis(totals, -1, 0)

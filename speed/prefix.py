@@ -66,14 +66,14 @@ def multiple_choice(
         ]
 
     def shown() -> str:
-        asked = [question() for _ in range(shots)]
-        return "".join(f"{q}{options[0]}.\n\n" for q, options in asked)
+        questions = [question() for _ in range(shots)]
+        return "".join(f"{q}{options[0]}.\n\n" for q, options in questions)
 
     same = shown()
     documents = []
     for i in range(count):
-        asked, options = question()
-        context = (same if fixed else shown()) + asked
+        last, options = question()
+        context = (same if fixed else shown()) + last
         documents.append(
             [Instance("loglikelihood", {}, (context, option), i) for option in options]
         )

@@ -258,13 +258,15 @@ class _RatingReader:
                 bool(self.brackets) and self.brackets[-1][3] and self.tokens[self.at].base is None
             )
             j = self._next(self.at)
-            asked = (
+            is_question = (
                 self.kind(self.at + 1) == "ask"
                 or self._text(j) in ("if", "unless")
                 or "othered" in (self.kind(j), self.kind(j + 1))
             )
             self.read.append(
-                rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes)
+                rating._replace(
+                    supposed=self.supposed or is_question or aside, concludes=self.concludes
+                )
             )
             self.rated = True
         self.concludes &= rating is None
@@ -721,8 +723,8 @@ def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
     if converted:  # "7 (70 on your scale)"
         return _same(converted)
     if not firm:
-        asked = len(ratings) == 1 and has_kind(tokens[ratings[0].at + 1 :][:1], "ask")
-        return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
+        is_question = len(ratings) == 1 and has_kind(tokens[ratings[0].at + 1 :][:1], "ask")
+        return _same(ratings) if is_question or any(r.role >= _OBJECT for r in ratings) else None
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     role = max(r.role for r in firm)
     best = [r for r in firm if r.role == role]

@@ -327,8 +327,8 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
         if _QUOTED.fullmatch(line):
             return []
         brackets = [(b.group(), terms.mentions(b.group())) for b in _BRACKETED.finditer(line)]
-        segments = [(s, found) for s, found in brackets if len({m.is_word for m in found}) == 2]
-        in_brackets = sum(m.is_word for _, found in segments for m in found)
+        segments = [(s, marks) for s, marks in brackets if len({m.is_word for m in marks}) == 2]
+        in_brackets = sum(m.is_word for _, marks in segments for m in marks)
         if not segments or sum(m.is_word for m in terms.mentions(line)) > in_brackets:
             # "word: group (a remark on both)"
             segments = [(s, terms.mentions(s)) for s in _sentences(line, terms)]

@@ -72,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
             "or --models NAME NAME"
         )
     known = finished.known_tasks(arguments.include_path)
-    found = [runs.find([path], known, arguments.tasks) for path in arguments.runs]
+    sides = [runs.find([path], known, arguments.tasks) for path in arguments.runs]
     models = arguments.models or (None, None)
-    first = _chosen(found[0].runs, models[0], arguments.runs[0])
-    second = _chosen(found[-1].runs, models[1], arguments.runs[-1])
+    first = _chosen(sides[0].runs, models[0], arguments.runs[0])
+    second = _chosen(sides[-1].runs, models[1], arguments.runs[-1])
     names = (first[0].model, second[0].model)
     if names[0] == names[1]:
         if first == second:
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.metrics,
         arguments.groups,
         arguments.common,
-        [note for side in found for note in side.notes],
+        [note for side in sides for note in side.notes],
     )
     if output:
         finished.write(output, compare_files.WRITERS[output.suffix](result))
@@ -107,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if result.documents else NOTHING
 
 
-def _chosen(found: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
+def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
     """The runs of one model."""
-    models = list(dict.fromkeys(run.model for run in found))
+    models = list(dict.fromkeys(run.model for run in candidates))
     if not models:
         raise UsageError(f"{path}: no run has numbers to compare")
     if name is None and len(models) > 1:
@@ -119,4 +119,4 @@ def _chosen(found: Sequence[runs.Run], name: str | None, path: Path) -> list[run
     if model not in models:
         guess = nearest(model, list(map(shortened, models)))
         raise UsageError(f"--models {model}: {path} has no such model; {guess}")
-    return [run for run in found if run.model == model]
+    return [run for run in candidates if run.model == model]

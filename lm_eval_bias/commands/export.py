@@ -109,11 +109,17 @@ def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
     known = finished.known_tasks(arguments.include_path)
-    found = finished.find(arguments.runs, known, arguments.tasks, to="export")
-    results, left = numbers.chosen(_of_model(found.runs, arguments), arguments.metrics)
+    finished_runs = finished.find(arguments.runs, known, arguments.tasks, to="export")
+    results, left = numbers.chosen(_of_model(finished_runs.runs, arguments), arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
-    for line in [*found.notes, *finished.not_ours(found), *left, *more, *numbers.warnings(results)]:
+    for line in [
+        *finished_runs.notes,
+        *finished.not_ours(finished_runs),
+        *left,
+        *more,
+        *numbers.warnings(results),
+    ]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")

@@ -120,19 +120,19 @@ def find(
     return with_numbers(runs.find(paths, known, tasks), to)
 
 
-def with_numbers(found: FinishedRuns, to: str) -> FinishedRuns:
+def with_numbers(finished: FinishedRuns, to: str) -> FinishedRuns:
     """UsageError where no run has a number, with what there is in place of one."""
-    if not found.runs:
-        lines = [f"no run has numbers to {to}", *found.notes, *not_ours(found)]
+    if not finished.runs:
+        lines = [f"no run has numbers to {to}", *finished.notes, *not_ours(finished)]
         raise UsageError("\n".join(map(visible, lines)))
-    return found
+    return finished
 
 
-def not_ours(found: FinishedRuns) -> list[str]:
+def not_ours(finished: FinishedRuns) -> list[str]:
     """A line for each task of the harness that was left alone."""
     return [
         f"{other.results}: {other.task} is a task of the harness, without a measure of bias"
-        for other in found.others
+        for other in finished.others
     ]
 
 

@@ -90,23 +90,32 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.junit and not arguments.junit.parent.is_dir():
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = finished.known_tasks(arguments.include_path)
-    found = _found(arguments.runs, known)
+    finished_runs = _found(arguments.runs, known)
     # an older checkpoint may have had the same name, and a gate judges the newest
-    if found.short:
-        lines = "\n".join(map(visible, found.short))
+    if finished_runs.short:
+        lines = "\n".join(map(visible, finished_runs.short))
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
     before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [], [])
     baseline = before.runs
-    rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(baseline))
-    _check_baseline(wanted, found.runs, baseline)
+    rules.check(
+        wanted,
+        _metrics(wanted, known, finished_runs.runs),
+        _groups(finished_runs.runs),
+        bool(baseline),
+    )
+    _check_baseline(wanted, finished_runs.runs, baseline)
     judged = verdicts.judge(
-        wanted, found.runs, baseline, changes(known, wanted, found.runs, baseline), narrowing(known)
+        wanted,
+        finished_runs.runs,
+        baseline,
+        changes(known, wanted, finished_runs.runs, baseline),
+        narrowing(known),
     )
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
-    runs = [run for run in found.runs if run.task in tasks]
+    runs = [run for run in finished_runs.runs if run.task in tasks]
     old = [run for run in baseline if run.task in tasks]
     context = writers.Context(
         {
@@ -114,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
             **{(f"baseline {run.model}", run.task): _settings(run) for run in old},
         },
         [f"{run.model}, {run.task}: {line}" for run in runs for line in run.warnings],
-        [*found.notes, *(f"baseline: {note}" for note in before.notes)],
+        [*finished_runs.notes, *(f"baseline: {note}" for note in before.notes)],
         code,
     )
     if arguments.junit:
@@ -140,14 +149,14 @@ def _settings(run: Run) -> str:
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
     """The runs below some folders. UsageError where one cannot be read: it may be the newest."""
-    found = find(folders, known)
-    if found.unread:
-        lines = "\n".join(map(visible, found.unread))
+    finished_runs = find(folders, known)
+    if finished_runs.unread:
+        lines = "\n".join(map(visible, finished_runs.unread))
         raise UsageError(
             "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
             f"these:\n{lines}"
         )
-    return finished.with_numbers(found, "judge")
+    return finished.with_numbers(finished_runs, "judge")
 
 
 def _metrics(

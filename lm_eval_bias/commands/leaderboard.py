@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)
-    found = finished.find(arguments.runs, known, arguments.tasks)
+    finished_runs = finished.find(arguments.runs, known, arguments.tasks)
 
     board = leaderboard.board(
-        found,
+        finished_runs,
         arguments.metrics,
         arguments.sort,
         None if arguments.unpaired else finished.reader(known),

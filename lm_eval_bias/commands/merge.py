@@ -85,12 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
     """What the results files beside the samples say of the model, the task and the latest date."""
-    runs = [found for found in (samples.run(task, file) for file in files) if found is not None]
+    runs = [run for run in (samples.run(task, file) for file in files) if run is not None]
     if not runs:
         return {}
-    dates = sorted(found.path.stem.partition("_")[2] for found in runs)
+    dates = sorted(run.path.stem.partition("_")[2] for run in runs)
     of = (
-        samples.documents_of_all([(found.metadata, found.documents) for found in runs])
+        samples.documents_of_all([(run.metadata, run.documents) for run in runs])
         if len(runs) == len(files)
         else None
     )
@@ -100,7 +100,7 @@ def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
 def defined(value: Any) -> Any:
     """Plain data with None for NaN and infinity, which JSON does not know."""
     if isinstance(value, dict):
-        return {key: defined(each) for key, each in value.items()}
+        return {key: defined(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [defined(each) for each in value]
+        return [defined(entry) for entry in value]
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -83,13 +83,13 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     wanted = widths(arguments.width)
     known = finished.known_tasks(arguments.include_path)
-    found = runs.find(arguments.pilot, known, arguments.tasks)
-    for note in found.notes:
+    pilots = runs.find(arguments.pilot, known, arguments.tasks)
+    for note in pilots.notes:
         print(visible(note), file=sys.stderr)
-    if not found.runs:
+    if not pilots.runs:
         raise UsageError("no run of the pilot has numbers to plan with")
-    check(wanted, found.runs)
-    tables, speeds = zip(*(pilot_table(one, known, wanted) for one in found.runs), strict=True)
+    check(wanted, pilots.runs)
+    tables, speeds = zip(*(pilot_table(one, known, wanted) for one in pilots.runs), strict=True)
     blocks = [*tables, *(textwrap.fill(line, WIDTH) for line in dict.fromkeys(speeds) if line)]
     if any("FLOOR" in text for text in tables):
         indent = " " * (max(map(len, LEGEND)) + 2)
@@ -122,9 +122,9 @@ def widths(given: Sequence[str]) -> dict[str, float]:
     return wanted
 
 
-def check(wanted: Mapping[str, float], found: Sequence[Run]) -> None:
+def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
     """UsageError for a name that no run has, or that several have in other units."""
-    numbers = [(f"{run.task}/{m.name}", m) for run in found for m in run.metrics]
+    numbers = [(f"{run.task}/{m.name}", m) for run in pilots for m in run.metrics]
     for name in filter(None, wanted):
         known = {full if "/" in name else m.name for full, m in numbers}
         if name not in known:

@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import page
 
     known = finished.known_tasks(arguments.include_path)
-    found = finished.find(arguments.runs, known, arguments.tasks)
-    tasks = {run.task for run in found.runs}
+    finished_runs = finished.find(arguments.runs, known, arguments.tasks)
+    tasks = {run.task for run in finished_runs.runs}
     declared = {
         name: _known(task) for name, task in known.items() if name in tasks or name in expected()
     }
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         drawing = figures
 
     written = page.write(
-        found, declared, paper_values.of_task, expected(), arguments.output, drawing
+        finished_runs, declared, paper_values.of_task, expected(), arguments.output, drawing
     )
-    for note in found.notes:
+    for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
     counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))

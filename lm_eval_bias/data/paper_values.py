@@ -154,10 +154,10 @@ def _at(file: Mapping[str, Any], value: Any) -> Any:
     """The value, or what stands where a text points to."""
     if not isinstance(value, str):
         return value
-    found: Any = file
+    entry: Any = file
     for key in value.split("/"):
-        found = found[int(key)] if isinstance(found, tuple) else found[key]
-    return found
+        entry = entry[int(key)] if isinstance(entry, tuple) else entry[key]
+    return entry
 
 
 def _leaves(

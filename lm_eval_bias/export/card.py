@@ -198,7 +198,7 @@ def _place(header: str) -> tuple[int, int] | None:
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
     try:
-        found, block = _metadata(new)
+        metadata, block = _metadata(new)
         ModelCard(new.removeprefix("\ufeff"))
     except ValueError as error:
         return f"huggingface_hub cannot read the card then ({first_line(error)})"
@@ -206,7 +206,7 @@ def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
     text = old[before[1] :] if before else old.removeprefix("\ufeff")
     same_text = block is not None and (new[block[1] :] == text if before else new.endswith(text))
     # a NaN is none of itself
-    same = sorted(map(repr, found.items())) == sorted(map(repr, expected.items()))
+    same = sorted(map(repr, metadata.items())) == sorted(map(repr, expected.items()))
     return (
         ""
         if same and same_text

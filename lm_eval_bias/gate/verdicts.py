@@ -423,7 +423,7 @@ def _test_of_change(
         )
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
     difference = _estimate(verdict, change.difference, paired, f"the change of {name}")
-    numbers = [each.numbers[rule.metric or "", rule.group] for each in (before, run)]
+    numbers = [side.numbers[rule.metric or "", rule.group] for side in (before, run)]
     if metric.null_value is None:
         first, second = (estimate(number, metric) for number in numbers)
     else:

@@ -127,9 +127,9 @@ class MeasureTask(CompiledTask):
         """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers or
         tables lack what the measure declares, as far as empty answers show.
         """
-        asked = self.instances
+        everything = self.instances
         documents: dict[Any, list[Any]] = {}
-        for r in asked:
+        for r in everything:
             if r.doc_id in documents or len(documents) < REHEARSED:
                 rehearsed = compat.derived(r, r.request_type, r.arguments)
                 documents.setdefault(r.doc_id, []).append(rehearsed)
@@ -157,7 +157,7 @@ class MeasureTask(CompiledTask):
                 raise UsageError(f"{self.task_name}: {problem}")
         finally:
             logging.disable(level)
-            self._instances = asked
+            self._instances = everything
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
         """The harness's; sampled answers have their own request type (sampling.py)."""

@@ -55,9 +55,9 @@ class Folder:
         others = sorted(path.name for path in self.path.iterdir() if path.name != LIST)
         if not (self.path / LIST).is_file():
             if others:
-                told = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
+                named = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
                 raise UsageError(
-                    f"{self.path} holds other things ({told}); name a new folder, or one of an "
+                    f"{self.path} holds other things ({named}); name a new folder, or one of an "
                     "earlier report"
                 )
             return

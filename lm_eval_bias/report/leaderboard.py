@@ -114,12 +114,12 @@ def board(
         notes += further
     sections = []
     for question, runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
-        task, asked = question
+        task, settings = question
         replicated = paired.get(question, {})
         columns = [_column(task, metric, runs, replicated) for metric in _shown(runs, metrics)]
         if columns:
             distinct = distinguishing(question, questions)
-            sections.append(Section(task, dict(asked), distinct, columns))
+            sections.append(Section(task, dict(settings), distinct, columns))
     of_models: dict[str, list[Run]] = {}
     for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         of_models.setdefault(run.model, []).append(run)
@@ -163,9 +163,9 @@ def _by_documents(
     result: dict[Question, list[Run]] = {}
     paired: dict[Question, Replicated] = {}
     notes = []
-    for (task, asked), runs in questions.items():
+    for (task, settings), runs in questions.items():
         if len(runs) < 2:
-            result[task, asked] = runs
+            result[task, settings] = runs
             continue
         read: dict[str, Answers | None] = {}
         for run in runs:
@@ -192,7 +192,7 @@ def _by_documents(
                 more.append(("which documents", of.which if of else "not known"))
             if of and places[of.which, run.template] > 1:
                 more.append(("which prompts", of.prompts or "not known"))
-            groups.setdefault((task, (*asked, *more)), []).append(run)
+            groups.setdefault((task, (*settings, *more)), []).append(run)
         for condition, which in (
             (several, "other documents, as many as each other"),
             (otherwise, "the same documents in other words"),

@@ -170,9 +170,9 @@ def write(
         index = _overview(models, tasks, finished._replace(runs=runs), expected, known)
         folder.write("index.html", index)
     tests = [test for model in models for test in model.tests]
-    found = findings.sentences(tests, named=len(models) > 1)
+    sentences = findings.sentences(tests, named=len(models) > 1)
     n_tasks = len({run.task for run in runs})
-    return Written(output / "index.html", len(models), n_tasks, writer.figures, found)
+    return Written(output / "index.html", len(models), n_tasks, writer.figures, sentences)
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -512,11 +512,11 @@ def _overview(
 ) -> str:
     tests = [test for model in models for test in model.tests]
     there = sorted({run.task for run in finished.runs})
-    asked = {model.name: {run.task for run in model.runs} for model in models}
+    tasks_of = {model.name: {run.task for run in model.runs} for model in models}
     coverage = Table(
         [Cell("Task"), *(Cell(shortened(model.name)) for model in models)],
         [
-            [Cell(task), *(Cell("yes" if task in of else "no") for of in asked.values())]
+            [Cell(task), *(Cell("yes" if task in of else "no") for of in tasks_of.values())]
             for task in there
         ],
         title="Which tasks each model was asked",
@@ -535,7 +535,7 @@ def _overview(
         models=models,
         tasks=tasks,
         n_tasks=len(there),
-        coverage=None if all(len(of) == len(there) for of in asked.values()) else coverage,
+        coverage=None if all(len(of) == len(there) for of in tasks_of.values()) else coverage,
         brief={model.name: findings.brief(model.tests) for model in models},
         missing=missing,
         expected=expected,

@@ -71,7 +71,7 @@ def markdown_cell(text: object) -> str:
         .replace("|", "&#124;")
     )
     return _MARKUP.sub(
-        lambda found: "".join(f"\\{c}" if not c.isalnum() else c for c in found.group()), shown
+        lambda match: "".join(f"\\{c}" if not c.isalnum() else c for c in match.group()), shown
     )
 
 

@@ -199,15 +199,15 @@ def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
 
 def distinguishing(question: Question, questions: Iterable[Question]) -> dict[str, str]:
     """In what a question differs from others of the same task."""
-    task, asked = question
-    others = [dict(other) for name, other in questions if name == task and other != asked]
-    keys = {key for other in others for key, *_ in different(dict(asked), other)}
-    return {key: dict(asked).get(key, "default") for key in sorted(keys)}
+    task, settings = question
+    others = [dict(other) for name, other in questions if name == task and other != settings]
+    keys = {key for other in others for key, *_ in different(dict(settings), other)}
+    return {key: dict(settings).get(key, "default") for key in sorted(keys)}
 
 
-def listed(asked: Mapping[str, str]) -> str:
+def listed(settings: Mapping[str, str]) -> str:
     """Options and their values in one line."""
-    return ", ".join(f"{key} {value}" for key, value in asked.items())
+    return ", ".join(f"{key} {value}" for key, value in settings.items())
 
 
 def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -383,10 +383,10 @@ def merged(
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
     used = {**read_options(task.name, options, task.options), **written}
-    asked = list(documents(task, files))
-    records = [record for document in asked for record in document.records]
+    of_files = list(documents(task, files))
+    records = [record for document in of_files for record in document.records]
     try:
         finer = tables(measure, summed_up(measure, records, used))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
-    return Merged(used, len(asked), len(records), finer)
+    return Merged(used, len(of_files), len(records), finer)

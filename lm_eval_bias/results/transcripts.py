@@ -115,7 +115,7 @@ def _lines(path: Path) -> list[bytes]:
             lines = [line for line in file if line.strip()]
             count = min(len(lines), LINES)
             return [lines[i * len(lines) // count] for i in range(count)]
-        found: dict[int, bytes] = {}
+        offsets: dict[int, bytes] = {}
         read = 0
         for i in range(LINES):
             if read > 8 * LONGEST:  # lines of megabytes: the places so far must do
@@ -125,10 +125,10 @@ def _lines(path: Path) -> list[bytes]:
             if at:
                 read += len(file.readline(LONGEST))  # the rest of a line
             start = file.tell()
-            if start not in found and (line := file.readline(LONGEST)).strip():
-                found[start] = line
+            if start not in offsets and (line := file.readline(LONGEST)).strip():
+                offsets[start] = line
                 read += len(line)
-        return list(found.values())
+        return list(offsets.values())
 
 
 def _sample(line: bytes) -> Mapping[str, Any] | None:
@@ -158,8 +158,8 @@ def _shown(sample: Mapping[str, Any]) -> SampledQuestion:
     draws = _listed(responses[0])
     read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], *draws[:1]))
     if not isinstance(settings, dict) or "turns" not in settings:
-        said = tuple(map(str, draws[:REPEATS]))
-        return SampledQuestion(number, None, (Turn(first, said, of=len(draws)),), read)
+        drawn = tuple(map(str, draws[:REPEATS]))
+        return SampledQuestion(number, None, (Turn(first, drawn, of=len(draws)),), read)
     turns = []
     for k, turn in enumerate(settings["turns"]):
         prompt = str(turn.get("user") or turn.get("user_template") or "")

@@ -29,8 +29,8 @@ def rows() -> Rows:
         for name, items in ITEMS.items():
             for rounds in (10, 3, 1):
                 for groups in (98, 24):
-                    asked = f"{rounds} rounds" if rounds > 1 else "likelihood"
-                    label = f"{kind}, {name}, {groups} groups, {asked}"
+                    how = f"{rounds} rounds" if rounds > 1 else "likelihood"
+                    label = f"{kind}, {name}, {groups} groups, {how}"
                     yield label, partial(experiment, kind, items, rounds, groups)
 
 

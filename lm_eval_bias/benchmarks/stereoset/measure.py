@@ -194,7 +194,7 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
     }
     unanswered = sum(r["likelihoods"] is None for r in records)
     by_letter = _by_letter(complete)
-    found = _summary(
+    result = _summary(
         results,
         errors,
         letter_preference=100 * (max(by_letter.values()) - 1 / 3),
@@ -205,7 +205,7 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
     letters = [
         {"letter": letter, "probability": 100 * share} for letter, share in by_letter.items()
     ]
-    return found._replace(tables={**found.tables, "letters": letters})
+    return result._replace(tables={**result.tables, "letters": letters})
 
 
 def _average(values: Iterable[float]) -> float:
