@@ -32,7 +32,7 @@ _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.js
 _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 
-class Run(NamedTuple):
+class TaskSettings(NamedTuple):
     """What a results file says of one task. other: the model, and what shapes its prompts.
     documents: how many the task has, asked or not."""
 
@@ -91,7 +91,7 @@ def origin_of(samples: Path) -> Origin | None:
     return Origin(name["task"], path) if name and path and path.is_file() else None
 
 
-def run(task: str, samples: Path) -> Run | None:
+def run(task: str, samples: Path) -> TaskSettings | None:
     """The run that wrote a sample file; None if its results file is not beside it."""
     origin = origin_of(samples)
     if origin is None:
@@ -109,7 +109,7 @@ def run(task: str, samples: Path) -> Run | None:
             "repeats": config.get("repeats", 1),
         }
         version, documents = at(results, "versions", key), at(results, "n-samples", key, "original")
-        return Run(path, version, config.get("metadata") or {}, other, documents or None)
+        return TaskSettings(path, version, config.get("metadata") or {}, other, documents or None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a results file of {task} ({type(error).__name__}: {error})"
@@ -124,7 +124,7 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
         return {}
     shared = {*known, *(f"{option}_sha256" for option in known)} - PARTS
 
-    def asked(one: Run) -> dict[str, Any]:
+    def asked(one: TaskSettings) -> dict[str, Any]:
         # A file may have been moved between the runs; what it holds may not have changed.
         compared = shared - DESCRIPTIVE - set(OPTIONS)
         options = {key: value for key, value in one.metadata.items() if key in compared}
