@@ -18,7 +18,7 @@ _HABITS = frozenset({"position_preference", "letter_preference"})
 
 class Tested(NamedTuple):
     """A primary number beside its null value. evidence: whether its interval does not contain that
-    value. distance: signed, in half-widths, the interval's length on the side of the null value."""
+    value. distance: signed, over the interval's length on the side of the null value."""
 
     run: Run
     metric: Metric
@@ -115,13 +115,12 @@ def brief(tests: Sequence[Tested]) -> str:
 
 
 def described(test: Tested, named: bool = False) -> str:
-    """A test in a line: its name, number, interval, distance and null value."""
+    """A test in a line: its name, number, interval and null value."""
     run, metric = test.run, test.metric
     who = f"{shortened(run.model)}, " if named else ""
     return (
         f"{who}{shortened(run.task)}/{shortened(metric.name)} {with_unit(test.number, metric)}, "
-        f"{abs(test.distance):.1f} half-widths {'above' if test.distance > 0 else 'below'} "
-        f"{metric.null_value:g}"
+        f"{'above' if test.distance > 0 else 'below'} {metric.null_value:g}"
     )
 
 
@@ -139,10 +138,9 @@ RULE = (
     "such as 0 % of wrong answers, since they can only lie on one side of it; habits of answering, "
     "such as a preference for a position; and those that ask what another number tests, as their "
     "task declares.",
-    "Strongest means surest, not largest: the distance from the value without bias in half-widths, "
-    "the length of the interval on that side of the number. Runs without a warning come first, "
-    "and numbers on fewer than ten clusters last. Numbers of different units do not compare in "
-    "size.",
+    "Strongest means surest, not largest: the distance from the value without bias, over the "
+    "length of the interval on that side. Runs without a warning come first, and numbers on fewer "
+    "than ten clusters last. Numbers of different units do not compare in size.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is "
     "adjusted for the others.",
 )

@@ -98,9 +98,9 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
 
 
 def test_the_overview_counts_what_the_intervals_allow(tmp_path):
-    """Two of three tests exclude their null value: 3 ± 1.96 from 0, 3 / 1.96 = 1.53 half-widths
-    away, and 60 with [52, 70] from 50, 10 / 8 = 1.25; 1 ± 1.96 does not. No test are a share whose
-    unbiased value is the end of its scale, and a habit."""
+    """Two of three tests exclude their null value, the surest first: 3 ± 1.96 is 3 / 1.96 = 1.53 of
+    its arm from 0, 60 with [52, 70] is 10 / 8 = 1.25 from 50; 1 ± 1.96 does not. No test are a
+    share whose unbiased value is the end of its scale, and a habit."""
     values = {
         "gap": (3.0, 1.0, 0, None),
         "small": (1.0, 1.0, 0, None),
@@ -116,11 +116,11 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
     count, *_, last = written.sentences
     assert count.startswith("In 2 of 3 tests the 95 % interval excludes the value of a model")
-    strongest = "mine/gap 3.0 points [1.0, 5.0], 1.5 half-widths above 0"
+    strongest = "mine/gap 3.0 points [1.0, 5.0], above 0"
     assert f"Strongest evidence: {strongest}." in written.sentences
     text = Page(pages["index.html"]).text
     assert count in text and f"Strongest evidence, surest first: {strongest}" in text
-    assert "mine/ss 60.0 % [52.0, 70.0], 1.2 half-widths above 50" in text
+    assert "mine/ss 60.0 % [52.0, 70.0], above 50" in text
     assert "The number of clusters is unknown for 3 of 3" in last  # six events may be all
     assert "no run has these: other" in text
 
@@ -239,7 +239,7 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert f"a , 2 tasks: {limits}" in overview
     assert "Each of the 2 models was asked all 2 tasks." in overview
     assert "Which tasks each model was asked" not in overview
-    surest = "mine/gap 3.0 points [1.0, 5.0], 1.5 half-widths above 0"
+    surest = "mine/gap 3.0 points [1.0, 5.0], above 0"
     assert f"a : 2 of 2 tests; surest {surest}; all from runs with a warning" in overview
 
 
