@@ -139,7 +139,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _settings(run: Run) -> str:
-    parts = [f"{key} {value}" for key, value in run.asked]
+    parts = [f"{key} {value}" for key, value in run.settings]
     if run.template:
         parts.append("with its chat template")
     if run.date:
@@ -276,7 +276,7 @@ def _differences(
 ) -> Mapping[Key, paired.Difference]:
     """The paired changes of some numbers. Raises Incomparable."""
     again = "run it again as this model was run"
-    a, b = dict(before.asked), dict(now.asked)
+    a, b = dict(before.settings), dict(now.settings)
     names = [
         f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)"
         for key in {**a, **b}

@@ -189,7 +189,7 @@ def settings(run: Run) -> dict[str, str]:
     """The options of a run, and whether the model's chat template was applied."""
     options = {
         shortened(key): shortened(value, 300)
-        for key, value in run.asked
+        for key, value in run.settings
         if key not in ("version", "documents")
     }
     return {**options, "chat template": shortened(run.template[:12]) if run.template else "none"}

@@ -130,7 +130,7 @@ def _identity(result: Result) -> bytes:
     """The same when it is exported again."""
     run = result.run
     date = run.date.isoformat() if run.date else None
-    parts = [run.identity, run.task, result.metric.name, date, run.template, run.asked]
+    parts = [run.identity, run.task, result.metric.name, date, run.template, run.settings]
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 

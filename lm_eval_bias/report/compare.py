@@ -279,7 +279,7 @@ def _check_asked(one: Run, two: Run) -> None:
     """UsageError where two runs were asked otherwise; documents are looked at later."""
     problems = [
         f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
-        for key, first, second in different(dict(one.asked), dict(two.asked))
+        for key, first, second in different(dict(one.settings), dict(two.settings))
         if key != "documents"
     ]
     if (one.template is None) != (two.template is None):

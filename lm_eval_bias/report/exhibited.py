@@ -155,7 +155,7 @@ def _differences(
             f"this run is of version {run.version} of the task, and the comparison was made for "
             f"version {version}"
         )
-    if "system instruction" in dict(run.asked):
+    if "system instruction" in dict(run.settings):
         reasons.append("this run had a system instruction of its own")
     for option in dict.fromkeys([*defaults, *comparison.options, *run.options]):
         default = defaults.get(option)

@@ -59,11 +59,11 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The columns of one task. asked: what its runs have in common; distinct: in what of it other
-    sections of the task differ."""
+    """The columns of one task. settings: what its runs have in common; distinct: those of them in
+    which other sections of the task differ."""
 
     task: str
-    asked: Mapping[str, str]
+    settings: Mapping[str, str]
     distinct: Mapping[str, str]
     columns: Sequence[Column]
 

@@ -44,7 +44,7 @@ def _section(board: Board, section: Section, most: int, brief: bool) -> Table:
         if model.name in section.models
     ]
     return Table(
-        head, rows, title=f"{shortened(section.task)}: {shortened(listed(section.asked), 300)}"
+        head, rows, title=f"{shortened(section.task)}: {shortened(listed(section.settings), 300)}"
     )
 
 
@@ -149,7 +149,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "unit": metric.unit,
         "better": direction(metric),
         "null_value": metric.null_value,
-        "asked": dict(section.asked),
+        "asked": dict(section.settings),
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
         "n": entry.n,

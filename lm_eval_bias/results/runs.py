@@ -55,7 +55,7 @@ class Run(NamedTuple):
     """One task, asked of one model. None is what no file says.
 
     model: as shown. identity: as the harness was given it. metrics: what the task declares; read
-    from its numbers where the task is not known here. asked: what must be equal for two runs to
+    from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
     documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
     files. parts: whether it was put together from several runs.
@@ -74,7 +74,7 @@ class Run(NamedTuple):
     numbers: Mapping[Key, Number]
     tables: Mapping[str, list[dict[str, Any]]]
     warnings: tuple[str, ...]
-    asked: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
     results: Path
     samples: tuple[Path, ...] = ()
     parts: bool = False
@@ -186,14 +186,14 @@ def find(
 # ---- What runs were asked
 
 Question = tuple[str, tuple[tuple[str, str], ...]]
-"""A task, and what its runs must have in common: `Run.asked`."""
+"""A task, and what its runs must have in common: `Run.settings`."""
 
 
 def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
     """Runs that were asked the same, by task and model."""
     questions: dict[Question, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.task, run.model.casefold(), run.model)):
-        questions.setdefault((run.task, run.asked), []).append(run)
+        questions.setdefault((run.task, run.settings), []).append(run)
     return questions
 
 
@@ -405,11 +405,11 @@ def _run(
         numbers=_numbers(rows),
         tables=_tables(cells),
         warnings=(),
-        asked=(),
+        settings=(),
         **fields,
     )
     warnings = _warnings(run, error, generation)
-    return run._replace(asked=_asked(run, more), warnings=warnings)
+    return run._replace(settings=_settings(run, more), warnings=warnings)
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
@@ -464,7 +464,7 @@ def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
     return {key: written[key] for key in names if key in written}
 
 
-def _asked(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
@@ -645,7 +645,7 @@ def _newest(
 
 
 def _but_documents(run: Run) -> tuple[Any, ...]:
-    return (run.template, *(pair for pair in run.asked if pair[0] != "documents"))
+    return (run.template, *(pair for pair in run.settings if pair[0] != "documents"))
 
 
 def _put_together(newest: Run, parts: Mapping[int, Run], of: int, known: Mapping[str, Task]) -> Run:
@@ -672,9 +672,9 @@ def _put_together(newest: Run, parts: Mapping[int, Run], of: int, known: Mapping
         tables=_tables(together.tables),
         samples=files,
         parts=True,
-        asked=tuple(
+        settings=tuple(
             (key, f"{together.documents:,}" if key == "documents" else value)
-            for key, value in newest.asked
+            for key, value in newest.settings
         ),
     )
     missing = [f"{i}/{of}" for i in range(1, of + 1) if i not in parts]
@@ -688,7 +688,7 @@ def _put_together(newest: Run, parts: Mapping[int, Run], of: int, known: Mapping
 def _differences(run: Run, other: Run) -> str:
     parts = [
         f"{key} {shortened(there, 40)} there, {shortened(here, 40)} here"
-        for key, there, here in different(dict(run.asked), dict(other.asked))
+        for key, there, here in different(dict(run.settings), dict(other.settings))
     ]
     if run.template != other.template:
         both = run.template and other.template

@@ -39,10 +39,10 @@ class Choice(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """said: the answers; choices: in place of them, the likeliest first. of: how many there are."""
+    """choices: in place of answers, the likeliest first. of: how many there are."""
 
     prompt: str
-    said: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     of: int = 0
 

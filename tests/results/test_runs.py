@@ -264,7 +264,7 @@ def test_what_merge_wrote_is_read(tmp_path):
     assert not found.notes and run.of == 108
     assert not any("documents" in line for line in run.warnings)
     run.results.unlink()
-    assert only(found_in(tmp_path)).asked == run.asked
+    assert only(found_in(tmp_path)).settings == run.settings
 
 
 def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
@@ -424,7 +424,7 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
     command = shlex.split(note[note.index("lm-eval-bias merge") : note.index(" makes them")])
     assert cli.main(command[1:]) == 0
     (again,) = found_in(folder, tasks=["bistereo_analogy"]).runs
-    assert (again.model, again.asked, again.n) == (before.model, before.asked, before.n)
+    assert (again.model, again.settings, again.n) == (before.model, before.settings, before.n)
     for key, number in before.numbers.items():
         assert list(again.numbers[key]) == pytest.approx(list(number), nan_ok=True), key
 
@@ -501,7 +501,7 @@ def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
     for i, (path, checksum) in enumerate(files):
         options = {"items": path, "items_sha256": checksum}
         made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata=options)
-    first, moved, other = (run.asked for run in found_in(tmp_path).runs)
+    first, moved, other = (run.settings for run in found_in(tmp_path).runs)
     assert first == moved != other and "items" not in dict(first)
     assert dict(first)["items_sha256"] == "121212121212"
 
@@ -510,7 +510,7 @@ def test_the_models_arguments_are_no_options(tmp_path):
     made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
     run = only(found_in(tmp_path))
     assert run.options == {"order": "paper"}
-    assert run.asked == (("version", "1"), ("documents", "100"), ("order", "paper"))
+    assert run.settings == (("version", "1"), ("documents", "100"), ("order", "paper"))
 
 
 def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
