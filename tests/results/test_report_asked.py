@@ -60,7 +60,7 @@ def turn(read):
 def test_three_questions_from_the_beginning_the_middle_and_the_end(read):
     found = read([generated(i, [f"answer {i}"]) for i in range(100)])
     assert [q.turns[0].prompt for q in found.questions] == ["prompt 0", "prompt 50", "prompt 99"]
-    assert found.questions[2].turns[0].said == ("answer 99",) and not found.notes
+    assert found.questions[2].turns[0].answers == ("answer 99",) and not found.notes
 
 
 def test_questions_are_spread_over_the_parts_of_a_run(read):
@@ -121,7 +121,7 @@ def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers
     asked = conversation("Describe.", "Be brief.", turns, "A thing.", scale)
     (question,) = read([asked]).questions
     first, second = question.turns
-    assert (question.system, first.said) == ("Be brief.", ("A thing.",))
+    assert (question.system, first.answers) == ("Be brief.", ("A thing.",))
     assert (second.prompt, second.choices[0]) == ("How much?", Choice("70", -0.5))
     assert (len(second.choices), second.of) == (module.CHOICES, 101)
 
@@ -161,7 +161,7 @@ def test_answers_drawn_several_times_show_some_and_their_number(read):
     draws = [f"draw {i}" for i in range(10)]
     (question,) = read([generated(0, draws, [["A"] * 10])]).questions
     (turn,) = question.turns
-    assert (turn.said, turn.of) == (tuple(draws[: module.REPEATS]), 10)
+    assert (turn.answers, turn.of) == (tuple(draws[: module.REPEATS]), 10)
     assert question.read == ("A",) * module.REPEATS
 
 
