@@ -12,7 +12,6 @@ from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit, raw_rows
-from lm_eval_bias.metrics.resampling import t_interval
 from lm_eval_bias.usage import UsageError
 
 Record = dict[str, Any]
@@ -64,6 +63,8 @@ def number(
     estimate: value and standard error; if that is 0, all clusters agree, and there is no interval.
     scale: its ends; by default the unit's. Source: `metrics.resampling.t_interval`.
     """
+    from lm_eval_bias.metrics.resampling import t_interval  # scipy, which takes a quarter second
+
     value, stderr = map(float, estimate[:2])
     low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
     return _cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))

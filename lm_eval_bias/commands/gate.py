@@ -10,22 +10,21 @@ from datetime import UTC, datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished, tell
-from lm_eval_bias.commands.plan import Pilot, whole_task
-from lm_eval_bias.gate import rules, verdicts, writers
-from lm_eval_bias.gate.junit import junit
+from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.rules import WORSE, Rule, Rules
-from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable, Narrowing, Needed
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results import paired, sample_size
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
 from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
+
+if TYPE_CHECKING:  # these import scipy, which other commands do without
+    from lm_eval_bias.gate.verdicts import Change, Changes, Narrowing, Needed
+    from lm_eval_bias.results import paired
 
 FEW = 20_000
 """Documents of a run, at most, whose answers are read."""
@@ -106,6 +105,9 @@ def _run(arguments: argparse.Namespace) -> int:
         bool(baseline),
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
+    from lm_eval_bias.gate import verdicts, writers
+    from lm_eval_bias.gate.junit import junit
+
     judged = verdicts.judge(
         wanted,
         finished_runs.runs,
@@ -204,6 +206,11 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
 
 def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     """Documents that would decide, by how the clusters of the task's documents grow."""
+    from lm_eval_bias.commands.plan import Pilot, whole_task
+    from lm_eval_bias.gate.verdicts import Needed
+    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+    from lm_eval_bias.results import sample_size
+
     pilots: dict[tuple[str, Path], Pilot] = {}
 
     def needed(rule: Rule, run: Run, share: float) -> Needed | None:
@@ -234,6 +241,7 @@ def changes(
     known: Mapping[str, catalogue.Task], wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]
 ) -> Changes:
     """Paired changes, computed once for all rules on a run."""
+    from lm_eval_bias.gate.verdicts import Change, Incomparable
 
     @cache
     def differences(now: int, before: int) -> Mapping[Key, paired.Difference]:
@@ -275,6 +283,9 @@ def _differences(
     known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
 ) -> Mapping[Key, paired.Difference]:
     """The paired changes of some numbers. Raises Incomparable."""
+    from lm_eval_bias.gate.verdicts import Incomparable
+    from lm_eval_bias.results import paired
+
     again = "run it again as this model was run"
     a, b = dict(before.settings), dict(now.settings)
     names = [

@@ -13,19 +13,20 @@ from functools import cached_property
 from itertools import islice
 from math import inf, isfinite, nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Measure, Metric, clusters_of
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
-from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
+
+if TYPE_CHECKING:  # it imports scipy, which other commands do without
+    from lm_eval_bias.results import sample_size as plan
 
 BARE = ("%", "points")
 """The units that a width without a name is for."""
@@ -167,6 +168,8 @@ class Pilot:
         self._make_documents()
         self.records = self._answered() if run.n <= most else []
         if self.records:
+            from lm_eval_bias.results import sample_size as plan
+
             self.clusters = plan.clusters_in(measure, self.records)
         else:
             self.clusters = self._clusters_of_documents()
@@ -194,6 +197,8 @@ class Pilot:
             )
         else:
             self.labels = [tuple(names) for names in clusters[0]]
+            from lm_eval_bias.results import sample_size as plan
+
             self.grown = plan.growth(clusters)
 
     def _answered(self) -> list[list[dict[str, Any]]]:
@@ -243,6 +248,8 @@ class Pilot:
     @cached_property
     def windows(self) -> dict[str, list[plan.Window]]:
         """The intervals in parts of the run: metric -> a window each."""
+        from lm_eval_bias.results import sample_size as plan
+
         run, task = self.run, self.task
         if not self.records:
             return {}
@@ -294,6 +301,9 @@ def pilot_table(
     run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]
 ) -> tuple[str, str]:
     """The numbers of a run and what follows; and how its speed was found, if several share it."""
+    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+    from lm_eval_bias.results import sample_size as plan
+
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:

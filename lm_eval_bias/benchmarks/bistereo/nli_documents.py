@@ -164,9 +164,9 @@ def documents(
     directions. Pairs that differ in skin tone and gender alone stand together.
     """
     data = load(FILES, items=items, groups=groups)
-    domains = data["groups"]["attributes"]
+    domains = [domain] if domain else data["groups"]["attributes"]
     streams = [s for d in domains for s in _streams(data["items"], data["groups"], d)]
-    return only(in_proportion(streams), gender=gender, domain=domain)
+    return only(in_proportion(streams), gender=gender)
 
 
 def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:

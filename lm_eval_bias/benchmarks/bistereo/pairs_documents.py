@@ -214,9 +214,9 @@ def documents(
     positive and one negative attribute, for all genders; the neutral pair heads the first one.
     """
     data = load(FILES, items=items, groups=groups)
-    axes = data["groups"]["axes"]
+    axes = [axis] if axis else data["groups"]["axes"]
     streams = [s for a in axes for s in _streams(data["items"], data["groups"], a)]
-    return only(in_proportion(streams), axis=axis, gender=gender)
+    return only(in_proportion(streams), gender=gender)
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
