@@ -333,8 +333,9 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
 
 def lacking_columns(measure: Measure, records: Sequence[Record]) -> Iterator[str]:
     """The columns of clusters that records lack, a sentence each."""
+    declared = dict.fromkeys(column for columns in measure.clusters for column in columns)
     for record in records:
-        for column in {column for columns in measure.clusters for column in columns} - set(record):
+        for column in [column for column in declared if column not in record]:
             yield (
                 f"the measure clusters records by column {column!r}, which they lack; they have "
                 f"{', '.join(sorted(record))}"

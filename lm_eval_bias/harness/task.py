@@ -137,8 +137,9 @@ class MeasureTask(CompiledTask):
         level = logging.root.manager.disable
         logging.disable(logging.ERROR)
         try:
+            stand_in = StandIn()
             for r in self._instances:
-                r.resps = getattr(StandIn(), r.request_type)([r] * (r.repeats or 1))
+                r.resps = getattr(stand_in, r.request_type)([r] * (r.repeats or 1))
             super().apply_filters()
             name = compat.filter_names(self)[0]
             made = [
