@@ -4,47 +4,35 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 
-from lm_eval_bias.commands import (
-    check,
-    compare,
-    data,
-    export,
-    formatter,
-    gate,
-    items,
-    leaderboard,
-    merge,
-    model,
-    plan,
-    reasons,
-    report,
-    tasks,
-    tell,
-)
+from lm_eval_bias.commands import formatter, tell
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (
-    tasks,
-    check,
-    data,
-    items,
-    model,
-    merge,
-    report,
-    compare,
-    leaderboard,
-    plan,
-    gate,
-    export,
-    reasons,
-)
+COMMANDS = {
+    "tasks": "list the tasks, or describe a task or a number",
+    "check": "check files of items or groups of your own",
+    "data": "fetch, list or verify the data that authors released",
+    "items": "write new items with a model, and review them",
+    "model": "make a small real model to try things with",
+    "merge": "put the samples of several runs of a task together",
+    "report": "pages with the papers' tables and figures, from finished runs",
+    "compare": "two models, or one before and after, on the same questions",
+    "leaderboard": "models beside each other, from finished runs",
+    "plan": "how many documents make an interval as narrow as you want",
+    "gate": "judge finished runs by rules: a verdict for a pipeline",
+    "export": "convert numbers of finished runs to third-party formats",
+    "reasons": "key phrases of the reasons that a model gives for its ratings",
+}
+"""Each is the module of its name in `commands`, which is imported only where it runs."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the command line; its help texts stand in docs/cli.md."""
+def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The parser of the command line, with the options of some commands. Its help texts stand in
+    docs/cli.md.
+    """
     top = argparse.ArgumentParser(
         prog="lm-eval-bias",
         description="Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks "
@@ -52,14 +40,17 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=formatter,
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for name, help in COMMANDS.items():
+        command = commands.add_parser(name, help=help, formatter_class=formatter)
+        if name in options_of:
+            import_module(f"lm_eval_bias.commands.{name}").add(command)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    arguments = parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser(argv[:1]).parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a console that knows no arrow shows its code
             stream.reconfigure(errors="backslashreplace")

@@ -1,11 +1,11 @@
-"""The subcommands of `lm-eval-bias`: each file has `add`, which declares it, and what it does."""
+"""The subcommands of `lm-eval-bias`: each file has `add`, which declares its options, and what it
+does."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import textwrap
-from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
@@ -13,14 +13,12 @@ WIDTH = 100
 """Columns of the help texts, fixed so that they can stand in the docs."""
 
 
-def declare(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
-    """A subcommand's parser. description: paragraphs, which are filled but for indented lists."""
-    paragraphs = [
+def filled(description: str) -> str:
+    """A description's paragraphs, filled but for indented lists."""
+    return "\n\n".join(
         paragraph if "\n  " in paragraph else textwrap.fill(" ".join(paragraph.split()), WIDTH)
         for paragraph in description.split("\n\n")
-    ]
-    text = "\n\n".join(paragraphs)
-    return commands.add_parser(name, help=help, description=text, formatter_class=formatter)
+    )
 
 
 def formatter(prog: str) -> argparse.HelpFormatter:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data import schema
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError, read_options
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "check",
-        "check files of items or groups of your own",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), "
         "and list all that is wrong with them: file, line, field and cause. A run checks the same. "
         "A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
         "give both where one refers to the other. For a task on a data set of the hub: the file "
-        "that replaces it (--metadata data=FILE). Nothing is fetched.",
+        "that replaces it (--metadata data=FILE). Nothing is fetched."
     )
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument(

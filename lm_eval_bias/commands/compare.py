@@ -7,9 +7,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.report import compare, compare_files
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.usage import UsageError, nearest
@@ -18,17 +18,14 @@ NOTHING = 2
 """The exit status where no task can be compared."""
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "compare",
-        "two models, or one before and after, on the same questions",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Compare two finished runs, task by task: each primary number of both, and the second less "
         "the first with a 95 % interval and a p after Holm, largest first in standard errors. Runs "
         "with samples (--log_samples) are compared on the documents that both were asked; others "
         "as if each had been asked other questions, and so marked. What was asked otherwise "
         "(documents, items, prompts, options, version, chat template) is refused and named, and "
-        "the rest goes on; exit status 2 if nothing is left.",
+        "the rest goes on; exit status 2 if nothing is left."
     )
     parser.add_argument(
         "runs",
@@ -60,8 +57,6 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import compare, compare_files
-
     output = arguments.output
     finished.check_output(output)
     if len(arguments.runs) > 2:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from lm_eval_bias.commands import declare
+from tqdm import tqdm
+
+from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
@@ -18,11 +19,8 @@ ACTIONS = ("fetch", "list", "verify")
 UNVERIFIED = "unverified: no checksum is known"
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "data",
-        "fetch, list or verify the data that authors released",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "The tasks with `official` in their name ask what the authors of a paper released. A run "
         "fetches it when it is missing; this command does so before, for example for a machine "
         "without a network.\n\n"
@@ -32,7 +30,7 @@ def add(commands: Any) -> None:
         "A file whose checksum is unknown is fetched last, kept with the checksum that it has, and "
         "called unverified. Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by "
         "default ~/.cache. $LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used "
-        "instead; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths.",
+        "instead; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."
     )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
@@ -83,8 +81,6 @@ def fetch(releases: list[sources.Source]) -> int:
 
 @contextmanager
 def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
-    from tqdm import tqdm
-
     shown = {"unit": "B", "unit_scale": True, "disable": None, "leave": False}
     with tqdm(desc=name, total=size, **shown) as line:
 

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
 from lm_eval_bias.results.escape import shortened, visible
@@ -26,11 +26,8 @@ FORMATS = ("hub", "model-index", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "export",
-        "convert numbers of finished runs to third-party formats",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
         "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
         "`model-index`, results in a model card; `every-eval-ever`, a record for each number in "
@@ -38,7 +35,7 @@ def add(commands: Any) -> None:
         "same task. The formats know a number, and the last whether lower is better. A signed "
         "number has no direction: the first two leave it out, the last has its distance from the "
         "null value. A line says what is left out. Without --output or --card the result is "
-        "printed.",
+        "printed."
     )
     finished.add_runs(parser)
     parser.add_argument("--to", choices=FORMATS, required=True, help="the format")

@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished, tell
-from lm_eval_bias.gate import rules
+from lm_eval_bias.commands import filled, finished, tell
+from lm_eval_bias.commands.plan import Pilot, whole_task
+from lm_eval_bias.gate import rules, verdicts, writers
+from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rule, Rules
+from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable, Narrowing, Needed
 from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.results import paired, sample_size
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
 from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
-
-if TYPE_CHECKING:  # these import scipy, which other commands do without
-    from lm_eval_bias.gate.verdicts import Change, Changes, Narrowing, Needed
-    from lm_eval_bias.results import paired
 
 FEW = 20_000
 """Documents of a run, at most, whose answers are read."""
@@ -32,11 +32,8 @@ PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "gate",
-        "judge finished runs by rules: a verdict for a pipeline",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on "
         "numbers, on their distance from the null value, on a paired change against a baseline, "
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
@@ -44,7 +41,7 @@ def add(commands: Any) -> None:
         "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
-        "are inconclusive.",
+        "are inconclusive."
     )
     finished.add_runs(parser)
     parser.add_argument(
@@ -105,9 +102,6 @@ def _run(arguments: argparse.Namespace) -> int:
         bool(baseline),
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
-    from lm_eval_bias.gate import verdicts, writers
-    from lm_eval_bias.gate.junit import junit
-
     judged = verdicts.judge(
         wanted,
         finished_runs.runs,
@@ -206,11 +200,6 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
 
 def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     """Documents that would decide, by how the clusters of the task's documents grow."""
-    from lm_eval_bias.commands.plan import Pilot, whole_task
-    from lm_eval_bias.gate.verdicts import Needed
-    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-    from lm_eval_bias.results import sample_size
-
     pilots: dict[tuple[str, Path], Pilot] = {}
 
     def needed(rule: Rule, run: Run, share: float) -> Needed | None:
@@ -241,7 +230,6 @@ def changes(
     known: Mapping[str, catalogue.Task], wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]
 ) -> Changes:
     """Paired changes, computed once for all rules on a run."""
-    from lm_eval_bias.gate.verdicts import Change, Incomparable
 
     @cache
     def differences(now: int, before: int) -> Mapping[Key, paired.Difference]:
@@ -283,9 +271,6 @@ def _differences(
     known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
 ) -> Mapping[Key, paired.Difference]:
     """The paired changes of some numbers. Raises Incomparable."""
-    from lm_eval_bias.gate.verdicts import Incomparable
-    from lm_eval_bias.results import paired
-
     again = "run it again as this model was run"
     a, b = dict(before.settings), dict(now.settings)
     names = [

@@ -11,22 +11,22 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from lm_eval_bias.authoring import drafts as writing
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.commands import declare
+from lm_eval_bias.authoring.review import Review, serve
+from lm_eval_bias.commands import filled, formatter
 from lm_eval_bias.usage import UsageError
 
 # Arguments of a model that must stand in no file.
 _SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re.I)
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "items",
-        "write new items with a model, and review them",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Write new items the way a paper did, with any model of the harness as the writer, or "
-        "review them in a browser. The result is a file for --metadata items=FILE.",
+        "review them in a browser. The result is a file for --metadata items=FILE."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name in pipelines.names():
@@ -35,14 +35,12 @@ def add(commands: Any) -> None:
 
 
 def _add_writer(actions: Any, name: str) -> None:
-    parser = declare(
-        actions,
-        name,
-        f"write items for {name}",
+    parser = actions.add_parser(name, help=f"write items for {name}", formatter_class=formatter)
+    parser.description = filled(
         f"Make an item for {name} from each row of a file, in the steps of its paper. Every "
         "answer of the model is checked, and asked for again if it fails; an item that fails too "
         "often is rejected. All questions and answers are kept in a journal beside OUT, from "
-        "which the same command continues after it was stopped.",
+        "which the same command continues after it was stopped."
     )
     add = parser.add_argument
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
@@ -67,13 +65,12 @@ def _add_writer(actions: Any, name: str) -> None:
 
 
 def _add_review(actions: Any) -> None:
-    parser = declare(
-        actions,
-        "review",
-        "accept, edit or reject items in a browser",
+    help = "accept, edit or reject items in a browser"
+    parser = actions.add_parser("review", help=help, formatter_class=formatter)
+    parser.description = filled(
         "Serve a page on this machine alone (127.0.0.1) where a person accepts, edits or rejects "
         "the items of FILE, beside the texts of every step from its journal, and saves FILE. "
-        "Ctrl+C ends it. Rejected items stay in a file beside FILE and can be restored.",
+        "Ctrl+C ends it. Rejected items stay in a file beside FILE and can be restored."
     )
     add = parser.add_argument
     add("file", metavar="FILE", type=Path)
@@ -86,8 +83,6 @@ def _add_review(actions: Any) -> None:
 
 
 def write(arguments: argparse.Namespace, name: str) -> int:
-    from tqdm import tqdm
-
     out, tries = arguments.out, arguments.tries
     journal = writing.Journal(writing.journal_of(out))
     if out.suffix != ".jsonl":
@@ -165,8 +160,6 @@ def _writer(
 
 
 def review(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.authoring.review import Review, serve
-
     opened = Review(arguments.file, arguments.pipeline, arguments.groups)
 
     with tempfile.TemporaryDirectory() as folder:

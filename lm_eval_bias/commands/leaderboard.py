@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.report import leaderboard, leaderboard_files
 from lm_eval_bias.results.escape import visible
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "leaderboard",
-        "models beside each other, from finished runs",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Read the results that `lm_eval --output_path` wrote for several models, and print a row "
         "for each model and a column for each primary number: its 95 % interval, and the ranks "
         "that the data leave open, from tests of all pairs (Holm), on the same documents where all "
         "have samples (--log_samples). There is no score over all. Of two runs of the same model "
         "and task the newest counts, unless an older one asked more documents; runs in parts "
         "(shard=1/4) are put together from their samples. Models that were asked otherwise stand "
-        "in tables of their own.",
+        "in tables of their own."
     )
     finished.add_runs(parser)
     parser.add_argument(
@@ -42,8 +39,6 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import leaderboard, leaderboard_files
-
     output = arguments.output
     finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)

@@ -13,21 +13,18 @@ from typing import Any
 import yaml
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.table import Cell, Table, number_cell, text
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "merge",
-        "put the samples of several runs of a task together",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote "
         "for different documents (shards, or --samples), and print the task's numbers over all of "
         "them. The task's options are taken from the results files beside the samples; runs that "
-        "differ in them, in the model or in its prompts are refused.",
+        "differ in them, in the model or in its prompts are refused."
     )
     parser.add_argument("task", metavar="TASK")
     parser.add_argument(

@@ -13,20 +13,21 @@ from functools import cached_property
 from itertools import islice
 from math import inf, isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Measure, Metric, clusters_of
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
+from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
-
-if TYPE_CHECKING:  # it imports scipy, which other commands do without
-    from lm_eval_bias.results import sample_size as plan
 
 BARE = ("%", "points")
 """The units that a width without a name is for."""
@@ -50,15 +51,12 @@ LEGEND = {
 ONE_OF_SEVERAL = "a pilot of one task tells it"
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "plan",
-        "how many documents make an interval as narrow as you want",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "From a pilot run, on a part of the documents, say how many documents it takes until the "
         "95 % intervals of a task's primary numbers are so narrow, and how long that takes at the "
         "pilot's speed. It counts clusters, never documents. With --log_samples in the pilot, its "
-        "parts tell how much of the variance more documents leave as it is.",
+        "parts tell how much of the variance more documents leave as it is."
     )
     parser.add_argument(
         "--pilot",
@@ -168,8 +166,6 @@ class Pilot:
         self._make_documents()
         self.records = self._answered() if run.n <= most else []
         if self.records:
-            from lm_eval_bias.results import sample_size as plan
-
             self.clusters = plan.clusters_in(measure, self.records)
         else:
             self.clusters = self._clusters_of_documents()
@@ -197,8 +193,6 @@ class Pilot:
             )
         else:
             self.labels = [tuple(names) for names in clusters[0]]
-            from lm_eval_bias.results import sample_size as plan
-
             self.grown = plan.growth(clusters)
 
     def _answered(self) -> list[list[dict[str, Any]]]:
@@ -248,8 +242,6 @@ class Pilot:
     @cached_property
     def windows(self) -> dict[str, list[plan.Window]]:
         """The intervals in parts of the run: metric -> a window each."""
-        from lm_eval_bias.results import sample_size as plan
-
         run, task = self.run, self.task
         if not self.records:
             return {}
@@ -301,9 +293,6 @@ def pilot_table(
     run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]
 ) -> tuple[str, str]:
     """The numbers of a run and what follows; and how its speed was found, if several share it."""
-    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-    from lm_eval_bias.results import sample_size as plan
-
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:
@@ -386,8 +375,6 @@ def pilot_table(
 
 def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
     """Where the documents are unknown: a dozen times as many as the pilot had, of its clusters."""
-    import numpy as np
-
     documents = np.arange(12 * n + 1)
     grown = [np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]
     return np.array(grown), list(range(1, 12 * n + 1))

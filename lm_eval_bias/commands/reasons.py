@@ -11,15 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lm_eval_bias.commands import declare
+import numpy as np
+from tqdm import tqdm
+
+from lm_eval_bias.commands import filled
+from lm_eval_bias.reasons.diversity import diversity
+from lm_eval_bias.reasons.phrases import Embedded, Text
+from lm_eval_bias.reasons.stored import Stored, clusters_beside, clusters_in, stored_answers
+from lm_eval_bias.reasons.texts import reasons, sentences
 from lm_eval_bias.results.escape import csv_cell, visible
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError
-
-if TYPE_CHECKING:
-    from lm_eval_bias.reasons.stored import Stored
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 """The embedding model of the paper, section 3.2."""
@@ -30,17 +34,14 @@ ITEMS = ("economic",)
 BATCH = 1024  # texts between two steps of the progress bar
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "reasons",
-        "key phrases of the reasons that a model gives for its ratings",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Read sample files that `lm_eval --log_samples` wrote for questions about social groups "
         "with reasons, and print the key phrases of the reasons: the most common ones, and those "
         "of each cluster of groups. Ratings are left out, mentions of the group become 'they', "
         "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does.\n\n"
         "It needs the extra: pip install 'lm-eval-bias[reasons]'. With --diversity it prints "
-        "Self-BLEU and entropy instead.",
+        "Self-BLEU and entropy instead."
     )
 
     def option(name: str, help: str, **more: Any) -> None:
@@ -107,8 +108,6 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.reasons.stored import stored_answers
-
     _check(arguments)
     stored = stored_answers(arguments.samples, arguments.items)
     about, rows = _diversity(stored) if arguments.diversity else _phrases(arguments, stored)
@@ -149,10 +148,6 @@ def _check(arguments: argparse.Namespace) -> None:
 def _phrases(
     arguments: argparse.Namespace, stored: Stored
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    from lm_eval_bias.reasons.phrases import Embedded, Text
-    from lm_eval_bias.reasons.stored import clusters_beside, clusters_in
-    from lm_eval_bias.reasons.texts import reasons
-
     texts = [
         Text(answer.group, sentences)
         for answer in stored.answers
@@ -262,9 +257,6 @@ def _model_name(name: str | None) -> str:
 
 def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
     """Texts -> embeddings of length 1, with a progress bar. UsageError if the model is missing."""
-    import numpy as np
-    from tqdm import tqdm
-
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
@@ -298,9 +290,6 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
 
 
 def _diversity(stored: Stored) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    from lm_eval_bias.reasons.diversity import diversity
-    from lm_eval_bias.reasons.texts import sentences
-
     texts: dict[tuple[str, str, str, Any, int], str] = {}
     times: Counter[Any] = Counter()
     for answer in stored.answers:

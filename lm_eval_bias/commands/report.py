@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data import paper_values
+from lm_eval_bias.report import page
+from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.usage import UsageError
 
@@ -19,17 +22,14 @@ GROUP = "implicit_bias"
 """The group of the default tasks: the overview says which of them no run has."""
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "report",
-        "pages with the papers' tables and figures, from finished runs",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, "
         "index.html, and a page for each model: what was found, the tables and figures of the "
         "papers with what these print beside, warnings, and some of the questions with their "
         "answers. The pages need no network and no script. Figures stand beside them as SVG and "
         "PNG, tables as CSV and LaTeX. Of two runs of the same model and task the newest counts; "
-        "no model is asked.",
+        "no model is asked."
     )
     finished.add_runs(parser)
     parser.add_argument(
@@ -50,9 +50,6 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.data import paper_values
-    from lm_eval_bias.report import page
-
     known = finished.known_tasks(arguments.include_path)
     finished_runs = finished.find(arguments.runs, known, arguments.tasks)
     tasks = {run.task for run in finished_runs.runs}
@@ -69,7 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw as figures
 
         drawing = figures
-
     written = page.write(
         finished_runs, declared, paper_values.of_task, expected(), arguments.output, drawing
     )
@@ -90,8 +86,6 @@ def expected() -> list[str]:
 
 def _known(task: catalogue.Task) -> Any:
     """What a report says of a task, with the defaults of its options."""
-    from lm_eval_bias.report.page import KnownTask
-
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
         name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Mapping
-from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError
 
 
-def add(commands: Any) -> None:
-    parser = declare(
-        commands,
-        "tasks",
-        "list the tasks, or describe a task or a number",
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = filled(
         "List every task with its paper, request type, number of documents and what it asks. With "
-        "the name of a task: its numbers. With the name of a number: what it says.",
+        "the name of a task: its numbers. With the name of a number: what it says."
     )
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
