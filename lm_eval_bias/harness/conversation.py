@@ -16,6 +16,7 @@ import jinja2
 import jinja2.meta
 from tqdm import tqdm
 
+from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.gc_pause import gc_paused
@@ -86,8 +87,9 @@ class Conversation:
         self.answers.append(answer)
         if not isinstance(answer, str):
             answer = choices[max(range(len(choices)), key=lambda i: answer[i][0])]
-        # An empty answer stays a turn: many templates refuse two user turns in a row.
-        self.history.append({"role": "assistant", "content": answer.strip()})
+        # Without its thinking. An empty answer stays a turn: many templates refuse two user turns in
+        # a row.
+        self.history.append({"role": "assistant", "content": (spoken(answer) or "").strip()})
 
 
 @lru_cache(maxsize=64)  # the same hundred for every document

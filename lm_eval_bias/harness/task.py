@@ -10,7 +10,7 @@ from typing import Any
 
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.conversation import ConversationTask
+from lm_eval_bias.harness.conversation import UNTIL, ConversationTask
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
@@ -28,7 +28,7 @@ from lm_eval_bias.measure import (
     tables,
     value,
 )
-from lm_eval_bias.usage import UsageError, read_options
+from lm_eval_bias.usage import UsageError, flag, read_options
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,9 @@ RECORDS = compat.Unshown("records")
 ERROR = "error"
 REHEARSED = 50
 """Documents that `StandIn` answers before the model does."""
+REASONING = "reasoning"
+THINKING = 4096
+"""Tokens that `reasoning` adds for each answer."""
 
 
 class StandIn(compat.model_base()):  # type: ignore[misc]
@@ -59,7 +62,8 @@ class MeasureTask(CompiledTask):
 
     It reads two more keys. measure: a `measure.Measure`, in place of `process_results` and
     `metric_list`. options: a function that checks `--metadata` and returns the defaults;
-    `temperature` and `repeats` also apply to the generation.
+    `temperature` and `repeats` also apply to the generation, and so does `--metadata
+    reasoning=true` of all tasks that generate.
 
     The results file has all numbers and tables under configs -> TASK -> cells, the samples each
     document's record under "records". An error after the model's work is under configs -> TASK ->
@@ -84,7 +88,9 @@ class MeasureTask(CompiledTask):
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
         if config.get("generation_kwargs"):
-            config["generation_kwargs"] = sampled(config["generation_kwargs"], self._options)
+            reasons = flag(REASONING, metadata.get(REASONING, False))
+            settings = sampled(config["generation_kwargs"], self._options)
+            config["generation_kwargs"] = with_thinking(settings) if reasons else settings
         # No examples: prompts hold their own. Without this the harness copies every document.
         config["fewshot_config"] = {"samples": []}
         # A filter gives a list of answers to each request, unless it takes one out of it.
@@ -299,6 +305,12 @@ def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[s
         return dict(generation)
     temperature = options["temperature"]
     return {**generation, "temperature": temperature, "do_sample": temperature > 0}
+
+
+def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
+    tokens = generation.get("max_gen_toks", 0) + THINKING
+    return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
 
 
 def flat(records: list[Any]) -> list[Record]:
