@@ -35,10 +35,9 @@ def survey_answer(
     names = _ItemNames(items, group)
     text = rewritten(_without_next_turn(text, names), _HEADINGS)
     plain_text = plain(text)
-    lines = _without_form(lines_of(text, names.is_label))
+    lines = lines_of(text, names.is_label)
     will_not = _WILL_NOT.search(plain_text)
     declines = has_refusal(text) or will_not
-    written = lines
     lines = [_spoken(line, names) for line in lines] if declines else lines
     reader = _SurveyReader(lines, names)
     ratings = reader.ratings() or _in_turn(lines, items)
@@ -47,9 +46,7 @@ def survey_answer(
         ratings = {}
     elif len(items) == 1 and not reader.claims and not will_not:
         ratings, rated = _single(items[0], lines)
-    held_back = bool(declines) and not ratings and has_refusal(_DISCLAIMER.sub(" ", text))
-    if held_back and (before := _before_declining(written)):
-        lines, held_back = lines[:before], False
+    held_back = bool(declines) and not ratings
     listed = keywords_in(
         lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back
     )
@@ -59,25 +56,10 @@ def survey_answer(
     return {"ratings": in_order, "keywords": listed}
 
 
-# "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
-_DISCLAIMER = re.compile(
-    r"(?i)\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|"
-    r"\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|\bi (?:don['’]t|"
-    r"do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*"
-)
-
-
 _WILL_NOT = re.compile(
     r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|"
     r"shouldn't|would rather not)\b"
 )
-
-
-def _before_declining(lines: list[Line]) -> int:
-    """How many lines stand before a first one that declines to rate."""
-    first = next((i for i, line in enumerate(lines) if has_refusal(line.text)), 0)
-    numbers = r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b"
-    return first if first and re.search(numbers, lines[first].plain) else 0
 
 
 def _spoken(line: Line, names: _ItemNames) -> Line:
@@ -147,14 +129,6 @@ def _without_next_turn(text: str, names: _ItemNames) -> str:
     return text[: min(begins, default=len(text))]
 
 
-def _without_form(lines: list[Line]) -> list[Line]:
-    kept: list[Line] = []
-    for is_empty, group in groupby(lines, lambda line: line.plain.endswith((":", ": _", ": ?"))):
-        run = list(group)
-        kept += [] if is_empty and len(run) > 4 else run
-    return kept
-
-
 # ---- What is rated
 
 _ENDING = re.compile(
@@ -216,33 +190,8 @@ class _ItemNames:
                 mentions.insert(0, Token("item", item, label.start(), label.end(1)))
         return mentions
 
-    def group_named(self, lines: list[Line]) -> bool:
-        """ "Help men: 3" """
-        own = [w for w in self.group.split() if w not in _GROUP]
-        return (
-            bool(own)
-            and sum(
-                re.search(rf"\b{re.escape(own[-1])}\b[^:]{{0,12}}[:|-]\W*\d", line.plain)
-                is not None
-                for line in lines
-            )
-            > 1
-        )
-
     def knows(self, word: str) -> bool:
         return word in _RATING_WORDS or word in self.words
-
-    def is_another(self, label: list[Token]) -> bool:
-        others = [
-            t.text
-            for t in label
-            if t.kind == "word" and t.text not in _GROUP and t.text not in _RATING_WORDS
-        ]
-        return (
-            bool(others)
-            and all(t.kind in ("word", "hedge", "counting", "strength") for t in label)
-            and not self.words & set(others)
-        )
 
     def _misspelt(self, word: str) -> str | None:
         """ "Competant" """
@@ -418,17 +367,14 @@ _REVISES = re.compile(
     "raise|revise|change|adjust|correct|bump|move|reduce|increase)(?:d|"
     r"ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
 )
+_VIEWED_AS = re.compile(  # "women are viewed by society as a 3"
+    r"\b(?:viewed|seen|perceived|regarded|rated)\b[^.\n]{0,40}\bas an? [1-5]\b"
+)
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words(
     """
     revise revised revising correction correct corrected correcting changed adjusted updated
     lowered raised reconsider
-    """
-)
-_RECEIVED = words(
-    """
-    receive receives received get gets earn earns score scores give gives deserve deserves merit
-    merits warrant warrants
     """
 )
 _GROUP = words(
@@ -437,13 +383,6 @@ _GROUP = words(
     respectively both
     """
 )
-_SEEN = words(
-    """
-    viewed seen perceived regarded rated considered expressed express put placed judged ranked
-    described views view sees see regards regard rates
-    """
-)
-_POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
 _LABELS = words(
     """
     how perceived being trait item dimension characteristic attribute feeling emotion behavior
@@ -553,10 +492,6 @@ class _Sentence(list[Token]):
         item = self.past(preposition + 1, _BEFORE_NOUN, _ARTICLES)
         return item if self.word(preposition) in _FOR and self.kind(item) == "item" else None
 
-    def is_either(self, i: int) -> bool:
-        """ "3 or 4" """
-        return self.word(i + 1) == "or" and self.kind(i + 2) == "number"
-
     def goes_on(self, i: int) -> bool:
         """Whether the number stays a rating with what follows."""
         j = self.past_unit(i)
@@ -584,7 +519,7 @@ class _Sentence(list[Token]):
                 or (other + 1 < len(self) and not self.goes_on(other))
             )
         if kind in ("and", "counting") and following == "number":
-            return kind == "and" and (self.is_either(i) or self.rated_item(j + 1) is not None)
+            return kind == "and" and self.rated_item(j + 1) is not None
         if kind == "counting" and word in ("for", "among", "in"):
             return len(self.places("number")) == 1 or self.rated_item(i) is not None
         return word not in _COUNTED and kind not in ("outof", "unending")
@@ -611,7 +546,6 @@ class _SurveyReader:
         self.claims: list[_Rated] = []
         self.turned: list[_Rated] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
-        self.group_named = names.group_named(lines)
         self.listed: set[int] = set()  # lines that list keywords
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
@@ -809,8 +743,7 @@ class _SurveyReader:
         if alone:
             if self.claims and has_kind(sentence[:2], "wait") and not numbers:
                 self.correcting = True  # "Wait, the question is another."
-            rating = self._as_rated(sentence)
-            rating = self._concluded(sentence) if rating is None else rating
+            rating = self._concluded(sentence)
             corrects = has_kind(sentence, "wait")
             only = sentence.only_number()
             if (
@@ -820,11 +753,13 @@ class _SurveyReader:
                 and _REVISES.search(sentence.text)
             ):
                 rating, corrects = self._value(sentence, only), True
+            elif rating is None and only is not None and _VIEWED_AS.search(sentence.text):
+                unclear = not sentence.goes_on(only) or has_kind(sentence, "deny bound othered")
+                rating = None if unclear else _on_scale(self._value(sentence, only))
             if rating is not None:
                 self._claim(self.names.items, rating, _PROSE, corrects)
                 return
-        polled = has_kind(sentence, "item own number") or any(t.text in _POLLS for t in sentence)
-        if not polled and line.marker != "numeral":
+        if not has_kind(sentence, "item own number") and line.marker != "numeral":
             self._name_scale(sentence)
         if items and sentence[0].kind == "deny" and items[0] == 1:
             return  # "Not traditional: 4" is another item
@@ -890,11 +825,6 @@ class _SurveyReader:
         if number is not None:
             if self._counts(sentence, number):
                 return
-            label = after
-            while label < number and sentence[label].kind not in _SETS_APART | {"copula"}:
-                label += 1
-            if self.group_named and self.names.is_another(sentence[after:label]):
-                return
             self._claim(group, value, corrects=corrects)
             self.pending, self.bare_line = None, -2
             self.stated = group
@@ -913,8 +843,8 @@ class _SurveyReader:
             if self._prose(sentence):
                 return
         elif not bare:
-            rating = self._as_rated(sentence)
-            if rating is None and has_kind(sentence, "verb say self name deny arrive"):
+            rating = None
+            if has_kind(sentence, "verb say self name deny arrive"):
                 rating = self._by_intensity(sentence.source[sentence[at].end : sentence[-1].end])
             if rating is not None:
                 self._claim(group, rating, _PROSE)
@@ -941,30 +871,6 @@ class _SurveyReader:
             self._claim([self.pending], value, corrects=corrects)
         elif OVERALL in items or len(items) == 1:
             self._claim([OVERALL if OVERALL in items else items[0]], value, corrects=corrects)
-
-    def _as_rated(self, sentence: _Sentence) -> float | None:
-        """ "they are viewed as a 4" """
-        i = sentence.only_number()
-        if i is None:
-            return None
-        lead = sentence[:i]
-        rates = has_kind(lead, "verb say name self") or any(
-            t.text in _SEEN | _RECEIVED for t in lead
-        )
-        if not rates or has_kind(lead, "deny bound othered suppose"):
-            return None
-        before = [t.text for t in lead[-2:]]
-        linked = (
-            before[-1] in ("as a", "as an", "as", "at")
-            or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
-        ) or (
-            before[-1] in ("a", "an")
-            and (
-                (sentence.closes(i) and has_kind(lead, "verb"))
-                or any(t.text in _RECEIVED for t in lead[-3:])
-            )
-        )
-        return _on_scale(self._value(sentence, i)) if linked and sentence.goes_on(i) else None
 
     def _concluded(self, sentence: _Sentence) -> float | None:
         """ "I would give a rating of 3", "my rating is 4" """
@@ -1007,7 +913,7 @@ class _SurveyReader:
         elif sentence.closes(only) and sentence[only - 1].kind in ("open", "name", "sep"):
             value = self._value(sentence, only)
         elif has_kind(sentence[:only], "verb say self"):
-            value = self._as_rated(sentence) or self._by_intensity(sentence.text)
+            value = self._by_intensity(sentence.text)
         if value is not None:
             self.rated.add(self.pending_line)
             self._claim([self.pending], value, corrects=self.moved)
@@ -1026,12 +932,11 @@ class _SurveyReader:
 
     def _prose(self, sentence: _Sentence, begin: int = 0, previous: float | None = None) -> bool:
         """Rate the items from `begin` on; return whether there are any."""
-        polled = any(t.text in _POLLS for t in sentence) and not has_kind(sentence, "self verb")
-        if polled or has_kind(sentence, "othered"):
+        if has_kind(sentence, "othered"):
             # "Few people admire them, so Admire gets a 1"
             so = [i for i, t in enumerate(sentence) if t.text in ("so", "therefore", "hence")]
             rest = sentence.part(so[-1] + 1 if so else len(sentence))
-            if begin or polled or has_kind(rest, "othered") or not has_kind(rest, "item"):
+            if begin or has_kind(rest, "othered") or not has_kind(rest, "item"):
                 return False
             sentence = rest
         corrects = any(
@@ -1048,11 +953,6 @@ class _SurveyReader:
                 taken.add(i)
                 claimed.update(range(item, after))
                 self._claim(group, self._value(sentence, i), _PROSE, corrects)
-        for items, number in self._boxed(sentence, begin):
-            taken.add(number)
-            claimed.update(items)
-            group = [sentence[i].text for i in items]
-            self._claim(group, self._value(sentence, number), _PROSE, corrects)
         i = begin
         left: list[tuple[list[str], int]] = []
         while i < len(sentence):
@@ -1087,9 +987,7 @@ class _SurveyReader:
             for (group, i), (_, end) in zip(left, [*left[1:], ([], len(sentence))], strict=True):
                 whole = len(left) == 1 and not claimed and not taken and not begin
                 part = sentence.part(0 if whole else i, end)
-                rating = self._as_rated(part)
-                if rating is None:
-                    rating = self._by_intensity(part.text)
+                rating = self._by_intensity(part.text)
                 if rating is not None:
                     taken |= numbers
                     self._claim(group, rating, _WEAK, corrects)
@@ -1112,29 +1010,6 @@ class _SurveyReader:
         self._claim([item], nan, corrects=True)
         self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
         return True
-
-    def _boxed(self, sentence: _Sentence, begin: int) -> list[tuple[list[int], int]]:
-        """ "they help them (4) and protect them (5)" """
-        items = sentence.places("item", begin)
-        boxed = [
-            i
-            for i in sentence.places("number", begin + 1)
-            if sentence[i - 1].text == "("
-            and sentence.kind(sentence.past(i + 1, frozenset({"point"}))) == "close"
-            and not isnan(self._value(sentence, i))
-        ]
-        values = [sentence[i].value for i in boxed if sentence[i].base is None]
-        if not items or counts_up(values) or has_kind(sentence, "sep"):
-            return []
-        pairs = []
-        for number, before in zip(boxed, [begin, *boxed], strict=False):
-            group = [i for i in items if before <= i < number]
-            if not group or has_kind(sentence[group[0] : number], "number"):
-                continue
-            joined = sentence.group(group[0])[1] > group[-1]
-            if joined and (sentence[number].base == _MOST or len(boxed) == len(items)):
-                pairs.append((group, number))
-        return pairs
 
     # ---- Numbers
 
@@ -1212,7 +1087,7 @@ class _SurveyReader:
             and dash.end == sentence[i].start > 1
             and sentence[i - 2].kind in ("sep", "open")
         )
-        return nan if negative or sentence.is_either(i) else sentence.point(i, self.base)
+        return nan if negative else sentence.point(i, self.base)
 
     def _by_intensity(self, text: str) -> float | None:
         return _by_intensity(text) if self.base == _MOST else None
