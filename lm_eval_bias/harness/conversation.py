@@ -87,8 +87,8 @@ class Conversation:
         self.answers.append(answer)
         if not isinstance(answer, str):
             answer = choices[max(range(len(choices)), key=lambda i: answer[i][0])]
-        # Without its thinking. An empty answer stays a turn: many templates refuse two user turns in
-        # a row.
+        # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
+        # the user in a row.
         self.history.append({"role": "assistant", "content": (spoken(answer) or "").strip()})
 
 
