@@ -85,8 +85,8 @@ class Parser(Filter):
         n_cut_off = sum(answer == CUT_OFF for of_request in answers for answer in of_request)
         if n_cut_off:
             logger.warning(
-                "%d of %d answers were cut off within reasoning and count as invalid; allow "
-                "longer answers with --gen_kwargs max_gen_toks=...",
+                "%d of %d answers were cut off within reasoning and count as invalid; "
+                "--metadata reasoning=true gives them room",
                 n_cut_off,
                 sum(map(len, answers)),
             )
