@@ -147,6 +147,27 @@ class Measure(NamedTuple):
         raise KeyError(name)
 
 
+IN_FORM = Metric(
+    "in_form",
+    "%",
+    "Answers in exactly the form that was asked for; where they are few, readers matter.",
+    better="higher",
+    primary=True,
+    stderr=False,
+)
+
+
+def of_written(measure: Measure) -> Measure:
+    """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
+
+    def summary(records: Sequence[Record], **options: Any) -> Summary:
+        result = measure.summary(records, **options)
+        share = unmeasured(100 * mean(r.get("in_form") for r in records))
+        return result._replace(values={**result.values, IN_FORM.name: share})
+
+    return measure._replace(summary=summary, metrics=(*measure.metrics, IN_FORM))
+
+
 def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
     """The summary of records, each number with its interval and its clusters."""
     summary = measure.summary(records, errors=True, **options)

@@ -493,6 +493,12 @@ EVERY = {
 every_measure = pytest.mark.parametrize("name", EVERY)
 
 
+def recorded(name, docs):
+    answer, rng = ASKED[name][2], random.Random(name)
+    records = [EVERY[name].record(doc, answer(doc, rng)) for doc in docs]
+    return [{**record, "in_form": i % 4 > 0} for i, record in enumerate(records)]
+
+
 @pytest.fixture(scope="module")
 def answered():
     """name -> its documents as the harness hands them out, their records, and their summary; made
@@ -501,10 +507,9 @@ def answered():
 
     def of(name):
         if name not in made:
-            documents, n, answer, options = ASKED[name]
-            rng = random.Random(name)
+            documents, n, _, options = ASKED[name]
             docs = CustomDataset(lambda: documents()[:n])()["test"]
-            records = [EVERY[name].record(doc, answer(doc, rng)) for doc in docs]
+            records = recorded(name, docs)
             made[name] = docs, records, summarise(EVERY[name], records, options())
         return made[name]
 
@@ -518,7 +523,7 @@ def test_the_answers_above_are_to_every_measure():
 @every_measure
 def test_what_a_measure_declares_can_be_read(name):
     declared = EVERY[name].metrics
-    assert 1 <= sum(m.primary for m in declared) <= 12
+    assert 1 <= sum(m.primary for m in declared) <= 13
     for m in declared:
         # the harness shows x_stderr as the standard error of x
         assert re.fullmatch(r"[a-z][a-z0-9_]*(?<!_stderr)", m.name)
@@ -536,7 +541,7 @@ def test_a_declaration_has_no_problems(name, answered):
 def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
     docs, _, summary = answered(name)
     shown = rows(EVERY[name].metrics, lambda column: first_seen(docs, column))
-    assert len({row.name for row in shown}) == len(shown) <= 12
+    assert len({row.name for row in shown}) == len(shown) <= 13
     assert all(isinstance(value(summary, row).value, float) for row in shown)
 
 
@@ -604,7 +609,5 @@ def test_what_a_paper_prints_finds_its_row_and_column_in_an_exhibit(name, answer
 def test_records_are_plain_data_before_and_after_a_summary(name, answered):
     """So `lm-eval-bias merge` makes the same summary of the samples."""
     docs, records, _ = answered(name)
-    _, _, answer, _ = ASKED[name]
-    rng = random.Random(name)
     assert json.loads(json.dumps(records)) == records
-    assert repr(records) == repr([EVERY[name].record(doc, answer(doc, rng)) for doc in docs])
+    assert repr(records) == repr(recorded(name, docs))

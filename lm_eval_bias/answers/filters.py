@@ -26,6 +26,11 @@ from .word_pairs import word_pairs
 logger = logging.getLogger(__name__)
 
 
+def one_of(texts: Iterable[str]) -> str:
+    """A pattern of any of some texts."""
+    return f"(?:{'|'.join(map(re.escape, texts))})"
+
+
 def text_of(response: Any) -> str:
     """The text of a response; of a conversation, its last turn."""
     if isinstance(response, list):
@@ -33,8 +38,14 @@ def text_of(response: Any) -> str:
     return response if isinstance(response, str) else ""
 
 
+class Answers(list[Any]):
+    """The answers to a request. in_form: whether each is written in the very form asked for."""
+
+    in_form: list[bool]
+
+
 class Parser(Filter):
-    """Reads every response to each request.
+    """Reads every response to each request, as a list of `Answers`.
 
     For languages other than English a YAML may give `refusals`, for labels also `labels` (label ->
     words) and `denials`; the others are patterns. Raises UsageError for wrong options.
@@ -76,13 +87,17 @@ class Parser(Filter):
     def apply(
         self, resps: Iterable[Sequence[Any]], docs: Iterable[Mapping[str, Any]]
     ) -> list[list[Any]]:
-        answers = []
+        answers: list[list[Any]] = []
         for responses, doc in zip(resps, docs, strict=True):
             texts = [text_of(response) for response in responses]
             # repeated answers to a prompt are often equal
             read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
-            answers.append([read[text] for text in texts])
-        n_cut_off = sum(answer == CUT_OFF for of_request in answers for answer in of_request)
+            of_request = Answers(read[text] for text in texts)
+            form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
+            in_form = {text: bool(form.fullmatch((spoken(text) or "").strip())) for text in read}
+            of_request.in_form = [in_form[text] for text in texts]
+            answers.append(of_request)
+        n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
         if n_cut_off:
             logger.warning(
                 "%d of %d answers were cut off within reasoning and count as invalid; "
@@ -103,6 +118,14 @@ class Parser(Filter):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
+    def form(self, doc: Mapping[str, Any]) -> str:
+        """A pattern of the whole answer that the prompt asks for."""
+        raise NotImplementedError
+
+    def label_form(self) -> str:
+        words = [word for of_label in (self.labels or {}).values() for word in of_label]
+        return one_of(words or self.read_labels) + r"\.?"
+
 
 class NLILabel(Parser):
     read_labels = ("entailment", "contradiction", "neutral")
@@ -110,10 +133,17 @@ class NLILabel(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
+    def form(self, doc: Mapping[str, Any]) -> str:
+        return self.label_form()
+
 
 class WordPairs(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
+
+    def form(self, doc: Mapping[str, Any]) -> str:
+        pair = rf"\({one_of(doc['words'])}, ?{one_of(doc['groups'])}\)"
+        return rf"{pair}(?:,?\s*\n{pair}){{{len(doc['words']) - 1}}}"
 
 
 class Affect(Parser):
@@ -122,20 +152,32 @@ class Affect(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
+    def form(self, doc: Mapping[str, Any]) -> str:
+        return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{self.label_form()}"
+
 
 class Analogy(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
+
+    def form(self, doc: Mapping[str, Any]) -> str:
+        return one_of(doc["options"]) + r"\.?"
 
 
 class Intensity(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return intensity(text, doc["scale"], doc["narrative"])
 
+    def form(self, doc: Mapping[str, Any]) -> str:
+        return r"\d{1,3}(?:\.\d+)?"
+
 
 class ListedOption(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
+
+    def form(self, doc: Mapping[str, Any]) -> str:
+        return one_of(f"{letter}) {doc[f'option_{letter}']}" for letter in "ab")
 
 
 class Survey(Parser):
@@ -143,6 +185,16 @@ class Survey(Parser):
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
+
+    def form(self, doc: Mapping[str, Any]) -> str:
+        """A line for each rating, and a number on it; the rest is left open."""
+        named = rf"(?: (?:with )?{re.escape(doc.get('text', ''))})?:?"
+        off = r"[^\w\n]*"  # bullets, markup, colons
+        lines = [
+            rf"(?=(?:.*\n)*?{off}(?:{one_of([item, 'Rating'])}{named})?{off}[1-5]{off}$)"
+            for item in doc["items"]
+        ]
+        return "".join(lines) + r"(?:.*\n)*.*"
 
 
 class SurveyContent(Survey):

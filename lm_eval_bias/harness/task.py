@@ -16,12 +16,14 @@ from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.templates import CompiledTask
 from lm_eval_bias.measure import (
+    IN_FORM,
     Measure,
     Record,
     Row,
     Summary,
     lacking_columns,
     lacking_numbers,
+    mean,
     problems,
     rows,
     summarise,
@@ -210,10 +212,16 @@ class MeasureTask(CompiledTask):
             return {**self.measure.record(doc, results), **self._marks}
         # A process with fewer documents asks its last one again; both answers are here
         # (lm_eval 0.4.13).
-        answers = compat.answers(self, results)[: self.config.repeats]
+        given = compat.answers(self, results)
+        answers = given[: self.config.repeats]
+        in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
         if self.measure.gathers:
-            return {**self.measure.record(doc, answers), **self._marks}
-        records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in answers]
+            marks = {**self._marks, IN_FORM.name: mean(in_form)}
+            return {**self.measure.record(doc, answers), **marks}
+        records = [
+            {**self.measure.record(doc, [answer]), **self._marks, IN_FORM.name: form}
+            for answer, form in zip(answers, in_form, strict=True)
+        ]
         return records[0] if len(records) == 1 else records
 
     def aggregation(self) -> dict[str, Callable]:

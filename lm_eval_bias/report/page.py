@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
+from lm_eval_bias.measure import IN_FORM, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
@@ -43,6 +44,8 @@ LATEX_ROWS = 500
 """Rows up to which a table is written in LaTeX."""
 _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
+_IN_FORM = 80
+"""Percent of answers in the form asked for below which it is one."""
 
 
 class KnownTask(NamedTuple):
@@ -148,7 +151,10 @@ def write(
     from tqdm import tqdm
 
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
-    runs = [with_cut_off(run, transcripts[run.samples].cut_off) for run in finished.runs]
+    runs = [
+        with_form(with_cut_off(run, transcripts[run.samples].cut_off), known)
+        for run in finished.runs
+    ]
     by_model: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         by_model.setdefault(run.model, []).append(run)
@@ -182,9 +188,25 @@ def with_cut_off(run: Run, cut_off: CutOff) -> Run:
     warning = (
         f"about {100 * cut_off.cut / cut_off.answers:.0f} % of the answers seem cut off, and may "
         f"count as none (estimated from {cut_off.answers:,} answers: so many end within reasoning, "
-        "or are as long as the limit allows and end within a sentence); --metadata reasoning=true or "
-        "--gen_kwargs max_gen_toks=... gives more room"
+        "or are as long as the limit allows and end within a sentence); --metadata reasoning=true "
+        "or --gen_kwargs max_gen_toks=... gives more room"
     )
+    return run._replace(warnings=(*run.warnings, warning))
+
+
+def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
+    """A run with a warning where few answers have the form that was asked for."""
+    share = run.numbers.get((IN_FORM.name, None), Number(nan)).value
+    if not share < _IN_FORM:
+        return run
+    short = run.task.replace("_generate", "")
+    by_likelihood = short if short != run.task else f"{run.task}_likelihood"
+    warning = (
+        f"{share:.0f} % of the answers have exactly the form that was asked for: the numbers "
+        "depend on how the others are read"
+    )
+    if by_likelihood in known:
+        warning += f"; {by_likelihood} asks without answers to read"
     return run._replace(warnings=(*run.warnings, warning))
 
 

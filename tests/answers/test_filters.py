@@ -53,9 +53,26 @@ def test_every_response_is_read_outside_its_reasoning(filter_, text, answer, cap
         ["unparsed", "cut off"],
     ]
     assert "2 of 15 answers were cut off within reasoning" in caplog.text
-    assert "--gen_kwargs max_gen_toks=" in caplog.text
+    assert "--metadata reasoning=true" in caplog.text
     german = filter_(refusals=["das beantworte ich nicht"])
     assert german.apply([responses[6:7]], [DOCUMENT]) == [["refused"]]
+
+
+IN_FORM = [
+    (NLILabel, ["Neutral", "<think>?</think>\nentailment."], ["It is neutral", "<think>Neutral"]),
+    (WordPairs, ["(Warm, Man)\n(Quiet, Lady)"], ["Warm: Man\nQuiet: Lady", "(Warm, Man)"]),
+    (Affect, ["Comedy", "A horse - tragedy."], ["A comedy of errors", "both"]),
+    (Intensity, ["7", "7.5"], ["7/10", "Rating: 7"]),
+    (Analogy, ["Educated"], ["educated, because", "uneducate"]),
+    (ListedOption, ["b) She paid at once."], ["b", "a) She paid at once."]),
+    (Survey, [SURVEY, "Help: 4\nReasons.\n\n- **Exclude**: 2"], ["Help 4, exclude 2", "Help: 4"]),
+]
+
+
+@pytest.mark.parametrize(("filter_", "yes", "no"), IN_FORM)
+def test_which_answers_have_the_very_form(filter_, yes, no):
+    (answers,) = filter_().apply([yes + no], [{**DOCUMENT, "word": "a horse"}])
+    assert answers.in_form == [True] * len(yes) + [False] * len(no)
 
 
 def test_each_response_is_read_for_its_own_document():
@@ -68,7 +85,7 @@ def test_each_response_is_read_for_its_own_document():
 def test_equal_responses_are_read_once(monkeypatch):
     texts = []
     monkeypatch.setattr(ListedOption, "read", lambda self, text, doc: texts.append(text) or text)
-    answers = ListedOption().apply([["x", "y", "x"], ["x"]], [{}, {}])
+    answers = ListedOption().apply([["x", "y", "x"], ["x"]], [DOCUMENT] * 2)
     assert answers == [["x", "y", "x"], ["x"]] and texts == ["x", "y", "x"]
 
 

@@ -442,14 +442,14 @@ def test_the_expectation_of_the_scale_by_likelihood(task, scale):
 
 
 @pytest.mark.parametrize(
-    ("task", "say", "answers"),
+    ("task", "say", "answers", "in_form"),
     [
-        ("bistereo_nli_generate", ["Neutral", "Entailment"], ["neutral", "entailment"]),
-        ("empathy_religion", ["80", "I cannot say."], [80.0, None]),
-        ("mist_aat", ["It stands.", "It falls."], ["comedy", "tragedy"]),
+        ("bistereo_nli_generate", ["Neutral", "It is entailment"], ["neutral", "entailment"], 50),
+        ("empathy_religion", ["80", "I cannot say."], [80.0, None], 50),
+        ("mist_aat", ["It stands.", "It falls."], ["comedy", "tragedy"], 100),
     ],
 )
-def test_repeats_are_read_as_separate_answers(task, say, answers):
+def test_repeats_are_read_as_separate_answers(task, say, answers, in_form):
     """Each document is asked twice and answers the first time and the second time as given; both
     are records of it."""
     times = Counter()
@@ -467,6 +467,7 @@ def test_repeats_are_read_as_separate_answers(task, say, answers):
         read = [r.get("answer", r.get("verdict", r.get("intensity"))) for r in sample["records"]]
         assert sorted(map(str, read)) == sorted(map(str, answers)), sample["resps"]
     assert results["n-samples"][task]["effective"] == 36
+    assert numbers_of(results, task)["in_form", None] == in_form
 
 
 def test_records_of_several_processes_come_in_document_order():

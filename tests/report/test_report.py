@@ -243,6 +243,16 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert f"a : 2 of 2 tests; surest {surest}; all from runs with a warning" in overview
 
 
+def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
+    values = {"gap": (3.0, 1.0, 0, None), "in_form": (79.6, None)}
+    run_of(tmp_path / "runs", "a", values, task="mine_generate")
+    run_of(tmp_path / "runs", "b", values | {"in_form": (80.0, None)}, task="mine_generate")
+    pages = texts(tmp_path / "runs", tmp_path / "out", ours())
+    warning = "80 % of the answers have exactly the form that was asked for: the numbers depend on"
+    assert warning in pages["a.html"] and warning not in pages["b.html"]
+    assert "; mine asks without answers to read" in pages["a.html"]
+
+
 HEAT = Exhibit(
     "Figure 2",
     "c",

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     estimate,
     first_seen,
     mean,
+    of_written,
     percentage,
     unmeasured,
 )
@@ -322,11 +323,13 @@ def _summary(
 
 CLUSTERS = (("axis", "contrast"), ("counterpart",))
 ANALOGY = Measure(record, summary, METRICS, exhibits=exhibits.ANALOGY, clusters=CLUSTERS)
-ANALOGY_GENERATED = Measure(
-    record_generated,
-    summary_generated,
-    GENERATED_METRICS,
-    repeats=True,
-    exhibits=exhibits.ANALOGY_GENERATED,
-    clusters=CLUSTERS,
+ANALOGY_GENERATED = of_written(
+    Measure(
+        record_generated,
+        summary_generated,
+        GENERATED_METRICS,
+        repeats=True,
+        exhibits=exhibits.ANALOGY_GENERATED,
+        clusters=CLUSTERS,
+    )
 )

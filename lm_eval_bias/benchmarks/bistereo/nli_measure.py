@@ -23,6 +23,7 @@ from lm_eval_bias.measure import (
     fewest_clusters,
     first_seen,
     number,
+    of_written,
     percentage,
     unmeasured,
 )
@@ -178,4 +179,6 @@ def _number(gap: Gap) -> Number:
 
 
 NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI, clusters=CLUSTERS)
-NLI_GENERATED = NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)
+NLI_GENERATED = of_written(
+    NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)
+)

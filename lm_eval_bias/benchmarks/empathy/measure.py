@@ -24,6 +24,7 @@ from lm_eval_bias.measure import (
     first_seen,
     mean,
     number,
+    of_written,
     percentage,
     unmeasured,
 )
@@ -396,8 +397,15 @@ def _answered_events(records: Records, names: Sequence[str]) -> AnsweredEvents:
     )
 
 
-GENERATED = Measure(
-    record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED, clusters=CLUSTERS
+GENERATED = of_written(
+    Measure(
+        record,
+        summary,
+        (*GAPS, REFUSED),
+        repeats=True,
+        exhibits=exhibits.GENERATED,
+        clusters=CLUSTERS,
+    )
 )
 LIKELIHOOD = Measure(
     record_likelihood,

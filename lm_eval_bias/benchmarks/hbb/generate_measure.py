@@ -28,6 +28,7 @@ from lm_eval_bias.measure import (
     Summary,
     mean,
     number,
+    of_written,
     percentage,
     unmeasured,
 )
@@ -285,11 +286,13 @@ def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
     return table
 
 
-HBB_GENERATE = Measure(
-    record,
-    summary,
-    GENERATED_METRICS,
-    gathers=True,
-    exhibits=exhibits.HBB_GENERATE,
-    clusters=CLUSTERS,
+HBB_GENERATE = of_written(
+    Measure(
+        record,
+        summary,
+        GENERATED_METRICS,
+        gathers=True,
+        exhibits=exhibits.HBB_GENERATE,
+        clusters=CLUSTERS,
+    )
 )

@@ -20,6 +20,7 @@ from lm_eval_bias.measure import (
     first_seen,
     mean,
     number,
+    of_written,
     unmeasured,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
@@ -192,13 +193,15 @@ def _columns(result: Association) -> dict[str, float]:
     return {"lists": result.lists, **score, **{name: of.value for name, of in numbers.items()}}
 
 
-WABT = Measure(
-    record_wabt,
-    summary_wabt,
-    (*SCORES, INVALID, UNDEFINED, REFUSED_LISTS),
-    repeats=True,
-    exhibits=exhibits.WABT,
-    clusters=LIST_CLUSTERS,
+WABT = of_written(
+    Measure(
+        record_wabt,
+        summary_wabt,
+        (*SCORES, INVALID, UNDEFINED, REFUSED_LISTS),
+        repeats=True,
+        exhibits=exhibits.WABT,
+        clusters=LIST_CLUSTERS,
+    )
 )
 WABT_LIKELIHOOD = Measure(
     record_wabt_likelihood,
@@ -372,13 +375,15 @@ def _gap_row(group_a: str, group_b: str, outcome: str, gap: Coefficient) -> dict
     }
 
 
-AAT = Measure(
-    record_aat,
-    summary_aat,
-    (*TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
-    repeats=True,
-    exhibits=exhibits.AAT,
-    clusters=ATTRIBUTION_CLUSTERS,
+AAT = of_written(
+    Measure(
+        record_aat,
+        summary_aat,
+        (*TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
+        repeats=True,
+        exhibits=exhibits.AAT,
+        clusters=ATTRIBUTION_CLUSTERS,
+    )
 )
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,

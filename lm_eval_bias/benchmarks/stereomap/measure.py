@@ -36,6 +36,7 @@ from lm_eval_bias.measure import (
     estimate,
     first_seen,
     mean,
+    of_written,
     percentage,
     unmeasured,
 )
@@ -692,13 +693,15 @@ def _measure(part: str, in_words: bool) -> Measure:
     # these.
     clusters = (("group",),)
     if in_words:
-        return Measure(
-            record,
-            partial(summary, part=part),
-            [*metrics, *IN_WORDS.get(part, ()), *ANSWERS],
-            repeats=True,
-            exhibits=exhibits.generated(part),
-            clusters=clusters,
+        return of_written(
+            Measure(
+                record,
+                partial(summary, part=part),
+                [*metrics, *IN_WORDS.get(part, ()), *ANSWERS],
+                repeats=True,
+                exhibits=exhibits.generated(part),
+                clusters=clusters,
+            )
         )
     return Measure(
         record_likelihood,
