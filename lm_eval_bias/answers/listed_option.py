@@ -111,10 +111,11 @@ _FORMS = rules(
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"</\w+>|<[|/]\w*[|/]?>?": "\n",
+        "[Ⓐ-ⓩ🄰-🆊]": " ",
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
 )
-_INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w+)")
+_INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w\w+)")
 # Where a question begins: the prompt told again, or one of the model's own.
 _ASKS = re.compile(
     r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:\d\W{1,2})?(?:(?:new|next|another|second|sample) )?(?:"
@@ -153,7 +154,9 @@ def _span(
     roots: list[str], start: int, begins: bool, ends: list[bool], question: _Question
 ) -> _Span | None:
     """The option whose sentence, or enough of it, begins at a word of the text."""
-    best = None
+    best: _Span | None = None
+    if start == len(roots):
+        return best
     for k, (sentence, own) in enumerate(question.options):
         if roots[start] not in sentence[:4]:
             continue
@@ -197,8 +200,9 @@ def _sentences_signed(text: str, question: _Question) -> str:
         start = tokens[i].start()
         begins = _BEGINS.search(text[max(0, start - 8) : start]) is not None
         span = _span(roots, i, begins, ends, question)
-        if span is None:
-            i += 1
+        later = _span(roots, i + 1, begins, ends, question) if span else None
+        if span is None or (later and later.matched >= span.matched):
+            i += 1  # "a) She ...", of "She took a bus"
             continue
         pieces += [text[at:start], f" {chr(_SENTENCE + span.option)} "]
         i += span.length
@@ -216,9 +220,9 @@ _NO_ARTICLE = (
     r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car|option|wahlen)(?![\w-])"
 )
 _MENTION = re.compile(
-    rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<:]{{1,3}})|(?<![a-z0-9_'-])(?<!\w\.)(?<!n/))"
+    rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
-    rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_S}))|(?P<ended>[^\w\s]|\s[-&/(])|"
+    rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_S}))|(?P<ended>\s?[^\w\s])|"
     rf"(?P<bare>{_NO_ARTICLE}))?"
 )
 _RANKS = [
@@ -249,11 +253,14 @@ def _letters_signed(text: str, letters: str) -> str:
 
 _JOINED = re.compile(rf"({_L})[^\w\n?!;]{{0,12}}\n?[^\w\n?!;]{{0,12}}({_S})")
 _COMPARED = rf"({_L})\W{{0,3}}(?:is|seems|would be)(?: \w+)? less (?:\w+ ){{1,3}}than +({_L})"
+_BETWEEN = r"(?:[^\w✓✔✅✗✘❌\[\]]|\d){0,12}"
 _TOLD_AGAIN = (
-    rf"({_S})[\W\d]{{0,12}}(?:(?:and|or)\b)?[\W\d]{{0,12}}(?!\1){_S}(?:\W*\n\W*{_ELSE}[^\n]*)?"
+    rf"({_S}){_BETWEEN}(?:(?:and|or)\b)?{_BETWEEN}(?!\1){_S}"
+    rf"(?! *[✓✔✅✗✘❌])(?:\W*\n\W*{_ELSE}[^\n]*)?"
 )
 _GROUPED = rules(
     {
+        rf"({_ANY}) *\.(?= *[(✓✔✅✗✘❌-])": r"\1",  # one statement with what is said behind it
         _TOLD_AGAIN: "\n",
         _COMPARED: r" \2 is more likely than \1 ",
         rf"(?:both )?(?:\( ?)?({_L})[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}(?!\1){_L}": " both ",
@@ -262,7 +269,7 @@ _GROUPED = rules(
         rf"({_L})[) ]{{0,4}}[,>][( ]{{0,4}}(?!\1){_L}(?=\W*(?:\n|$))": " either ",
     }
 )
-_VERB = r"(?:is|isn't|seems|sounds|feels|looks|appears|would|could|might|makes|fits|does|doesn't|because|as|since)\b"
+_VERB = r"(?:is|isn't|seems|sounds|feels|looks|appears|would|could|might|makes|fits|does|doesn't)\b"
 _FOREIGN_LIST = re.compile(
     rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*({_L}) *[).:][^\w\n]*(?!{_VERB})[^\W_](?:(?!{_ANY})[^\n]){{0,400}}"
     rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?(?!\1){_L} *[).:][^\w\n]*(?!{_VERB})[^\W_]"
@@ -287,7 +294,7 @@ _CORRECTION = re.compile(
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|cannot)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}\W*$|"
+    r"(?:\b(?:not|cannot)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
     r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
     r"instead of|than|against|why not|without|unlike|tempting to \w+|wanted to \w+|thought(?: of)?|"
     r"(?:could|may|might|can) be|(?:some|many|others) (?:would|might) \w+)(?: (?:the|by))?\W*$|"
@@ -298,17 +305,17 @@ _IS = (
     r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) )*"
 )
 _DENIED_AFTER = re.compile(
-    rf"\W{{0,4}}{_IS}(?:not\b|\w+n't\b|cannot\b|less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
+    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:not\b|\w+n't\b|cannot\b|less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
     r"stereotyp|possible|plausible|conceivable|tempting|suggests?\b|about\b|[✗✘❌])|[^\w\n]*\?"
 )
 # What stands right before an option that is chosen.
 _CHOOSES = re.compile(
     r"(?:answer|choices?|option|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
-    r"答案|选择?|choisis|wahle|wurde|elijo|escojo|"
+    r"答案是?|选择?|choisis|wahle|wurde|elijo|escojo|"
     r"\b(?:ans|choose|chooses|chose|choosing|picks?|picking|selects?|selecting|go(?:ing)? (?:with|for)|"
     r"went with|goes to|i say|i'd say|would say|votes?(?: for)?|leaves|prefer|lean(?:ing)? towards?|meant|"
     r"so|therefore|thus|hence|i think|guess|it's|it is|that's|that is|it must be|it has to be|"
-    r"(?<=\w )is))(?: (?:is|es|est|ist|lautet|would be|must be|should be|be|la|"
+    r"(?<=\w )(?:is|would be)|on balance))(?: (?:is|es|est|ist|lautet|would be|must be|should be|be|la|"
     r"most likely|probably|definitely|clearly|likely|of))*\W*$"
 )
 _FITS = re.compile(
@@ -323,14 +330,14 @@ _LEADS = re.compile(
     r"clearly|just|still|yet|rather|here|assistant)\W+)*$|[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
 )
 _LED = re.compile(
-    r"[^\w=]*$|\W{0,3}[,;:(.)\]}-]|\W*(?:because|since|as|for|due|obviously|all|it is|definitely|over|"
+    rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-]|\W*(?:because|since|as|for|due|obviously|all|it is|definitely|over|"
     r"rather|instead|and not|given)\b"
 )
 
 
 def _weight(before: str, sign: str, after: str, first: bool) -> int:
     """How firmly a statement chooses an option: 0 not at all, 2 in words of choosing or at once."""
-    if _DENIED_BEFORE.search(before) or _DENIED_AFTER.match(after):
+    if _DENIED_BEFORE.search(before) or (sign != _ELSE and _DENIED_AFTER.match(after)):
         return 0
     if _CHOOSES.search(before):
         return 2
@@ -356,6 +363,8 @@ def _answer(text: str, turn: str, question: _Question) -> str:
             after = statement.group()[mention.end() : end]
             first = not re.search(r"\w", text[: statement.start() + mention.start()])
             weight = _weight(before, mention.group(), after, first)
+            if weight == 1 and claims and mention.group() == _ELSE:
+                continue  # it answers, and goes on with options
             if weight:
                 claims.append((weight, labels[mention.group()]))
             elif re.match(_S, mention.group()) and not _DENIED_BEFORE.search(before):
@@ -371,12 +380,36 @@ def _answer(text: str, turn: str, question: _Question) -> str:
         return REFUSED
     if claims:
         return UNPARSED
-    if _NEITHER.search(text):
+    if _NEITHER.search(text) or (not named and _offers_a_sentence(text, question)):
         return ANOTHER
     return named.pop() if len(named) == 1 else UNPARSED
 
 
-_UNKNOWN = re.compile(r"depends\b")
-_NEITHER = re.compile(
-    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above)\b"
+# That the question leaves it open.
+_INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data|basis|grounds?|indication)"
+_UNKNOWN = re.compile(
+    rf"\bdepends\b|\b(?:not|n't|no|any|insufficient|too little|more) (?:\w+ )?(?:enough |sufficient )?"
+    rf"{_INFORMATION}\b|\b(?:not|n't) sufficient\b|\b(?:i|we) (?:do not|don't) (?:\w+ )?know\b|"
+    r"\bno (?:correct|right|clear|definite|single) (?:answer|choice|option)\b|\bno way to\b|"
+    r"\b(?:cannot|can't|can not|impossible to|hard to|not) (?:\w+ )?(?:be )?(?:determined?|know|known|"
+    r"say|tell|inferred|decided?|concluded)\b|^\W*(?:final answer|answer)?\W*(?:unknown|unclear|"
+    r"undetermined|uncertain)\W*$|\b(?:context|text|information|question|story) (?:\w+ )?(?:does not|"
+    r"doesn't|gives no|says nothing)\b|\b(?:can|could|would) you (?:please )?(?:give|provide|tell|"
+    r"clarify|share|specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
+_NEITHER = re.compile(
+    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
+    r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
+    r"answers?|sentences?|statements?))*(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
+    r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
+)
+_OFFER = re.compile(
+    r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,'-]+\w+){2,40})"
+)
+
+
+def _offers_a_sentence(text: str, question: _Question) -> bool:
+    """ "Answer: She ...", about the same person."""
+    offer = _OFFER.search(text)
+    words = set(map(_root, _WORD.findall(offer[1]))) if offer else set()
+    return any(words.intersection(option.roots) for option in question.options)
