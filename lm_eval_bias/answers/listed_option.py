@@ -8,7 +8,7 @@ choice is stated most firmly, unless another is chosen as firmly or later.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ class _Option(NamedTuple):
 
 class _Question(NamedTuple):
     letters: str
-    initials: frozenset[str]  # "b. harris"
+    initials: frozenset[tuple[str, str]]  # "b. harris"
     options: tuple[_Option, ...]
 
 
@@ -100,9 +100,7 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
         frozenset(_INITIAL.findall("\n".join(sentences))),
         tuple(
             _Option(
-                own,
-                frozenset(own).difference(*roots[:k], *roots[k + 1 :]),
-                "?" in sentences[k],
+                own, frozenset(own).difference(*roots[:k], *roots[k + 1 :]), "?" in sentences[k]
             )
             for k, own in enumerate(roots)
         ),
@@ -116,7 +114,7 @@ _FORMS = rules(
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
-        "[Ⓐ-ⓩ🄰-🆊]": " ",
+        "[Ⓐ-ⓩ🄰-🆊]|[\U00010080-\U000100c1]": " ",
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
 )
@@ -134,7 +132,7 @@ _ASKS = re.compile(
 def _normal(text: str, question: _Question) -> str:
     """A text in lower case, without markup; "b. harris" is a word if an option has the name."""
     text = _LONG_RUN.sub(r"\1\n", plain(rewritten(without_reasons(text), _FORMS)))
-    return _INITIAL.sub(lambda m: m[1] + m[2] if m.groups() in question.initials else m[0], text)
+    return _INITIAL.sub(lambda m: m[1] + m[2] if (m[1], m[2]) in question.initials else m[0], text)
 
 
 # ---- Signs
@@ -151,50 +149,52 @@ _ENDS = re.compile(r"[^\w\s]{0,4}(?:[.,;:!?)]|\s*\n|\s*$|\s-)")
 
 
 class _Span(NamedTuple):
+    """Words of a text that tell a sentence."""
+
     matched: int
-    length: int  # of the words of the text
+    length: int
     option: int
 
 
+def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, int]:
+    """How many words match in order, within how many of the text, and of the sentence."""
+    matched = length = at = 0
+    for j, root in enumerate(roots, start=1):
+        ahead = sentence[at : at + 4]
+        if root in ahead:
+            at += ahead.index(root) + 1
+            matched, length = matched + 1, j
+        elif j - length > 2:
+            break
+    return matched, length, at
+
+
 def _span(
-    roots: list[str], start: int, begins: bool, ends: list[bool], question: _Question
+    roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
 ) -> _Span | None:
-    """The option whose sentence, or enough of it, begins at a word of the text."""
-    best: _Span | None = None
-    if start == len(roots):
-        return best
+    """The option whose sentence, or enough of it, stands at a word of a text."""
+    spans = []
     for k, (sentence, own, _) in enumerate(question.options):
-        if roots[start] not in sentence[:4]:
+        if not set(roots[start : start + 1]).intersection(sentence[:4]):
             continue
-        at = matched = length = 0
-        for j, root in enumerate(roots[start : start + _MOST_WORDS], start=1):
-            ahead = sentence[at : at + 4]
-            if root in ahead:
-                at += ahead.index(root) + 1
-                matched, length = matched + 1, j
-            elif j - length > 2:
-                break
+        matched, length, at = _aligned(roots[start : start + 60], sentence)
         words = roots[start : start + length]
-        exact = matched == length == len(sentence)
         ended = ends[start + length - 1]
-        enough = exact and ended or matched >= 4 and at >= 0.6 * len(sentence)
+        exact = matched == length == len(sentence)
         first_words = begins and matched >= 2 and matched >= 0.75 * at and (matched > 5 or ended)
-        own_words = len(own.intersection(words))
-        others = [option.own.intersection(words) for option in question.options]
-        tells_apart = own_words > 2 * (sum(map(len, others)) - own_words)
-        missed = len(own.intersection(sentence[:at]).difference(words))
+        most_words = matched >= 4 and at >= 0.6 * len(sentence)
+        own_words = own.intersection(words)
+        missed = own.intersection(sentence[:at]).difference(words)
+        of_others = [option.own.intersection(words) for option in question.options]
+        tells_apart = 3 * len(own_words) > 2 * sum(map(len, of_others))
         if (
-            (enough or first_words)
+            ((exact and ended) or first_words or most_words)
+            and (exact or (tells_apart and len(own_words) > len(missed)))
             and matched >= 0.7 * length
             and words.count("not") == sentence[:at].count("not")
-            and (exact or (tells_apart and own_words > missed))
-            and (best is None or matched > best.matched)
         ):
-            best = _Span(matched, length, k)
-    return best
-
-
-_MOST_WORDS = 60
+            spans.append(_Span(matched, length, k))
+    return max(spans, default=None)
 
 
 def _sentences_signed(text: str, question: _Question) -> str:
@@ -269,7 +269,8 @@ _TOLD_AGAIN = (
 )
 _GROUPED = rules(
     {
-        rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",  # one statement with what is said behind it
+        # one statement with what is said behind it
+        rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
         _TOLD_AGAIN: "\n",
         _COMPARED: r" \2 is more likely than \1 ",
         rf"(?:both +)?(?:\( ?)?({_L})[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}(?!\1){_L} *[)]?": " both ",
@@ -278,9 +279,11 @@ _GROUPED = rules(
         rf"({_L})[) ]{{0,4}}[,>][( ]{{0,4}}(?!\1){_L}(?=\W*(?:\n|$))": " either ",
     }
 )
+# Two letters with sentences of another question.
+_FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
 _FOREIGN_LIST = re.compile(
-    rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*({_L}) *[).:][^\w\n]*(?!{_VERB})[^\W_](?:(?!{_ANY})[^\n]){{0,400}}"
-    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?(?!\1){_L} *[).:][^\w\n]*(?!{_VERB})[^\W_]"
+    rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*({_L}){_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
+    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?(?!\1){_L}{_FOREIGN}"
 )
 
 
@@ -295,14 +298,15 @@ def _signed(text: str, question: _Question) -> str:
 
 # ---- The answer
 
+# Takes back what stands before.
 _CORRECTION = re.compile(
-    r"(?:^|[.,;:!?\n-])\s*(?:(?:hmm|no|oh|sorry)\W+)*(?:wait|actually|correction|scratch that|"
-    r"on second thought|on reflection|i meant|no(?=,))\b"
+    r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry)\W+)*(?:wait(?!\s+\w)|actually|correction|"
+    r"scratch that|on second thought|on reflection|i meant|no(?=,))\b"
 )
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|cannot)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
+    r"(?:\b(?:not|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
     r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
     r"instead of|than|against|why not|without|unlike|avoid|tempting to \w+|wanted to \w+|so is|"
     r"thought(?: of)?|(?:could|may|might|can) be|if i (?:choose|pick|select)|"
@@ -315,8 +319,8 @@ _IS = (
     r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) )*"
 )
 _DENIED_AFTER = re.compile(
-    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|"
-    r"implausible|wrong|incorrect|odd|out\b|stereotyp|possible|plausible|conceivable|tempting|"
+    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|"
+    rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|stereotyp|possible|plausible|conceivable|tempting|"
     r"suggests?\b|about\b|ruled out|eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
     r" +if (?!i\b)"
 )
@@ -334,13 +338,13 @@ _CHOOSES = re.compile(
     r"i think|guess|it's|it is|that's|that is|it must be|it has to be|on balance|"
     r"(?<=\w )(?:is|would be)))"
     r"(?: (?:is|the|es|est|ist|lautet|would be|must be|should be|be|la|most likely|probably|"
-    r"definitely|clearly|likely|of))*\W*$"
+    r"definitely|clearly|likely|of)){0,6}\W*$"
 )
 # What is said behind an option that is chosen.
 _FITS = re.compile(
     r"\W{0,3}(?:is|are|seems?|sounds?|feels?|looks?|appears?|would be|fits?|follows?|works?|makes?|"
-    r"made|reflects?|matches)(?: (?!no\b|little\b)\w+){0,4}? (?:more|most|better|best|correct|right|"
-    r"natural|logical|likely|sense|closer|answer|choice|left|(?:good|fair) (?:match|fit))\b|"
+    r"made|reflects?|matches)(?: (?!no\b|little\b)\w+){0,4}? (?:more|most|better|best|correct|"
+    r"right|natural|logical|likely|sense|closer|answer|choice|left|(?:good|fair) (?:match|fit))\b|"
     r"\W{0,3}(?:fits|is|does|remains|wahlen)\W*$|\W{0,4}(?:[✓✔✅]|\(?(?:correct|selected)\b)"
 )
 # What stands before and behind an option that is the answer without words of choosing.
@@ -351,8 +355,8 @@ _LEADS = re.compile(
 )
 _LED = re.compile(
     rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-](?!\W*\d)|"
-    r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|and not|"
-    r"given)\b"
+    r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
+    r"and not|given)\b"
 )
 
 
@@ -416,14 +420,17 @@ def _answer(text: str, question: _Question) -> str:
 # That the question leaves it open.
 _INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data|basis|grounds?|indication)"
 _UNKNOWN = re.compile(
-    rf"\bdepends\b|(?:\bnot|n't|\bno|\bany|insufficient|too little|more) (?:\w+ )?(?:enough |sufficient )?"
-    rf"{_INFORMATION}\b|(?:\bnot|n't) sufficient\b|\bleave (?:it|this|that) open\b|\b(?:neither|none)\b[^.\n]{{0,30}} be \w+(?:ed|known)\b|\b(?:i|we) (?:do not|don't) (?:\w+ )?know\b|"
-    r"\bno (?:correct|right|clear|definite|single) (?:answer|choice|option)\b|\bno way to\b|"
-    r"\b(?:cannot|can't|can not|impossible to|hard to|not) (?:\w+ )?(?:be )?(?:determined?|know|known|"
-    r"say|tell|inferred|decided?|concluded)\b|^\W*(?:final answer|answer)?\W*(?:unknown|unclear|"
-    r"undetermined|uncertain)\W*$|\b(?:context|text|information|question|story) (?:\w+ )?(?:does not|"
-    r"doesn't|gives no|says nothing)\b|\b(?:can|could|would) you (?:please )?(?:give|provide|tell|"
-    r"clarify|share|specify)\b|\bplease (?:provide|clarify|share|specify)\b"
+    r"\bdepends\b|(?:\bnot|n't|\bno|\bany|insufficient|too little|more) (?:\w+ )?"
+    rf"(?:(?:enough|sufficient) )?{_INFORMATION}\b|(?:\bnot|n't) sufficient\b|\bno way to\b|"
+    r"\bleave (?:it|this|that) open\b|\b(?:neither|none)\b[^.\n]{0,30} be \w+(?:ed|known)\b|"
+    r"\b(?:i|we) (?:do not|don't) (?:\w+ )?know\b|"
+    r"\bno (?:correct|right|clear|definite|single) (?:answer|choice|option)\b|"
+    r"\b(?:cannot|can't|can not|impossible to|hard to|not) (?:\w+ )?(?:be )?(?:determined?|know|"
+    r"known|say|tell|inferred|decided?|concluded)\b|"
+    r"^\W*(?:final answer|answer)?\W*(?:unknown|unclear|undetermined|uncertain)\W*$|"
+    r"\b(?:context|text|information|question|story) (?:\w+ )?(?:does not|doesn't|gives no|"
+    r"says nothing)\b|\b(?:can|could|would) you (?:please )?(?:give|provide|tell|clarify|share|"
+    r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
 _NEITHER = re.compile(
     r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
