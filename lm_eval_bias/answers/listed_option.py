@@ -145,7 +145,7 @@ _L, _S, _ANY = "[\U00010080-\U0001009f]", "[\U000100a0-\U000100bf]", "[\U0001008
 _SIGN, _SIGNS = re.compile(_ANY), re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
-_ENDS = re.compile(r"[^\w\s]{0,4}(?:[.,;:!?)]|\s*\n|\s*$|\s-)")
+_ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
 
 
 class _Span(NamedTuple):
@@ -190,7 +190,7 @@ def _span(
         if (
             ((exact and ended) or first_words or most_words)
             and (exact or (tells_apart and len(own_words) > len(missed)))
-            and matched >= 0.7 * length
+            and matched >= 0.8 * length
             and words.count("not") == sentence[:at].count("not")
         ):
             spans.append(_Span(matched, length, k))
@@ -306,7 +306,7 @@ _CORRECTION = re.compile(
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
+    r"(?:\b(?:not|never|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
     r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
     r"instead of|than|against|why not|without|unlike|avoid|tempting to \w+|wanted to \w+|so is|"
     r"thought(?: of)?|(?:could|may|might|can) be|if i (?:choose|pick|select)|"
@@ -322,9 +322,12 @@ _DENIED_AFTER = re.compile(
     rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|"
     rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|stereotyp|possible|plausible|conceivable|tempting|"
     r"suggests?\b|about\b|ruled out|eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
-    r" +if (?!i\b)"
+    r" +if (?!i\b|forced|pressed)"
 )
-# What makes an option that is named no choice.
+# What stands before a sentence that is expected, and before one that is not.
+_EXPECTED = re.compile(
+    r"\b(?:would|will|likely|probably|expect\w*|type|so|since|think|fits?|best)\b|^(?:\W*\w+){0,3}\W*$"
+)
 _DOUBTED = re.compile(
     r"\b(?:not|never|unlikely|doubt\w*|whether|could|might|may|stereotyp\w*|did|does)\b|n't"
 )
@@ -356,7 +359,7 @@ _LEADS = re.compile(
 _LED = re.compile(
     rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-](?!\W*\d)|"
     r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
-    r"and not|given)\b"
+    r"and not|given|if)\b"
 )
 
 
@@ -375,7 +378,8 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
         return 1 + first
     if _FITS.match(after):
         return 1
-    return 0 if is_sentence and not _DOUBTED.search(before) else None
+    expected = _EXPECTED.search(before) and not _DOUBTED.search(before)
+    return 0 if is_sentence and expected else None
 
 
 def _claims(text: str, question: _Question) -> list[tuple[int, str]]:
@@ -433,10 +437,11 @@ _UNKNOWN = re.compile(
     r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
 _NEITHER = re.compile(
-    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
+    r"(?s)(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
     r"answers?|sentences?|statements?))*(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
     r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
+    rf"(?!.*{_ANY})"
 )
 _OFFER = re.compile(
     r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
