@@ -1,8 +1,8 @@
 """Which of a question's lettered options a text chooses, by its letter or its sentence.
 
 Mentions of options are replaced by signs: a letter, a sentence, or both together. What stands
-before and behind a mention says whether the text chooses it. One rule decides: the option whose
-choice is stated most firmly, unless another is chosen as firmly or later.
+before and behind a mention says whether the text chooses it. One rule decides: the option that
+is chosen most firmly, unless another is chosen as firmly, or later.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
+    """The same without the shortcut: the first turn that names an option, or declines, counts."""
     question = _question(tuple(options.items()))
     for number, turn in enumerate(_ASKS.split(_normal(text, question))):
         signed = _signed(turn, question)
@@ -172,7 +173,9 @@ def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, i
 def _span(
     roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
 ) -> _Span | None:
-    """The option whose sentence, or enough of it, stands at a word of a text."""
+    """The option whose sentence stands at a word of a text: all of it, most of it, or its first
+    words. They hold most of the words that only this sentence has, and deny as often.
+    """
     spans = []
     for k, (sentence, own, _) in enumerate(question.options):
         if not set(roots[start : start + 1]).intersection(sentence[:4]):
@@ -306,7 +309,8 @@ _CORRECTION = re.compile(
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}[^\w,:-]*$|"
+    r"(?:\b(?:not|never|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}"
+    r"[^\w,:-]*$|"
     r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
     r"instead of|than|against|why not|without|unlike|avoid|tempting to \w+|wanted to \w+|so is|"
     r"thought(?: of)?|(?:could|may|might|can) be|if i (?:choose|pick|select)|"
@@ -320,13 +324,15 @@ _IS = (
 )
 _DENIED_AFTER = re.compile(
     rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|"
-    rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|stereotyp|possible|plausible|conceivable|tempting|"
-    r"suggests?\b|about\b|ruled out|eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
+    rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
+    r"stereotyp|possible|plausible|conceivable|tempting|suggests?\b|about\b|ruled out|"
+    r"eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
     r" +if (?!i\b|forced|pressed)"
 )
 # What stands before a sentence that is expected, and before one that is not.
 _EXPECTED = re.compile(
-    r"\b(?:would|will|likely|probably|expect\w*|type|so|since|think|fits?|best)\b|^(?:\W*\w+){0,3}\W*$"
+    r"\b(?:would|will|likely|probably|expect\w*|type|so|since|think|fits?|best)\b|"
+    r"^\W*(?:\w+\W+){0,3}$"
 )
 _DOUBTED = re.compile(
     r"\b(?:not|never|unlikely|doubt\w*|whether|could|might|may|stereotyp\w*|did|does)\b|n't"
@@ -416,7 +422,10 @@ def _answer(text: str, question: _Question) -> str:
         return REFUSED
     if heaviest:
         return UNPARSED
-    if _NEITHER.search(text) or (not chosen and _offers_a_sentence(text, question)):
+    neither = _NEITHER.search(text)
+    if neither:
+        return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
+    if not chosen and _offers_a_sentence(text, question):
         return ANOTHER
     return chosen.pop() if len(chosen) == 1 else UNPARSED
 
@@ -437,11 +446,10 @@ _UNKNOWN = re.compile(
     r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
 _NEITHER = re.compile(
-    r"(?s)(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
+    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
     r"answers?|sentences?|statements?))*(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
     r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
-    rf"(?!.*{_ANY})"
 )
 _OFFER = re.compile(
     r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
