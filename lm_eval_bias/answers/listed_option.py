@@ -124,8 +124,8 @@ _INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w\w+)")
 # Where a question begins: the prompt told again, or one of the model's own.
 _ASKS = re.compile(
     r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:\d\W{1,2})?(?:(?:new|next|another|second|sample) )?(?:"
-    r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise"
-    r"|task)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n(]|answer the questions? based|"
+    r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|"
+    r"exercise|task)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n(]|answer the questions? based|"
     r"(?:choose|select) [^.\n]{0,20}following\.)"
 )
 
