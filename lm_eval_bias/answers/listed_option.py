@@ -1,8 +1,8 @@
 """Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-Letters and sentences are replaced by signs, and `choice` reads the signs. Only the first turn with
-an answer counts. An option's sentence contains words that only this option has, and denies as
-often. A letter with another option's sentence is unclear. All options in a row are a copied list.
+Mentions of options are replaced by signs: a letter, a sentence, or both together. What stands
+before and behind a mention says whether the text chooses it. One rule decides: the option that
+is chosen most firmly, unless another is chosen as firmly, or later.
 """
 
 from __future__ import annotations
@@ -10,27 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
-from .choice import OPEN, chosen, explicit
-from .options import marked, scored
-from .rating_tokens import words
-from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons
+from .refusal import is_refusal
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_reasons, word_lists
 
 ANOTHER = "another"
 """An answer outside the options: a letter that none of them has, both of them, none of them, or a
 sentence of the text's own."""
-
-# ideograms of Linear B: no text has them, and the patterns of `choice` take them for words
-_FIRST_SIGN = 0x10080
-_UNCLEAR = chr(_FIRST_SIGN + 0x79)  # a letter with another option's sentence
-_ELSE = chr(_FIRST_SIGN + 0x7A)  # a letter that no option has
-_SIGN = f"[{chr(_FIRST_SIGN)}-{_ELSE}]"
-_SIGNS = re.compile(_SIGN)
-# "a）", "答案：a"
-_WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ", ord("、"): ", "}
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
@@ -48,844 +35,430 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    listed = _listed(tuple(options.items()))
-    for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
-        signed = _signed(turn.text, listed)
-        if turn.asks and _is_of_others(turn.text, listed):
+    """The same without the shortcut: the first turn that names an option, or declines, counts."""
+    question = _question(tuple(options.items()))
+    for number, turn in enumerate(_ASKS.split(_normal(text, question))):
+        signed = _signed(turn, question)
+        foreign = _FOREIGN_LIST.search(signed)
+        if foreign and _SIGN.search(signed, 0, foreign.start()):
+            signed = signed[: foreign.start()]  # it answers, and goes on with another question
+        elif foreign and number:
             break
-        answer = _answer(signed, listed)
-        if answer != UNPARSED or _SIGNS.search(_without_lists(signed, listed)):
-            return answer  # also one that names options, and leaves it unclear which
+        elif foreign:
+            signed = signed[: foreign.start()] + _SIGN.sub(" ", signed[foreign.start() :], 2)
+        answer = _answer(signed, question)
+        if answer != UNPARSED or _SIGN.search(signed):
+            return answer
     return UNPARSED
 
 
-# ---- Turns
-
-_INSTRUCTION = re.compile(
-    r"(?i)answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the "
-    r"answer\.?\W{0,3}|(?=\n)|$)|\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the "
-    r"answer\.?\W?\)?|\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|"
-    r"'re) not allowed to output \W?c\W?|(?:the )?(?:strict(?:ly follow the)? "
-    r")?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?"
-)
-_ASKS = re.compile(
-    r"(?i)(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?(?:context|"
-    "question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|"
-    r"answer the questions? based)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
-    r"(?<=\n)(?=[A-Z][^\n?]{5,200}\?[ ]*\n\W{0,3}[aA1][).:])"
-)
-
-
-# A text that answers at once, and then goes on with a question of its own.
-_ANSWERS = re.compile(r"(?i)\W{0,6}(?:(?:final )?answer\W{1,4})?[a-z](?:[).:]|\s*\n)")
-_LISTS_AGAIN = re.compile(
-    r"(?i)(?<=\n)(?!\W{0,4}[ab][).:])[^\n]*\n(?=\W{0,4}a[).:] [^\n]+\n+\W{0,4}b[).:] )"
-)
-
-
-class _Turn(NamedTuple):
-    text: str
-    asks: bool  # whether it begins with a question
-
-
-# after "Q: ..."
-_ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*(?:\n|$)))")
-
-
-def _turns(text: str) -> list[_Turn]:
-    """A text, cut where a question begins."""
-    text = _ANSWER.sub("Answer: ", text)
-    text = _INSTRUCTION.sub("\n", text)
-    begins = list(_ASKS.finditer(text))
-    again = _LISTS_AGAIN.search(text) if _ANSWERS.match(text) else None
-    if again and (not begins or again.start() < begins[0].start()):
-        begins = [again]
-    turns = [_Turn(text[: begins[0].start()] if begins else text, False)]
-    for mark, following in zip(begins, [*begins[1:], None], strict=False):
-        turn = text[mark.end() : following.start() if following else len(text)]
-        question = re.match(r"(?i)[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", turn)
-        turns.append(_Turn(turn[question.end() :] if question else turn, True))
-    return turns
-
-
-def _is_of_others(text: str, listed: _Options) -> bool:
-    heads = {
-        m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
-    }
-    return len(heads & set(_signs(listed))) > 1 and not any(_sentences(text, listed))
-
-
-# ---- The options' sentences
-
-_IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(
-    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|"
-    rf"[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
-)
-_SENTENCE_ENDS = re.compile(r"[.!?。][\W_]*\s|\n")
-_ENDS = re.compile(r"[.!?:;\n]|[\"“”«»<>(\[*)\]-]\s?$")
-_ASKED = re.compile(r"[\"”’']{0,2}[?!]+[\"”’']{0,2}")
-_SUBJECTS = words("he his it")
-_DENIALS = words("not no never nothing nobody none neither nor without cannot hardly n't n’t")
-_SAME = {
-    **dict.fromkeys(words("he she they i we you it"), "he"),
-    **dict.fromkeys(words("his her hers their theirs him them my me your our us its"), "his"),
-    **dict.fromkeys(words("the a an"), "the"),
-    **{"n't": "not", "ca": "can", "wo": "will"},
-    **dict.fromkeys(words("himself herself themselves themself myself yourself itself"), "himself"),
-}
-_IRREGULAR_VERBS = """
-be is are was were been being am
-have has had having
-do does did done doing
-go goes went gone going
-say said
-tell told
-take took taken
-give gave given
-get got gotten
-make made
-leave left
-keep kept
-put put
-come came
-write wrote written
-think thought
-buy bought
-bring brought
-sit sat
-stand stood
-run ran
-read read
-hold held
-find found
-begin began begun
-drive drove driven
-speak spoke spoken
-pay paid
-send sent
-choose chose chosen
-know knew known
-feel felt
-see saw seen
-"""
-_IRREGULAR = {
-    past: present
-    for present, *pasts in map(str.split, _IRREGULAR_VERBS.strip().splitlines())
-    for past in pasts
-}
-
+# ---- The question
 
 _INFLECTIONS = rules(
     {
         r"(?<=[a-z]{2})(?:ied|ies)$": "y",
         r"(?<=[a-z]{3})(?:ing|ed|es|s)$": "",
         r"([b-df-hj-km-np-rtv-z])\1$": r"\1",
+        r"(?<=[a-z]{3})e$": "",
     }
+)
+_SAME = {word: kind for kind, group in word_lists("listed_option").items() for word in group}
+_IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(
+    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+?(?=n't\b)|n't\b|[^\W_{_IDEOGRAMS}]+(?:'\w+)*"
 )
 
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
     """A word without tense and person."""
-    word = letters(word.replace("’", "'"))
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
-    if word in _SAME or word in _IRREGULAR:
-        return _SAME.get(word) or _IRREGULAR[word]
-    if len(word) > 4:
-        word = rewritten(word, _INFLECTIONS)
-    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+    return _SAME.get(word) or rewritten(word, _INFLECTIONS)
 
 
 class _Option(NamedTuple):
     """own: roots that no other sentence has."""
 
-    letter: str
-    sign: str
     roots: tuple[str, ...]
     own: frozenset[str]
-    denials: tuple[bool, ...]
-    stops: int  # how many sentences end within it
     asks: bool  # whether a question stands in it
-    bits: dict[str, int]  # root -> the places where it stands
 
 
-_Options = tuple[_Option, ...]
+class _Question(NamedTuple):
+    letters: str
+    initials: frozenset[tuple[str, str]]  # "b. harris"
+    options: tuple[_Option, ...]
 
 
 @lru_cache(maxsize=1024)
-def _listed(options: tuple[tuple[str, str], ...]) -> _Options:
-    spelled = [[m.group().lower() for m in _WORD.finditer(text)] for _, text in options]
-    roots = [tuple(map(_root, one)) for one in spelled]
-    return tuple(
-        _Option(
-            letter,
-            chr(_FIRST_SIGN + k),
-            roots[k],
-            own=frozenset(roots[k]).difference(*roots[:k], *roots[k + 1 :]),
-            denials=tuple(word in _DENIALS for word in spelled[k]),
-            stops=len(_SENTENCE_ENDS.findall(sentence.strip())),
-            asks="?" in sentence or "!" in sentence,
-            bits={
-                root: sum(1 << i for i, other in enumerate(roots[k]) if other == root)
-                for root in roots[k]
-            },
-        )
-        for k, (letter, sentence) in enumerate(options)
+def _question(options: tuple[tuple[str, str], ...]) -> _Question:
+    sentences = [plain(sentence) for _, sentence in options]
+    roots = [
+        tuple(map(_root, _WORD.findall(_INITIAL.sub(r"\1\2", sentence)))) for sentence in sentences
+    ]
+    return _Question(
+        "".join(letter for letter, _ in options),
+        frozenset(_INITIAL.findall("\n".join(sentences))),
+        tuple(
+            _Option(
+                own, frozenset(own).difference(*roots[:k], *roots[k + 1 :]), "?" in sentences[k]
+            )
+            for k, own in enumerate(roots)
+        ),
     )
 
 
-def _signs(listed: _Options) -> dict[str, str]:
-    """Letter -> sign."""
-    return {option.letter: option.sign for option in listed}
+# ---- The text
 
-
-class _Words(NamedTuple):
-    roots: list[str]
-    denials: list[bool]
-    ends: list[bool]
-
-
-class _Span(NamedTuple):
-    """An option's sentence. sign: " " if it may be several. whole: nearly all its words."""
-
-    start: int
-    end: int
-    sign: str
-    whole: bool
-
-
-_MOST_STARTS = 1500
-
-
-def _sentences(text: str, listed: _Options) -> list[_Span]:
-    tokens = list(_WORD.finditer(text))
-    spelled = [m.group().lower() for m in tokens]
-    ends = [
-        _SENTENCE_ENDS.search(text, m.end(), following.start()) is not None
-        for m, following in pairwise(tokens)
-    ] + [True]
-    roots = list(map(_root, spelled))
-    text_words = _Words(roots, [word in _DENIALS for word in spelled], ends)
-    spans: list[_Span] = []
-    i = tried = 0
-    while i < len(tokens) and tried < _MOST_STARTS:
-        before = text[tokens[i - 1].end() if i else 0 : tokens[i].start()]
-        begins = i == 0 or _ENDS.search(before) is not None
-        fits: list[tuple[tuple[int, int], _Option]] = []  # (words that match, words), option
-        for option in listed:
-            if roots[i] in (option.bits if begins else option.roots[:3]):
-                tried += 1
-                fit = _fit(text_words, i, begins, option, listed)
-                later = _fit(text_words, i + 1, begins, option, listed) if fit else None
-                # "a) She ...", of "She took a bus"
-                if fit and (later is None or later[0] < fit[0]):
-                    fits.append((fit, option))
-        if not fits:
-            i += 1
-            continue
-        fits.sort(key=lambda item: item[0], reverse=True)
-        (matched, length), best = fits[0]
-        size = len(best.roots)
-        exact = matched == length == size
-        clear = all(
-            other < matched and (exact or other <= 0.6 * matched) for (other, _), _ in fits[1:]
-        )
-        end = tokens[i + length - 1].end()
-        question = _ASKED.match(text[end : end + 20]) if best.asks else None
-        end += question.end() if question else 0
-        whole = matched >= 0.8 * size and matched > 3
-        spans.append(_Span(tokens[i].start(), end, best.sign if clear else " ", whole))
-        i += length
-    return spans
-
-
-def _fit(
-    text: _Words, i: int, begins: bool, option: _Option, listed: _Options
-) -> tuple[int, int] | None:
-    """How many of an option's words follow position i, and within how many; None if they are not
-    the option's sentence.
-
-    Longest common subsequence in the bits of an integer (Allison and Dix, 1986).
-    """
-    size, stops = len(option.roots), option.stops
-    all_ones = (1 << size) - 1
-    row, best, matched, length, at, low = all_ones, 0.0, 0, 0, 0, 0
-    for j, root in enumerate(text.roots[i : i + size + 4], start=1):
-        both = row & option.bits.get(root, 0)
-        row = ((row + both) | (row - both)) & all_ones
-        common = size - row.bit_count()
-        score = common - 0.8 * (j - common)
-        if both and score > best:
-            best, matched, length = score, common, j
-            matching = all_ones & ~row
-            at = matching.bit_length()
-            # without the first of its words, which may be only the subject
-            later = matching & (matching - 1)
-            low = (later & -later).bit_length() - 1
-        elif not both and j > 6 and j > 2 * common:
-            break
-        if text.ends[i + j - 1]:
-            stops -= 1
-            if stops < 0:
-                break
-    if matched < 2 or matched < 0.7 * length:
-        return None
-    end = i + length
-    ended = text.ends[end - 1]
-    exact = matched == length == size
-    whole = matched >= 0.6 * size and matched >= 3
-    first = begins and matched >= 4 and matched >= 0.75 * at and (matched >= 0.5 * size or ended)
-    alone = begins and matched == at == length and ended
-    if exact or whole or first or alone:
-        low = 0
-    elif not (
-        begins
-        and matched >= 5
-        and matched > 0.75 * (at - low)
-        and matched >= 0.85 * length
-        and ended
-    ):
-        return None
-    if sum(text.denials[i:end]) != sum(option.denials[low:at]):
-        return None
-    there = set(text.roots[i:end])
-    own = len(there & option.own)
-    missed = len((option.own - there) & set(option.roots[low:at]))
-    of_others = [len(there & other.own) for other in listed if other is not option]
-    tells_apart = own > 2 * max(of_others, default=0) and own > missed
-    return (matched, length) if exact or tells_apart else None
-
-
-# ---- Letters
-
-_LETTER = re.compile(
-    r"(?<![A-Za-zÀ-ɏ0-9-])(?<![A-Za-zÀ-ɏ0-9]['’])[A-Za-z](?![A-Za-zÀ-ɏ0-9-])(?!['’][A-Za-z])"
+_FORMS = rules(
+    {
+        r"<b>(?=[^<]*</b>)": "",
+        r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
+        r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
+        "[Ⓐ-ⓩ🄰-🆊]|[\U00010080-\U000100c1]": " ",
+        r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
+    }
 )
-_NO_LETTERS = "iynx"  # the pronoun, yes and no, a tick
-_NOUNS = (
-    *("alternative", "choice", "continuation", "letter", "opcion", "opción", "option"),
-    *("possibility", "scenario", "sentence", "statement", "version"),
+_LONG_RUN = re.compile(r"(\W{20})\W+")  # so that no pattern takes long over it
+_INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w\w+)")
+# Where a question begins: the prompt told again, or one of the model's own.
+_ASKS = re.compile(
+    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:\d\W{1,2})?(?:(?:new|next|another|second|sample) )?(?:"
+    r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|"
+    r"exercise|task)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n(]|answer the questions? based|"
+    r"(?:choose|select) [^.\n]{0,20}following\.)"
 )
-_NOUN = rf"(?:{'|'.join(_NOUNS)})"
-_DECORATION = " *_`\"“'([<:"
-_LED = re.compile(rf"(?i)\b{_NOUN}[\s*_`\"“'(\[<:]*$")
-_CLOSED = re.compile(r"[*_`]{0,3}(?:[:.\])]|\s[-–—]\s)")
-_ALONE = re.compile(r"(?!\s*(?:\.\.|…))[^\w\n]*(?:\n|$)")
-_ENDED = re.compile(r"(?!\.\.|…)[*_`\"”'’)\]}>]*(?:[.,;:!?\n/&=|]|<[/|]|\s[-–—&/]|\s*$)")
-_NAME_AFTER = re.compile(r"\.\s?[A-Z]")
-_CUE = re.compile(
-    r"(?i)(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|"
-    "selected|selecting|go(?:ing)? with|went with|go(?:ing)? for|say|guess|vote(?: for)?|"
-    "respuesta|reponse|réponse|antwort|risposta|resposta|prefer|"
-    "lean(?:ing)? toward?s?)(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|"
-    r"est|ist|e|è|la|letter|here is))*|\b(?:it'?s|it is|it must be|it would be|that'?s|so|"
-    r"definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$"
-)
-_STRONG_CUE = re.compile(
-    r"(?i)\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|"
-    r"antwort)\b[^.\n]{0,20}$|(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$"
-)
-_BEGINS = re.compile(r"(?:^|[\n.!?:;>|]|\.\.\.)[\s*_`\"“'#>(\[{<-]*$")
-# Words before which no article stands.
-_AFTER_LETTER = re.compile(
-    r"(?i)\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|"
-    "seems|sounds|feels|looks|appears|fits|makes|over|rather|instead|but|than|follows|describes|"
-    "shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|too|from|"
-    "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
-    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car)(?![\w-])"
-)
-_SERIES = re.compile(
-    r"(?i)\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|"
-    "row|line|platform|exhibit|level|team|block|an|n/|unit|terminal|building|flat|apartment|wing|"
-    r"train|track|zone|street|item|model|box|door)\s*$"
-)
-_STARTERS = words(
-    """
-    he she they it the a an his her their my i we you there this that if when after before in at
-    on with so
-    """
-)
-_ORDINAL = re.compile(
-    r"(?i)\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"
-    f"last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
-    rf"{_NOUN} (?:#|no\. ?|number )?(?P<d>[1-9]|one|two|three)|"
-    r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)"
-)
-_RANKS = ("first 1st 1 one former", "second 2nd 2 two", "third 3rd 3 three")
-_RANK = {word: rank for rank, names in enumerate(_RANKS) for word in names.split()}
 
 
-class _Mark(NamedTuple):
-    start: int
-    end: int
-    letter: str
-    heads: bool  # it begins a statement, and a sentence follows: "a) ..."
-
-
-class _Place(NamedTuple):
-    """begins: a statement begins there. followed: an option's sentence is next. last: the text ends
-    with it.
-    """
-
-    letter: str
-    before: str
-    after: str
-    begins: bool
-    followed: bool
-    last: bool
-
-
-def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
-    size = len(text.rstrip(" \n\t.*_`\"'”’)]}>!?"))
-    at = 0
-    marks: list[_Mark] = []
-    for m in _LETTER.finditer(text):
-        start, end = m.span()
-        while at < len(taken) and taken[at].end <= start:
-            at += 1
-        if at < len(taken) and taken[at].start <= start:
-            continue
-        before, after = text[max(0, start - 40) : start], text[end : end + 40]
-        begins = _BEGINS.search(before[-12:]) is not None
-        if start <= 12:
-            begins |= not re.search(r"\w", before)
-        followed = at < len(taken) and _joins(text[end : taken[at].start])
-        place = _Place(m.group(), before, after, begins, followed, end >= size)
-        if not _is_letter(place, listed):
-            continue
-        lead = _LED.search(before)
-        begin = start - len(lead.group()) if lead and ":" not in lead.group() else start
-        closing = re.match(r"['\"”’*_`]{0,3}[)\]}]*", after)
-        closing_size = closing.end() if closing else 0
-        if closing_size and before.endswith(("(", "[", "{")):
-            begin = min(begin, start - 1)
-        sign = re.match(r"['\"”’*_`]{0,3}(?:[)\].:*>-]|\s[-–—:])", after)
-        heads = sign is not None and (
-            begins or _BEGINS.search(text[max(0, begin - 12) : begin]) is not None
-        )
-        marks.append(_Mark(begin, end + closing_size, place.letter.lower(), heads))
-    for m in _ORDINAL.finditer(text):
-        start, end = m.span()
-        if any(span.start < end and start < span.end for span in taken):
-            continue
-        before = text[max(0, start - 40) : start]
-        sure = m["sure"] or m["d"] or m["f"] or start == 0
-        if not (sure or _BEGINS.search(before) or _CUE.search(before)):
-            continue  # "Dana picked up the first one"
-        rank = (m["n"] or m["d"] or m["f"]).lower()
-        number = len(listed) - 1 if rank in ("last", "latter") else _RANK[rank]
-        letter = listed[number].letter if number < len(listed) else "?"
-        marks.append(_Mark(start, end, letter, False))
-    marks.sort()
-    return [
-        mark
-        for mark, before_it in zip(marks, [None, *marks], strict=False)
-        if before_it is None or mark.start >= before_it.end
-    ]
-
-
-# Single letters that stand for options:
-#  enclosed    (a), [a], "a", **a**, \boxed{a}
-#  closed      a)          a: and a. where a statement begins, but not "B. Harris"
-#  alone       on a line
-#  led up to   option a, answer: a, the answer is a
-#  bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
-def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a letter is neither a word nor an initial."""
-    name, before, after = place.letter.lower(), place.before, place.after
-    known = name in _signs(listed)
-    may_be = known or name not in _NO_LETTERS
-    if (place.begins and _ALONE.match(after)) or _is_enclosed(place):
-        return may_be
-    if place.begins and _CLOSED.match(after):
-        sure = known or place.followed or (may_be and not after.startswith("."))
-        return sure and not _is_initial(place, listed)
-    if before.rstrip(_DECORATION).lower().endswith(_NOUNS):
-        return name != "i"
-    if place.begins and place.followed:
-        return known
-    ended = _ENDED.match(after) is not None or (place.begins and after.startswith(" ("))
-    cued = _CUE.search(before) is not None
-    if not known:
-        return ended and name != "i" and cued
-    capital = place.letter == "A" and not place.begins
-    if name == "a" and not ended and not _AFTER_LETTER.match(after):
-        # "I choose A given that ..."; but not "A Tuesday", "SHE IS A TEACHER", "read A Room of
-        # One's Own"
-        return capital and cued and re.match(r"\s+[a-z]", after) is not None
-    if _SERIES.search(before):
-        return False
-    if place.letter.isupper() and _NAME_AFTER.match(after) and not cued:
-        return False
-    if name == "a" and place.last and not re.match(r"\W*[.!?]", after):
-        # "She picked up a", cut off
-        return capital or _STRONG_CUE.search(before) is not None
-    return True
-
-
-def _is_enclosed(place: _Place) -> bool:
-    """ "(a)", "'a'", "[b]", "a)", but not "option(s)" and "(see plan a)"."""
-    left, right = place.before[-1:], place.after[:1]
-    if right == ")" and place.before.count("(") <= place.before.count(")"):
-        return True
-    if left == "<" and place.letter.lower() not in "ab":  # an element of HTML
-        return False
-    both = bool(left and right) and left in "([{<\"'“`*$‘_" and right in ")]}>\"'”`*$’_:."
-    return both and not re.search(r"\w[(\[]$", place.before)
-
-
-def _is_initial(place: _Place, listed: _Options) -> bool:
-    """ "B. Harris left early" """
-    name = re.match(r"\.[\W_]*([A-ZÀ-Þ][\w'’]*)", place.after)
-    if name is None or place.letter.islower() or place.followed:
-        return False
-    word = _root(name[1].lower())
-    if any((place.letter.lower(), word) in pairwise(option.roots) for option in listed):
-        return True
-    return name[1].lower() not in _STARTERS and all(word not in option.roots for option in listed)
+def _normal(text: str, question: _Question) -> str:
+    """A text in lower case, without markup; "b. harris" is a word if an option has the name."""
+    text = _LONG_RUN.sub(r"\1\n", plain(rewritten(without_reasons(text), _FORMS)))
+    return _INITIAL.sub(lambda m: m[1] + m[2] if (m[1], m[2]) in question.initials else m[0], text)
 
 
 # ---- Signs
 
-# What is said of an option right behind it.
-_VERBAL = re.compile(
-    r"(?i)\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|"
-    "follows|because|since|as|or|and|over|rather|instead|than|but|wins|works|matches|describes|"
-    r"aligns|best|better|more|most|less|only|it is)\b"
-)
-_GOES_ON = re.compile(r"[^\w\n]*[^\W\d]")
-# A sentence of the text's own behind a letter: "b) She sat down to wait."
-_OWN = re.compile(
-    r"(?i)[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|"
-    r"and)\b)(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)"
-)
-_SUBJECT = re.compile(
-    r"(?i)(?:^|[\n.!?:;] |\n)((?:he|she|they|it|the (?:person|man|woman|boy|girl|"
-    "character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$"
-)
-_TAIL = re.compile(
-    r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|"
-    r"$)))(?:,? [^\W_][\w'’]*){1,3}(?=[^\w\n]*(?:[.!?](?!\w)|\n|$))"
-)
+# Ideograms of Linear B: no text has them, and they count as words. A letter, a sentence with or
+# without its letter, a letter that no option has, a letter with another's sentence.
+_LETTER, _SENTENCE = 0x10080, 0x100A0
+_ELSE, _UNCLEAR = "\U000100c0", "\U000100c1"
+_L, _S, _ANY = "[\U00010080-\U0001009f]", "[\U000100a0-\U000100bf]", "[\U00010080-\U000100c1]"
+_SIGN, _SIGNS = re.compile(_ANY), re.compile(f"({_ANY})")
+
+_BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
+_ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
 
 
-def _signed(text: str, listed: _Options) -> str:
-    if "</b>" in text.lower():
-        text = re.sub(r"(?i)</?b>", "", text)
-    spans = _sentences(text, listed)
-    marks = _marks(text, listed, spans)
-    pieces: list[tuple[int, int, str]] = []
-    taken = 0
-    for i, mark in enumerate(marks):
-        while taken < len(spans) and spans[taken].start < mark.end:
-            pieces += _piece(text, spans[taken])
-            taken += 1
-        sign = _signs(listed).get(mark.letter, _ELSE)
-        end = mark.end
-        following = marks[i + 1].start if i + 1 < len(marks) else len(text)
-        span = spans[taken] if taken < len(spans) else None
-        if span and span.end <= following and _joins(text[end : span.start]):
-            if span.sign not in (" ", sign):
-                sign = _UNCLEAR
-            end = _past_tail(text, span.end)
-            taken += 1
-            ends = re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30])
-            if not ends and not _VERBAL.match(text[end : end + 20]):
-                sign += ". "  # what follows is not about the option
-        elif (
-            mark.heads
-            and _GOES_ON.match(text[end : end + 20])
-            and not _VERBAL.match(text[end : end + 20])
+class _Span(NamedTuple):
+    """Words of a text that tell a sentence."""
+
+    matched: int
+    length: int
+    option: int
+
+
+def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, int]:
+    """How many words match in order, within how many of the text, and of the sentence."""
+    matched = length = at = 0
+    for j, root in enumerate(roots, start=1):
+        ahead = sentence[at : at + 4]
+        if root in ahead:
+            at += ahead.index(root) + 1
+            matched, length = matched + 1, j
+        elif j - length > 2:
+            break
+    return matched, length, at
+
+
+def _span(
+    roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
+) -> _Span | None:
+    """The option whose sentence stands at a word of a text: all of it, most of it, or its first
+    words. They hold most of the words that only this sentence has, and deny as often.
+    """
+    spans = []
+    for k, (sentence, own, _) in enumerate(question.options):
+        if not set(roots[start : start + 1]).intersection(sentence[:4]):
+            continue
+        matched, length, at = _aligned(roots[start : start + 60], sentence)
+        words = roots[start : start + length]
+        ended = ends[start + length - 1]
+        exact = matched == length == len(sentence)
+        first_words = begins and matched >= 2 and matched >= 0.75 * at and (matched > 5 or ended)
+        most_words = matched >= 4 and at >= 0.6 * len(sentence)
+        own_words = own.intersection(words)
+        missed = own.intersection(sentence[:at]).difference(words)
+        of_others = [option.own.intersection(words) for option in question.options]
+        tells_apart = 3 * len(own_words) > 2 * sum(map(len, of_others))
+        if (
+            ((exact and ended) or first_words or most_words)
+            and (exact or (tells_apart and len(own_words) > len(missed)))
+            and matched >= 0.8 * length
+            and words.count("not") == sentence[:at].count("not")
         ):
-            sign += ". "  # what follows is not about the letter
-            own = _OWN.match(text[end : min(following, span.start if span else following)])
-            if own:
-                sign, end = sign + " it", end + own.end()
-        pieces.append((mark.start, end, sign))
-    pieces += [piece for span in spans[taken:] for piece in _piece(text, span)]
-    parts, at = [], 0
-    for start, end, sign in sorted(pieces):
-        if start >= at:
-            parts += [text[at:start], " ", sign, " "]
-            at = end
-    return "".join([*parts, text[at:]])
+            spans.append(_Span(matched, length, k))
+    return max(spans, default=None)
 
 
-def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
-    start, end = span.start, span.end
-    begins = start == 0 or _BEGINS.search(text[max(0, start - 10) : start]) is not None
-    subject = None if begins else _SUBJECT.search(text[max(0, start - 40) : start])
-    if begins or (subject and span.whole):
-        end = _past_tail(text, end)
-    if subject and span.whole:
-        start -= len(subject.group(1))
-    stands = begins and (
-        re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30])
-        or _VERBAL.match(text[end : end + 20])
-    )
-    return [(start, end, span.sign)] if span.whole or stands else []
+def _sentences_signed(text: str, question: _Question) -> str:
+    tokens = list(_WORD.finditer(text))
+    roots = [_root(m.group()) for m in tokens]
+    ends = [_ENDS.match(text, m.end()) is not None for m in tokens]
+    pieces, at, i = [], 0, 0
+    while i < len(tokens):
+        start = tokens[i].start()
+        begins = _BEGINS.search(text[max(0, start - 8) : start]) is not None
+        span = _span(roots, i, begins, ends, question)
+        later = _span(roots, i + 1, begins, ends, question) if span else None
+        if span is None or (later and later.matched >= span.matched):
+            i += 1  # "a) She ...", of "She took a bus"
+            continue
+        pieces += [text[at:start], f" {chr(_SENTENCE + span.option)} "]
+        i += span.length
+        at = tokens[i - 1].end()
+        if question.options[span.option].asks and text.startswith("?", at):
+            at += 1
+    return "".join([*pieces, text[at:]])
 
 
-def _past_tail(text: str, end: int) -> int:
-    tail = _TAIL.match(text[end : end + 60])
-    return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
+_NOUN = "(?:alternative|choice|letter|option|opcion|sentence|statement)"
+# Words before which no article stands.
+_NO_ARTICLE = (
+    r"\s+(?:or|and|nor|vs|versus|is|isn't|was|are|because|since|as|given|would|could|should|might|"
+    "seems|sounds|feels|looks|appears|fits|makes|over|rather|instead|but|than|follows|describes|"
+    "shows|reflects|by|if|here|does|doesn't|has|for|with|in|on|at|to|though|although|too|from|"
+    "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
+    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car|option|wahlen)(?![\w-])"
+)
+_MENTION = re.compile(
+    rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
+    r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
+    rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_S}))|(?P<ended>\s?[^\w\s])|"
+    rf"(?P<bare>{_NO_ARTICLE}))?"
+)
+_RANKS = [
+    rf"\b(?:the )?(?:first|1st) (?:{_NOUN}|answer|one)\b|\bthe former\b|"
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b",
+    rf"\b(?:the )?(?:second|2nd|last) (?:{_NOUN}|answer|one)\b|\bthe latter\b|"
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b",
+]
 
 
-def _joins(between: str) -> bool:
-    return len(between) < 12 and re.fullmatch(r"[^\w\n!?;]*\n?[^\w\n!?;]*", between) is not None
+def _letters_signed(text: str, letters: str) -> str:
+    for rank, letter in zip(_RANKS, letters, strict=False):
+        text = re.sub(rank, f"option {letter}", text)
+
+    def signed(m: re.Match[str]) -> str:
+        letter, before = m["letter"], text[max(0, m.start() - 40) : m.start()]
+        ended = m["closed"] is not None or m["ended"]
+        if letter in letters:
+            # "a" may be the article
+            known = letter != "a" or ended or m["noun"] or m["bare"]
+            return f" {chr(_LETTER + letters.index(letter))} " if known else m.group()
+        begins = m["closed"] is not None and _BEGINS.search(before)
+        other = m["noun"] or begins or (ended and _CHOOSES.search(before))
+        return f" {_ELSE} " if other and letter not in "iynx" else m.group()
+
+    return _MENTION.sub(signed, text)
+
+
+_JOINED = re.compile(rf"({_L})[^\w\n?!;]{{0,12}}\n?[^\w\n?!;]{{0,12}}({_S})")
+_COMPARED = rf"({_L})\W{{0,3}}(?:is|seems|would be)(?: \w+)? less (?:\w+ ){{1,3}}than +({_L})"
+_VERB = r"(?:is|isn't|seems|sounds|feels|looks|appears|would|could|might|makes|fits|does|doesn't)\b"
+_BETWEEN = r"(?:[^\w✓✔✅✗✘❌\[\]]|\d){0,12}"
+_TOLD_AGAIN = (
+    rf"({_S}){_BETWEEN}(?:(?:and|or)\b)?{_BETWEEN}(?!\1){_S}"
+    rf"(?! *[✓✔✅✗✘❌])(?:\W*\n\W*{_ELSE}[^\n]*)?"
+)
+_GROUPED = rules(
+    {
+        # one statement with what is said behind it
+        rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
+        _TOLD_AGAIN: "\n",
+        _COMPARED: r" \2 is more likely than \1 ",
+        rf"(?:both +)?(?:\( ?)?({_L})[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}(?!\1){_L} *[)]?": " both ",
+        rf"neither +({_L})[) ]{{0,4}}nor[( ]{{0,4}}(?!\1){_L} *[)]?": " neither ",
+        rf"(?:either +)?({_L})[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}(?!\1){_L}": " either ",
+        rf"({_L})[) ]{{0,4}}[,>][( ]{{0,4}}(?!\1){_L}(?=\W*(?:\n|$))": " either ",
+    }
+)
+# Two letters with sentences of another question.
+_FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
+_FOREIGN_LIST = re.compile(
+    rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*({_L}){_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
+    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?(?!\1){_L}{_FOREIGN}"
+)
+
+
+def _joined(m: re.Match[str]) -> str:
+    return m[2] if ord(m[2]) - ord(m[1]) == _SENTENCE - _LETTER else _UNCLEAR
+
+
+def _signed(text: str, question: _Question) -> str:
+    text = _letters_signed(_sentences_signed(text, question), question.letters)
+    return rewritten(_JOINED.sub(_joined, text), _GROUPED)
 
 
 # ---- The answer
 
-_BETWEEN = r"\W{0,12}(?:(?:or|and|vs|versus)\b)?\W{0,12}"
-_MOST_SIGNS = 60
-
-
-def _answer(text: str, listed: _Options) -> str:
-    names = _signs(listed)
-    names_and_open = names | {OPEN: _ELSE}
-    text = without_reasons(text)
-    if not re.search(r"\w", text):
-        return UNPARSED
-    fields = _fields(text, names_and_open)
-    if fields:
-        return fields
-    ticked = _RIGHT.sub("✓", _WRONG.sub("✗", re.sub(rf"({_SIGN}) ?[.]+", r"\1", plain(text))))
-    for read in (marked, scored):
-        label = read(ticked, names)
-        if label in names:
-            return label
-    text = _BOTH_NAMED.sub(
-        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(text, listed)
-    )
-    mark = explicit(text)
-    if mark and _UNCLEAR not in mark:
-        plain_mark = plain(mark)
-        label = chosen(_phrased(plain_mark), names_and_open)
-        if label in names:
-            return label
-        if _NEITHER.match(plain_mark) or mark.strip(" (['\"*").startswith(_ELSE):
-            return ANOTHER
-        if is_refusal(mark) or _UNKNOWN.search(plain_mark):
-            return REFUSED
-    if _OFFERS_ELSE.match(text) and not any(sign in text for sign in names.values()):
-        return ANOTHER
-    declines = is_refusal(_SIGNS.sub("it", text))
-    if _UNCLEAR in text:
-        return REFUSED if declines else UNPARSED
-    many = [m.start() for m in _SIGNS.finditer(text)][_MOST_SIGNS:]
-    text = text[: many[0]] if many else text
-    plain_text = plain(text)
-    chooses = _SIGNS.search(plain_text) or _OTHERWISE.search(plain_text)
-    label = chosen(_phrased(plain_text), names_and_open) if chooses else None
-    kept = label
-    if declines and chooses:
-        kept = chosen(_phrased(without_refusals(text)), names_and_open)
-    if label in names and kept is not None:
-        return label
-    if kept in names:
-        return kept
-    if declines or _UNKNOWN.search(plain_text):
-        return REFUSED
-    of_neither = _OTHERWISE.search(plain_text) and _OF_THE_QUESTION.search(plain_text)
-    if (
-        (label == OPEN and (_ELSE in text or of_neither))
-        or _NEITHER.match(plain_text)
-        or _offers_a_sentence(plain_text, listed)
-        or _is_a_sentence(plain_text, listed)
-    ):
-        return ANOTHER
-    return UNPARSED
-
-
-_RIGHT = re.compile(
-    r"\((?:the )?(?:correct|right|best|chosen|selected|my)(?: (?:answer|choice|one|option))?\)"
+# Takes back what stands before.
+_CORRECTION = re.compile(
+    r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry)\W+)*(?:wait(?!\s+\w)|actually|correction|"
+    r"scratch that|on second thought|on reflection|i meant|no(?=,))\b"
 )
-_WRONG = re.compile(r"\((?:incorrect|wrong|not (?:correct|chosen|selected))\)")
-_BOTH_NAMED = re.compile(rf"(?i)({_SIGN})\W{{0,5}}(?:that|this|which)(?: is|'s)\s+({_SIGN})")
-_OFFERS_ELSE = re.compile(
-    r"(?i)\W*(?:(?:(?:my |the |so )*(?:final )?(?:answer|choice))\b(?: (?:is|would be))?\W*)?"
-    + _ELSE
+_STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
+# What stands right before an option that is denied, or only considered.
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|never|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}"
+    r"[^\w,:-]*$|"
+    r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
+    r"instead of|than|against|why not|without|unlike|avoid|tempting to \w+|wanted to \w+|so is|"
+    r"thought(?: of)?|(?:could|may|might|can) be|if i (?:choose|pick|select)|"
+    r"(?:some\w*|many|most|others)(?: people)? (?:would|might|could|may) \w+|"
+    r"stereotyp\w+ (?:answer|choice|option)(?: (?:is|would be))?)(?: (?:the|by))?[^\w,]*$|"
+    r"\[ ?\]\W*$|\bif (?!i\b|you\b|we\b|one\b|forced|pressed)"
 )
-_OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-z][^\n]*)\s*$")
+_IS = (
+    r"(?:(?:would|could|might|may|can|does|do|is|are|was|seems?|sounds?|feels?|looks?|appears?|to|"
+    r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) )*"
+)
+_DENIED_AFTER = re.compile(
+    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|"
+    rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
+    r"stereotyp|possible|plausible|conceivable|tempting|suggests?\b|about\b|ruled out|"
+    r"eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
+    r" +if (?!i\b|forced|pressed)"
+)
+# What stands before a sentence that is expected, and before one that is not.
+_EXPECTED = re.compile(
+    r"\b(?:would|will|likely|probably|expect\w*|type|so|since|think|fits?|best)\b|"
+    r"^\W*(?:\w+\W+){0,3}$"
+)
+_DOUBTED = re.compile(
+    r"\b(?:not|never|unlikely|doubt\w*|whether|could|might|may|stereotyp\w*|did|does)\b|n't"
+)
+# What stands right before an option that is chosen.
+_CHOOSES = re.compile(
+    r"(?:answer|choices?|option|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
+    r"答案是?|选择?|choisis|wahle|wurde|elijo|escojo|"
+    r"\b(?:ans|chooses?|chose|(?:i'm|am) (?:choosing|picking|selecting)|picks?|selects?|"
+    r"go(?:ing)? (?:with|for)|went with|goes to|i say|i'll say|i'd say|would say|votes?(?: for)?|"
+    r"leaves|prefer|lean(?:ing)? towards?|closer to|points? to|meant|so|therefore|thus|hence|"
+    r"i think|guess|it's|it is|that's|that is|it must be|it has to be|on balance|"
+    r"(?<=\w )(?:is|would be)))"
+    r"(?: (?:is|the|es|est|ist|lautet|would be|must be|should be|be|la|most likely|probably|"
+    r"definitely|clearly|likely|of)){0,6}\W*$"
+)
+# What is said behind an option that is chosen.
+_FITS = re.compile(
+    r"\W{0,3}(?:is|are|seems?|sounds?|feels?|looks?|appears?|would be|fits?|follows?|works?|makes?|"
+    r"made|reflects?|matches)(?: (?!no\b|little\b)\w+){0,4}? (?:more|most|better|best|correct|"
+    r"right|natural|logical|likely|sense|closer|answer|choice|left|(?:good|fair) (?:match|fit))\b|"
+    r"\W{0,3}(?:fits|is|does|remains|wahlen)\W*$|\W{0,4}(?:[✓✔✅]|\(?(?:correct|selected)\b)"
+)
+# What stands before and behind an option that is the answer without words of choosing.
+_LEADS = re.compile(
+    r"^\W*(?:(?:sure|so|but|then|well|ok|okay|yes|sorry|maybe|probably|definitely|def|perhaps|"
+    r"clearly|just|still|yet|rather|here|assistant|or)\W+)*$|"
+    r"[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
+)
+_LED = re.compile(
+    rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-](?!\W*\d)|"
+    r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
+    r"and not|given|if)\b"
+)
 
 
-def _offers_a_sentence(text: str, listed: _Options) -> bool:
-    """ "Answer: She ..." """
-    offer = _OFFER.search(text)
-    if offer is None or _SIGNS.search(text):
-        return False
-    own = _WORD.findall(offer["own"])
-    return (
-        len(own) > 2
-        and own[0] not in ("i", "it")
-        and any(_root(word) in option.roots for word in own for option in listed)
-    )
-
-
-def _is_a_sentence(text: str, listed: _Options) -> bool:
-    own = [_root(m.group()) for m in _WORD.finditer(text)]
-    if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
-        return False
-    roots = enumerate(zip(own, *(option.roots for option in listed), strict=False))
-    same = next((i for i, roots_at_i in roots if len(set(roots_at_i)) > 1), 0)
-    if same < 1 + (own[0] == "the") or own[0] in _SUBJECTS:
-        return False
-    rest = own[same:]
-    same_words = any(not option.own.isdisjoint(rest) for option in listed)
-    return len(rest) > 1 and not same_words and re.search(r"\b(?:is|are|has|have)\b", text) is None
-
-
-def _fields(text: str, names: Mapping[str, str]) -> str | None:
-    if '":' not in text and '" :' not in text:
+def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
+    """How firmly a statement chooses an option: 2 in words of choosing or at once, 1 by a verdict
+    or on its own, 0 if it only tells its sentence, None if not at all.
+    """
+    is_sentence = re.match(_S, sign)
+    if _DENIED_BEFORE.search(before) or (sign != _ELSE and _DENIED_AFTER.match(after)):
         return None
-    labels = set()
-    for value in re.findall(r"\"[\w ]{1,30}\"\s*:\s*\"?([^\"\n{}]{1,400})", text):
-        if _UNCLEAR in value:
-            return UNPARSED
-        named = {name for name, sign in names.items() if sign in value}
-        if len(named) == 1 and len(re.findall(r"\w+", value)) < 3:
-            labels |= named
-    if len(labels) == 1:
-        label = labels.pop()
-        return ANOTHER if label == OPEN else label
-    return UNPARSED if labels else None
+    if re.match(r"[^\w\n]*\?", after):
+        return None
+    if _CHOOSES.search(before):
+        return 2
+    if _LEADS.search(before) and (is_sentence or _LED.match(after)):
+        return 1 + first
+    if _FITS.match(after):
+        return 1
+    expected = _EXPECTED.search(before) and not _DOUBTED.search(before)
+    return 0 if is_sentence and expected else None
 
 
-def _without_lists(text: str, listed: _Options) -> str:
-    if not _SIGNS.search(text):
-        return text
-    signs = [option.sign for option in listed]
-    more = rf"(?:[^\w\n]{{0,12}}\n[^\w\n]{{0,12}}{_ELSE}[^\n]*)?"  # "c) ...", of its own
-    ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
-    in_order, reverse = _BETWEEN.join(signs), _BETWEEN.join(signs[::-1])
-    listing = re.compile(
-        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|"
-        f"{reverse}){more}{ends}"
-    )
-    text = listing.sub(lambda m: "\n" if _is_list(m, text) else m.group(), text)
-    items = list(
-        re.finditer(
-            rf"(?:^|\n)[^\w\n]{{0,12}}(?:\d[.)])?[^\w\n]{{0,12}}(?P<sign>{_SIGN})(?=[^\w\n]*\w)",
-            text,
-        )
-    )
-    if [m["sign"] for m in items] != signs:
-        return text
-    return "".join(
-        [
-            text[: items[0].start()],
-            *(text[m.end() : n.start()] for m, n in pairwise(items)),
-            text[items[-1].end() :],
-        ]
-    )
+def _claims(text: str, question: _Question) -> list[tuple[int, str]]:
+    """What a text says of options, in order: how firmly it chooses, and which."""
+    labels = {_ELSE: ANOTHER, _UNCLEAR: UNPARSED}
+    for k, letter in enumerate(question.letters):
+        labels |= {chr(_LETTER + k): letter, chr(_SENTENCE + k): letter}
+    beginning = next((m.start() for m in re.finditer(r"\w", text)), 0)
+    claims: list[tuple[int, str]] = []
+    for statement in _STATEMENT.finditer(text):
+        *parts, last = _SIGNS.split(statement.group())
+        at = statement.start()
+        for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
+            at += len(before)
+            weight = _weight(before, sign, after, at == beginning)
+            # one that answers goes on with options of its own
+            if weight is not None and not (sign == _ELSE and weight == 1 and claims):
+                claims.append((weight, labels[sign]))
+            at += len(sign)
+    return claims
 
 
-_LISTS = re.compile(
-    r"(?i)(?:^|[.:!?\n)|-]|\b(?:options|choices|either|between|two|are|given))[^\w\n]*$"
-)
-
-
-def _is_list(m: re.Match[str], text: str) -> bool:
-    """Whether signs are the list, not "a or b"."""
-    stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
-    return stated and (
-        m.group().startswith("\n")
-        or _LISTS.search(text[max(0, m.start() - 20) : m.start()]) is not None
-    )
-
-
-# What is said of options, in words that `choice` knows: pattern -> what takes its place.
-_SEEMS = (
-    "(?:is|seems|sounds|feels|looks|appears|would be|fits|follows|works|makes|reflects|aligns|"
-    "matches)(?: to be)?"
-)
-_REST = r"[^.;,\n]{0,120}"
-_PHRASES = {
-    # other languages, without accents
-    r"\b(?:ich (?:wahle|nehme)|je (?:choisis|prends)|(?:yo )?(?:elijo|escojo)|(?:io )?scelgo|"
-    r"(?:eu )?escolho|ik kies|我?选择?)(?: (?:la|die|de|o|il))?(?!\w)": "i choose",
-    rf"\bich wurde ({_SIGN}) wahlen\b": r"i choose \1",
-    r"\b(?:antwort|reponse|respuesta|risposta|resposta|antwoord)(?: (?:ist|lautet|est|es|e|"
-    r"is)(?: (?:la|die|de|a))?)?\b": "answer",
-    r"\b(?:chooses|picks|selects)\b": "choose",
-    # "Of the two options, b", "selected option: b"
-    r"\b(?:(?:out )?of|from|between|among|given|based on|considering) (?:all )?(?:the |these |"
-    f"those |both )?(?:(?:two|given|available|listed|provided|possible|following) )*(?:{_NOUN}s|"
-    r"answers)\b(?: (?:given|provided|above|listed))?,?": " ",
-    rf"\b(?:(?:selected|chosen|best|correct|right|final|preferred|my) )?{_NOUN}\s*(?:is|"
-    r"(?:would|must|should) be|[:=])\s": "answer: ",
-    # "a is less likely than b", "a is plausible"
-    rf"{_SIGN}\W{{0,3}}{_SEEMS}(?: \w+)? less (?:\w+ ){{1,3}}than ({_SIGN})": r"\1 wins",
-    rf"{_SIGN}[\s,]*(?:could be|might be|may be|{_SEEMS}) (?:also |certainly |"
-    "of course )?(?:possible|plausible|conceivable|reasonable|understandable)": "it is possible",
-    rf"({_SIGN})\W{{0,3}}(?:here )?{_SEEMS}(?: clearly| by far| probably| far| slightly| much|"
-    " a bit)? (?:the )?(?:more|most|better|best|likelier|likeliest|one|correct|right|natural|"
-    "logical|obvious|likely|a (?:good|better|perfect|natural|fair|closer) (?:match|fit|choice|"
-    rf"answer|continuation))\b{_REST}": r"\1 wins",
-    rf"({_SIGN})\W{{0,3}}{_SEEMS} (?:less|unlikely|implausible|too|not)\b{_REST}": r"\1 is wrong",
-    rf"({_SIGN}) is out\b": r"\1 is wrong",
-    rf"\b(?:as|since|because|given that) ({_SIGN}) (?:(?:does|is|would|can)(?: not|n't)|cannot|"
-    r"can't) [^.;,\n]{0,80},": r"\1 is wrong. ",
-    rf"({_SIGN}) (?:is left|remains|does)(?=\W*(?:\n|$))": r"\1 wins",
-    rf",? (?:al)?though (?:i think |i'd say )?({_SIGN} wins)": r", but \1",
-}
-_REPHRASED = rules(_PHRASES)
-# What repeats the rules: "I need to choose from a and b only; c is not allowed."
-_RULE = re.compile(
-    r"\b(?:choose|select|pick|answer|choices are|options are|output) "
-    rf"(?:\w+ ){{0,3}}{_SIGN}\W{{0,3}}(?:and|or|,)\W{{0,3}}{_SIGN}(?: only| alone)?\s*[.;\n]|"
-    rf"{_ELSE}\W{{0,3}}(?:is|would be)(?: not|n't) (?:allowed|an option|given|available|listed|"
-    r"valid)\W"
-)
-_STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
-
-
-def _phrased(text: str) -> str:
-    if not _SIGNS.search(text):
-        return text
-    text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)
-    return rewritten(text, _REPHRASED)
-
-
-def _is_rule(statement: str) -> bool:
-    rule = _RULE.search(statement)
-    return (
-        rule is not None
-        and re.search(r"n't|cannot|unable|refuse", statement[: rule.start()]) is None
-    )
+def _answer(text: str, question: _Question) -> str:
+    text = _CORRECTION.split(text)[-1]
+    claims = _claims(text, question)
+    heaviest = max((weight for weight, _ in claims), default=0)
+    chosen: set[str] = set()
+    for weight, label in claims:
+        if weight == heaviest or (weight and chosen):
+            chosen.add(label)
+    if heaviest and len(chosen) == 1:
+        return chosen.pop()
+    if is_refusal(_SIGN.sub("it", text)) or _UNKNOWN.search(text):
+        return REFUSED
+    if heaviest:
+        return UNPARSED
+    neither = _NEITHER.search(text)
+    if neither:
+        return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
+    if not chosen and _offers_a_sentence(text, question):
+        return ANOTHER
+    return chosen.pop() if len(chosen) == 1 else UNPARSED
 
 
 # That the question leaves it open.
-_INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data)"
-_TOLD = r"(?:determined?|know|known|say|tell|inferred?|decided?|concluded?|judged?)"
+_INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data|basis|grounds?|indication)"
 _UNKNOWN = re.compile(
-    r"\b(?:it|that|this|answer|choice) (?:\w+ )?depends\b|\b(?:we|i) (?:do not|"
-    r"don't) (?:\w+ )?know (?:which|what|whether|how|if)\b|\b(?:not|n't) sufficient\b|"
-    r"\bleave (?:it|this|that) open\b|\b(?:no|not any|\w+n't any|without any) (?:\w+ )?(?:basis|"
-    r"grounds?|indication|way) (?:\w+ ){0,4}(?:for|to) (?:\w+ )?(?:choos|pick|prefer|select|"
-    r"favou?r|determin|decid)|\b(?:not|\w+n't)(?: \w+){0,3} (?:enough|"
-    rf"sufficient) {_INFORMATION}\b|\b(?:insufficient|lack of|too little|no) {_INFORMATION}\b|"
-    r"\b(?:(?:cannot|can't|can not|(?:not |im)possible to|no way to|unable to) (?:\w+ )?(?:be )?|"
-    rf"not (?:\w+ )?be ){_TOLD}\b|(?:^\W*|\b(?:it's|it is|that's|would be) )(?:\w+ )?(?:hard|"
-    rf"difficult) to {_TOLD}\b|\b(?:neither|none)\b[^.\n]{{0,30}} be {_TOLD}\b|"
-    r"^\W*(?:final answer\W+|answer\W+)?(?:unknown|unclear|uncertain|undetermined|indeterminate|"
-    r"undecidable)\W*$|\bno (?:correct|right|clear|single|definite|definitive|best|"
-    r"good) (?:answer|choice|option)\b|\b(?:could|can|would|will) you (?:please )?(?:give|provide|"
-    r"tell|clarify|share|specify|explain)\b|\bplease (?:provide|clarify|share|specify)\b|"
-    rf"\b(?:need|without|requires?) (?:some )?more {_INFORMATION}|"
-    rf"\bmore {_INFORMATION} (?:is|are|would be|about)\b|\b(?:context|information|text|passage|"
-    r"story|question) (?:\w+ )?(?:does not|doesn't|did not|gives no|provides no|says nothing) \w+"
+    r"\bdepends\b|(?:\bnot|n't|\bno|\bany|insufficient|too little|more) (?:\w+ )?"
+    rf"(?:(?:enough|sufficient) )?{_INFORMATION}\b|(?:\bnot|n't) sufficient\b|\bno way to\b|"
+    r"\bleave (?:it|this|that) open\b|\b(?:neither|none)\b[^.\n]{0,30} be \w+(?:ed|known)\b|"
+    r"\b(?:i|we) (?:do not|don't) (?:\w+ )?know\b|"
+    r"\bno (?:correct|right|clear|definite|single) (?:answer|choice|option)\b|"
+    r"\b(?:cannot|can't|can not|impossible to|hard to|not) (?:\w+ )?(?:be )?(?:determined?|know|"
+    r"known|say|tell|inferred|decided?|concluded)\b|"
+    r"^\W*(?:final answer|answer)?\W*(?:unknown|unclear|undetermined|uncertain)\W*$|"
+    r"\b(?:context|text|information|question|story) (?:\w+ )?(?:does not|doesn't|gives no|"
+    r"says nothing)\b|\b(?:can|could|would) you (?:please )?(?:give|provide|tell|clarify|share|"
+    r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
-_OTHERWISE = re.compile(rf"\b(?:both|neither|none|either)\b|{_SIGN} (?:and|&|\+) {_SIGN}")
-_OF_THE_QUESTION = re.compile(rf"{_SIGN}|\b(?:{_NOUN}|answer|choose|select|pick)s?\b")
 _NEITHER = re.compile(
-    r"\W*(?:(?:so|sorry|well|final answer|answer|my answer|the answer|"
-    r"choice)\b(?: is)?\W{0,4})?(?:both(?: of (?:them|these|the above))?|"
-    "neither(?: of (?:the|them|these|those)(?: two)?)?(?: one)?|"
-    "none(?: of (?:the|them|these|those)(?: above)?)?|all of the above|something else|other|"
-    r"another)(?: (?:options?|choices?|answers?|sentences?|statements?|above|given|two))*(?:\W*$|"
-    r"\s*[.,;:!\n(-]|\s+(?:is|are|of|fits?|apply|applies|makes?|seems?|could|would|can|work|"
-    r"because|since|really|describes?|sounds?)\b)"
+    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
+    r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
+    r"answers?|sentences?|statements?))*(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
+    r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
 )
+_OFFER = re.compile(
+    r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
+)
+
+
+def _offers_a_sentence(text: str, question: _Question) -> bool:
+    """ "Answer: She ...", about the same person."""
+    offer = _OFFER.search(text)
+    words = set(map(_root, _WORD.findall(offer[1]))) if offer else set()
+    words.difference_update(("the", "not", "be", "have", "do"))
+    return any(words.intersection(option.roots) for option in question.options)
