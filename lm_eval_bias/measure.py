@@ -150,7 +150,7 @@ class Measure(NamedTuple):
 IN_FORM = Metric(
     "in_form",
     "%",
-    "Answers in exactly the form that was asked for; where they are few, readers matter.",
+    "Answers in exactly the form that was asked for; the others depend on how they are read.",
     better="higher",
     primary=True,
     stderr=False,
