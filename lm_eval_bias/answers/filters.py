@@ -130,7 +130,7 @@ class Analogy(Parser):
 
 class Intensity(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
-        return intensity(text, doc["scale"], doc["narrative"])
+        return intensity(text, doc["scale"], doc["narrative"], doc.get("emotion", ""))
 
 
 class ListedOption(Parser):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from math import isnan, nan
+from math import nan
 from typing import NamedTuple
 
 from .text import letters, word_lists
 
-_ONES = "one two three four five six seven eight nine".split()
+_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _SMALL = [
     *("zero", *_ONES, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
     *("seventeen", "eighteen", "nineteen"),
 ]
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _VALUES = (
     {word: i for i, word in enumerate(_SMALL)}
     | {word: 10 * i for i, word in enumerate(_TENS, start=2)}
@@ -65,7 +65,8 @@ _SCALES = (
     rf"(?:scale|range) (?:of|to|up to|out of) {_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
     # cut off
     rf"\b(?:from|between|of) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|\s*{_TO}\s*1?0?)?\s*$|"
-    rf"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?){_N}"
+    r"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?)"
+    f"{_N}"
 )
 # Digits that are no rating: times, dates, money, measures, "COVID-19", "2nd", "35-year-old", "7am".
 _CODES = (
@@ -73,7 +74,7 @@ _CODES = (
     r"(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|"
     r"\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
     r"\d+(?:[.,]\d+)*(?!ish\b|pts\b|points\b)[a-z]+|"
-    r"\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b|to\b)[a-z-]+"
+    r"\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+(?:\d+-[a-z]+)?"
 )
 _SUM = rf"\(?{_N}%?(?:[\s()]*[+x×÷-]|(?=\s\d))[\s()\d.,%+x×÷/-]{{1,60}}=(?=\s*\d)"
 _RATED = (
@@ -100,7 +101,7 @@ _TOKEN = re.compile(
     rf"(?P<rated>{_RATED})|(?P<word>_{{2,}})|(?P<bound>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|"
     r"(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{<])|(?P<close>[)\]}>])|"
     r"(?P<sep>[:=|：])|(?P<comma>[,，])|(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|"
-    rf"(?P<hedge>[~≈])|(?<![a-z])(?:{_PERSONS}|{_PHRASES})(?![a-z])|"
+    rf"(?P<hedge>[~≈])|(?<![a-z])(?:{_PHRASES}|{_PERSONS})(?![a-z])|"
     r"(?P<deny>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<term>[^\W\d_]+?(?=n't\b)|[^\W\d_]+)"
 )
 
@@ -156,11 +157,10 @@ def _number(m: re.Match[str], scale: float) -> Token:
     """A number, a fraction, the middle of a range, or "code"."""
     value = value_of(m["number"]) + (0.5 if m["half"] else 0)
     base = value_of(m["base"]) if m["base"] else None
+    if base and m.end() == len(m.string) and f"{scale:g}".startswith(m["base"]) and value > base:
+        base = scale  # "75 out of 1", cut off
     if base not in (None, *_BASES):
-        cut_off = m.end() == len(m.string) and f"{scale:g}".startswith(m["base"]) and value > base
-        if not cut_off:
-            return Token("code", m.group(), *m.span())
-        base = scale  # "75 out of 1"
+        return Token("code", m.group(), *m.span())
     half = 0.0
     if m["second"]:
         half = (value_of(m["second"]) - value) / 2
