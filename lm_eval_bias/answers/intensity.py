@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import pairwise
-from math import isnan
 from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
 from .refusal import without_refusals
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_reasons, word_lists
+from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons, word_lists
 
 
 def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -> float | str:
@@ -25,8 +24,9 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     """
     answer = without_reasons(rewritten(with_fractions(text), _MARKS))
     kept = without_refusals(answer)
-    reader = _Reader(_without_numerals(kept), scale, numbers_in(plain(narrative)))
-    rating = _chosen(reader.ratings(), plain(emotion))
+    emotion = plain(emotion)
+    reader = _Reader(_without_numerals(kept), scale, numbers_in(plain(narrative)), emotion)
+    rating = _chosen(reader.ratings(), emotion)
     if rating is None:
         return UNPARSED if kept == plain(answer) else REFUSED
     return rating
@@ -52,6 +52,11 @@ _MARKS = rules(
         r"<([A-Za-z][^<>\n]{0,60}?)/?>": r"\n\1: ",
         r"(?<=[a-z])(?=[A-Z][a-z])": " ",  # emotionIntensity
         r"\+/-": "±",
+        r"\[\s*(\d+)\s*,\s*(\d+)\s*\]": r"(\1-\2)",
+        r"(?<=\d) (?:or so|mark|range)\b": "",
+        # "I'd lower it from 80 to 70"
+        r"(?i)\b((?:rais|lower|chang|adjust|revis|mov|reduc|bump|drop|increas)(?:ed?|ing)?\b"
+        r"[^.\n\d]{0,40}) from \d+(?:\.\d+)? to (?=\d)": r"\1 finally ",
         r"(?<=[^\W_])_(?=[^\W_])": " ",
     }
 )
@@ -85,7 +90,9 @@ def counts_up(values: list[float]) -> bool:
 #  loose    with a base or a unit: "they felt 8/10 sad"
 _FINAL, _FIRST, _NAMED, _FELT, _STATED, _ALONE, _LOOSE = 7, 6, 5, 4, 3, 2, 1
 
-_LABEL = {word: label for label, terms in word_lists("intensity_words").items() for word in terms}
+_LABEL = {
+    letters(word): label for label, terms in word_lists("intensity_words").items() for word in terms
+}
 _LIGHT = "(?: (?:hedge|at|of|strength|scale|close|open|approves|idiom))*"
 _FIELD = rf"(?: (?:sep|dash|copula|final|settle|percent|point|name|pronoun){_LIGHT})*$"
 # The kinds of words in the sentence before a number.
@@ -97,26 +104,29 @@ _ROLES = [
             rf"{_LIGHT}{_FIELD}",
             _FINAL,
         ),
-        (rf"\bfrom number at{_LIGHT}$", _FINAL),  # "from 80 to 70"
-        (rf"\bname(?: emotion| name)*{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
+        (rf"\bnumber(?: \w+)* scale (?:sep|comma){_LIGHT}$", _FINAL),  # "7; on the scale: 70"
+        (rf"\bname(?: emotion| name)*(?: number sep)?{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
         (rf"\bemotion{_LIGHT}{_FIELD}", _FELT),
         (rf"\b(?:verb|say|self name)(?: (?:pronoun|name|emotion))*{_LIGHT}$", _STATED),
         (rf"\b(?:verb|self)(?: (?!reason|person|comma)\w+)* at{_LIGHT}$", _STATED),
         (
-            r"\b(?:name|emotion|pronoun)(?: (?!reason|person|comma|self|number|code)\w+)* copula"
-            rf"{_LIGHT}$",
+            r"\b(?:name|emotion|pronoun)"
+            rf"(?: (?!reason|when|person|comma|self|number|code)\w+)* copula{_LIGHT}$",
             _STATED,
         ),
-        (rf"(?:begin|comma|so|but|fine|sep|dash|open|reason){_LIGHT}$", _ALONE),
+        (rf"\bbegin(?: hedge)* copula{_LIGHT}$", _STATED),
+        (rf"(?:begin|comma|so|but|fine|sep|dash|open|close|reason|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = re.compile(
-    "(?:end|newline|stop|ask|comma|open|sep|dash|close|slash|so|but|reason|wait|instead|scale)"
-    r"\b|(?:counting|free)(?: hedge| counting)* scale"
+    "(?:end|newline|ask|comma|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
+    r"stop\b(?! and (?:hedge )*number)|sep\b(?! (?:newline )?number)|"
+    r"(?:counting|free)(?: hedge| counting)* scale"
 )
 _GOES_ON = re.compile(
-    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|and|self|fine|outof|bound|idiom|"
-    r"free|at)\b|copula(?! (?:hedge )*(?:refutes|deny|bound|strength|reason|suppose|idiom))"
+    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|self|fine|outof|bound|idiom|free|"
+    r"at)\b|and\b(?! (?:hedge )*number)|"
+    r"(?:copula|say)(?! (?:hedge )*(?:refutes|deny|bound|strength|reason|suppose|idiom))"
 )
 # "80 in terms of anger", not "3 in the morning"
 _ABOUT = re.compile(
@@ -133,7 +143,7 @@ _DOUBTS = {
 }
 _TURNS = words("newline stop so settle final but wait fine")
 _UNTIL = {
-    "deny": _TURNS | words("comma dash open close arrive self ask"),
+    "deny": _TURNS | words("comma dash sep open close arrive self ask"),
     "other": _TURNS | words("comma self ask"),
     "othered": _TURNS | words("self"),
     "suppose": _TURNS | words("arrive"),
@@ -145,13 +155,14 @@ class _Rating(NamedTuple):
     value: float  # on the task's scale
     role: int
     line: int
-    whole: bool  # its line holds nothing else
+    cell: bool  # its line ends with it, after a colon
     supposed: bool
     half: float  # of a range's length
     emotion: str
 
 
-_BARE = words("number open close percent point scale sep dash stop hedge comma ask op")
+_BEGINS = f"begin(?: foreign)*{_LIGHT}"
+_BARE = words("number open close percent point scale sep dash stop comma ask op")
 _UNIT = words("percent point op")
 
 
@@ -160,19 +171,20 @@ def _label(token: Token) -> str:
     return token.kind if label == "free" and token.kind not in _FREED else label
 
 
-_FREED = words("word counting foreign person reason")
+_FREED = words("word verb counting foreign person reason")
 
 
 class _Reader:
     """Reads an answer from left to right."""
 
-    def __init__(self, text: str, scale: float, repeated: set[float]) -> None:
+    def __init__(self, text: str, scale: float, repeated: set[float], emotion: str) -> None:
         first = re.search(r"\d", text)
         turn = _NEXT_TURN.search(text, first.end() if first else len(text))
         self.source = text[: turn.start()] if turn else text
         self.tokens = tokens_of(self.source, scale)
         self.labels = [_label(token) for token in self.tokens]
-        self.scale, self.repeated = scale, repeated
+        self.scale, self.repeated, self.emotion = scale, repeated, emotion
+        self.only = self.labels.count("number") == 1 and any(t.base for t in self.tokens)
         self.tops = [t.base for t in self.tokens if t.kind == "scale" and t.base]
 
     def label(self, i: int) -> str:
@@ -190,7 +202,7 @@ class _Reader:
             doubts = {doubt for doubt in doubts if kind not in _UNTIL[doubt]}
             doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
             corrects |= kind == "wait" and bool(ratings)
-            if kind == "emotion":
+            if kind == "emotion" or _is_same(token.text, self.emotion):
                 emotion = token.text
             if kind == "number" and doubts <= {"suppose"}:
                 role = self._role(i, " ".join(sentence[-20:]), line in bare)
@@ -199,9 +211,10 @@ class _Reader:
                     if corrects:
                         role = _FINAL
                     half = token.approximate * value / token.value if token.value else 0.0
-                    ratings.append(
-                        _Rating(i, value, role, line, line in bare, bool(doubts), half, emotion)
-                    )
+                    cell = sentence[-1] == "sep" and self.label(i + 1) in ("newline", "end")
+                    ratings.append(_Rating(i, value, role, line, cell, bool(doubts), half, emotion))
+            if kind in ("number", "comma", "stop") or self.labels[i] == "and":
+                emotion = ""
             if kind in ("newline", "stop"):
                 sentence, line = ["begin"], line + (kind == "newline")
             else:
@@ -230,9 +243,10 @@ class _Reader:
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
         inserted = before.endswith("comma") and after.startswith("comma")
-        if role == _ALONE and (inserted or not ends) and not re.fullmatch(f"begin{_LIGHT}", before):
+        subject = ends or after.startswith(("copula", "say")) or re.fullmatch(_BEGINS, before)
+        if role == _ALONE and (inserted or not subject):
             role = 0
-        if not role and (token.base or unit):
+        if not role and (token.base or unit or self.only):
             return _LOOSE
         if token.value in self.repeated and not (role >= _STATED and ends):
             return 0
@@ -240,14 +254,11 @@ class _Reader:
 
     def _adjoins(self, i: int) -> bool:
         """Whether the number stands beside another or below zero."""
-        token, before = self.tokens[i], self.tokens[max(0, i - 1)]
+        token = self.tokens[i]
         beside = [self.tokens[j] for j in (i - 1, i + 1) if self.label(j) == "number"]
-        negative = (
-            before.kind == "dash"
-            and before.end == token.start
-            and not self.source[: before.start].endswith(("%", ")", *"0123456789 "))
-        )
-        return negative or before.kind == "slash" or any(t.value != token.value for t in beside)
+        near = self.source[max(0, token.start - 4) : token.start]
+        negative = re.search(r"(?<![\w%)])(?<![\d%)] )-$|/$", near)
+        return bool(negative) or any(t.value != token.value for t in beside)
 
     def _value(self, i: int, top: float | None) -> float:
         """The number at i on the task's scale. top: of the scale that was named last."""
@@ -275,15 +286,19 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     if any(_is_same(r.emotion, emotion) for r in firm):
         firm = [r for r in firm if not r.emotion or _is_same(r.emotion, emotion)]
     points = [r.value for r in firm if not r.half]
-    firm = [
-        r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)
-    ]
+    firm = [r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)]
     best = [r for r in firm if r.role == max(r.role for r in firm)]
     if not best:
         return None
     if best[0].role == _FINAL:
         return best[-1].value
-    rivals = {r.value for r in firm if r.whole and best[0].role < _FIRST}
+    last = best[-1]
+    rivals = {
+        r.value
+        for r in firm
+        if (r.cell and last.role < _NAMED)
+        or (r.role == _ALONE and r.line == last.line and r.at > last.at)
+    }
     values = {r.value for r in best} | rivals
     return values.pop() if len(values) == 1 else None
 

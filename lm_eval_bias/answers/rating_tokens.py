@@ -62,7 +62,7 @@ _SCALES = (
     rf"(?:from |between |where |if |of )?(?<![\w.,-])(?:[01]|zero|one)(?![.,]?\d|[a-z]){_GLOSS}?"
     rf"\s*(?:[,;\n]|and\b|{_TO})\s*(?:\d\d{_GLOSS}[\s,;]+)*{_TOP}"
     r"(?:\s*\([^()\d\n]{1,40}\)?|\s*(?:=|is|being|means?|meaning|as) ?[a-z][a-z' ]*)?|"
-    rf"(?:scale|range) (?:of|to|up to|out of) {_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
+    rf"(?:scale|range) (?:of|to|up to|out of) (?![01]\b){_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
     # cut off
     rf"\b(?:from|between|of) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|\s*{_TO}\s*1?0?)?\s*$|"
     r"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?)"
@@ -74,11 +74,14 @@ _CODES = (
     r"(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|"
     r"\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
     r"\d+(?:[.,]\d+)*(?!ish\b|pts\b|points\b)[a-z]+|"
+    r"\d+\s?% (?:sure|certain|confiden\w+|certainty|yes|agree)|9(?: to |-)5\b|"
+    rf"\bmin(?:imum)?\s*[:=]\s*{_N}|"
     r"\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+(?:\d+-[a-z]+)?"
 )
 _SUM = rf"\(?{_N}%?(?:[\s()]*[+x×÷-]|(?=\s\d))[\s()\d.,%+x×÷/-]{{1,60}}=(?=\s*\d)"
 _RATED = (
-    rf"(?P<between>between (?:an? )?)?(?P<number>{_N})(?P<half> and a half\b)?(?:\s?-?ish\b)?"
+    rf"(?:from (?={_N}{_UNIT} to {_N}))?(?P<between>between (?:an? )?)?(?P<number>{_N})"
+    r"(?P<half> and a half\b)?(?:\s?-?ish\b)?"
     rf"(?:{_UNIT}(?P<link>\s*(?:-+|~|\.\.+)\s*| (?(between)and|(?:or|{_TO})) )"
     rf"(?:(?:an?|maybe|perhaps|even|possibly) )*(?P<second>{_N})"
     r"(?!\s?%? (?:sure|certain|confiden)))?"
@@ -88,7 +91,7 @@ _RATED = (
 _SAYS = _either(_WORDS["verb"] | _WORDS["say"])
 _PERSONS = (
     "(?P<self>(?:i|we|let's|let us|one)(?:'d|'ll|'m|'ve| would| will| can| am| shall| must| do)?"
-    "(?: have to| need to| like to| want to)?(?: \\w+ly)?"
+    "(?: have to| need to| like to| want to)?(?: (?!initi|origin|previous)\\w+ly)?"
     f"(?= (?:be |have )?(?:{_SAYS}|scor|estimat|judge|rank|guess|settle|sit|at)))|"
     "(?P<person>(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?)"
 )
