@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import pairwise
+from math import isnan, nan
 from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
@@ -27,7 +28,7 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     emotion = plain(emotion)
     reader = _Reader(_without_numerals(kept), scale, numbers_in(plain(narrative)), emotion)
     rating = _chosen(reader.ratings(), emotion)
-    if rating is None:
+    if rating is None or isnan(rating):
         return UNPARSED if kept == plain(answer) else REFUSED
     return rating
 
@@ -104,23 +105,26 @@ _ROLES = [
             rf"{_LIGHT}{_FIELD}",
             _FINAL,
         ),
-        (rf"\bnumber(?: \w+)* scale (?:sep|comma){_LIGHT}$", _FINAL),  # "7; on the scale: 70"
+        (
+            rf"\bnumber(?: \w+)* (?:counting|free)(?: hedge)*(?: scale)+ (?:sep|comma){_LIGHT}$",
+            _FINAL,
+        ),  # "7; on the scale: 70"
         (rf"\bname(?: emotion| name)*(?: number sep)?{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
         (rf"\bemotion{_LIGHT}{_FIELD}", _FELT),
         (rf"\b(?:verb|say|self name)(?: (?:pronoun|name|emotion))*{_LIGHT}$", _STATED),
         (rf"\b(?:verb|self)(?: (?!reason|person|comma)\w+)* at{_LIGHT}$", _STATED),
         (
-            r"\b(?:name|emotion|pronoun)"
+            r"\b(?:name|emotion)"
             rf"(?: (?!reason|when|person|comma|self|number|code)\w+)* copula{_LIGHT}$",
             _STATED,
         ),
-        (rf"\bbegin(?: hedge)* copula{_LIGHT}$", _STATED),
-        (rf"(?:begin|comma|so|but|fine|sep|dash|open|close|reason|foreign){_LIGHT}$", _ALONE),
+        (rf"\b(?:begin|pronoun)(?: hedge| suppose)* copula{_LIGHT}$", _STATED),
+        (rf"(?:begin|comma|so|but|fine|sep|dash|open|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = re.compile(
-    "(?:end|newline|ask|comma|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
-    r"stop\b(?! and (?:hedge )*number)|sep\b(?! (?:newline )?number)|"
+    "(?:end|newline|comma|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
+    r"(?:stop|ask)\b(?! and (?:hedge )*number)|sep\b(?! (?:newline )?number)|"
     r"(?:counting|free)(?: hedge| counting)* scale"
 )
 _GOES_ON = re.compile(
@@ -133,6 +137,11 @@ _ABOUT = re.compile(
     "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
     r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
     r"relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+)
+# "80 would be the worst", not "80 would be my answer"
+_IMAGINED = re.compile(
+    "(?:would|means?|represents|indicates|being)\\b(?! (?:be |feel |seem )?(?:an? |the |about )?"
+    r"(?:my|right|fair|fitting|good|best|accurate|appropriate|reasonable|rating|answer|score)\b)"
 )
 # What makes a number no rating, and up to where.
 _DOUBTS = {
@@ -207,7 +216,9 @@ class _Reader:
             if kind == "number" and doubts <= {"suppose"}:
                 role = self._role(i, " ".join(sentence[-20:]), line in bare)
                 value = self._value(i, top)
-                if role and 0 <= value <= self.scale:
+                if not 0 <= value <= self.scale:
+                    value, role = nan, role if role >= _STATED else 0
+                if role:
                     if corrects:
                         role = _FINAL
                     half = token.approximate * value / token.value if token.value else 0.0
@@ -238,15 +249,18 @@ class _Reader:
             first = not any(t.kind == "newline" and t.start > 0 for t in self.tokens[:i])
             return _FIRST if first and newline == "\n\n" else _NAMED
         ends = _ENDS.match(after)
-        about = j < len(self.tokens) and _ABOUT.match(self.source, self.tokens[j].start)
-        if not (ends or about or _GOES_ON.match(after)):
+        start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
+        goes_on = _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
+        if token.text == "one" and not ends:
+            return 0
+        if not (ends or goes_on or _ABOUT.match(self.source, start)):
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
         inserted = before.endswith("comma") and after.startswith("comma")
         subject = ends or after.startswith(("copula", "say")) or re.fullmatch(_BEGINS, before)
         if role == _ALONE and (inserted or not subject):
             role = 0
-        if not role and (token.base or unit or self.only):
+        if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
         if token.value in self.repeated and not (role >= _STATED and ends):
             return 0
@@ -285,6 +299,7 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     firm = [r for r in ratings if not r.supposed] or [r for r in ratings if r.role >= _STATED]
     if any(_is_same(r.emotion, emotion) for r in firm):
         firm = [r for r in firm if not r.emotion or _is_same(r.emotion, emotion)]
+    cells = {r.value for r in firm if r.cell}
     points = [r.value for r in firm if not r.half]
     firm = [r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)]
     best = [r for r in firm if r.role == max(r.role for r in firm)]
@@ -293,12 +308,9 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     if best[0].role == _FINAL:
         return best[-1].value
     last = best[-1]
-    rivals = {
-        r.value
-        for r in firm
-        if (r.cell and last.role < _NAMED)
-        or (r.role == _ALONE and r.line == last.line and r.at > last.at)
-    }
+    rivals = {r.value for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at}
+    if last.role < _NAMED and len(cells) > 1:
+        return None
     values = {r.value for r in best} | rivals
     return values.pop() if len(values) == 1 else None
 

@@ -48,7 +48,7 @@ _WORD_NUMBER = (
 _N = rf"(?:\d+(?:[.,]\d+)*(?!\d)|(?<![\w.,])\.\d+|{_WORD_NUMBER})"
 _TOP = r"(?:5|7|10|100|1000|five|seven|ten|(?:one |a )?hundred)(?![.,]?\d|\s?%|[a-z])"
 _TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|al?|do|tot|до)"
-_UNIT = r"(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
+_UNIT = r"\u20e3?(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
 _OF = (
     r"(?:/|out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?)|the|possible))?:?|of|su|von|"
     "sur|sobre|uber|av|из)"
@@ -63,6 +63,7 @@ _SCALES = (
     rf"\s*(?:[,;\n]|and\b|{_TO})\s*(?:\d\d{_GLOSS}[\s,;]+)*{_TOP}"
     r"(?:\s*\([^()\d\n]{1,40}\)?|\s*(?:=|is|being|means?|meaning|as) ?[a-z][a-z' ]*)?|"
     rf"(?:scale|range) (?:of|to|up to|out of) (?![01]\b){_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
+    rf"\bscale\s*[:=]\s*{_TOP}|"
     # cut off
     rf"\b(?:from|between|of) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|\s*{_TO}\s*1?0?)?\s*$|"
     r"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?)"
@@ -85,7 +86,7 @@ _RATED = (
     rf"(?:{_UNIT}(?P<link>\s*(?:-+|~|\.\.+)\s*| (?(between)and|(?:or|{_TO})) )"
     rf"(?:(?:an?|maybe|perhaps|even|possibly) )*(?P<second>{_N})"
     r"(?!\s?%? (?:sure|certain|confiden)))?"
-    rf"(?:{_UNIT}\s*[(,]?\s*{_OF}\s*(?P<base>{_N})\)?)?"
+    rf"(?:{_UNIT}\s*[(,]?\s*{_OF}\s*(?P<base>{_N})\)?(?:\s*=\s*{_N}%?)?)?"
     rf"(?:,? ?(?:±|give or take|plus or minus) ?{_N})?"
 )
 _SAYS = _either(_WORDS["verb"] | _WORDS["say"])
