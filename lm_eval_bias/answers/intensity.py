@@ -33,6 +33,14 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     return rating
 
 
+def papers_intensity(text: str) -> float | str:
+    """What the authors' program reads, whatever the scale."""
+    if text.startswith(("I cannot", "I can't", "I'm not rating")):
+        return REFUSED
+    number = re.search(r"\b(?:100|\d{1,2})\b", text)
+    return float(number[0]) if number else UNPARSED
+
+
 def with_fractions(text: str) -> str:
     """Write 87½ as 87.5, and LaTeX fractions with a slash."""
     text = re.sub(
@@ -189,9 +197,15 @@ class _Reader:
     def __init__(self, text: str, scale: float, repeated: set[float], emotion: str) -> None:
         first = re.search(r"\d", text)
         turn = _NEXT_TURN.search(text, first.end() if first else len(text))
-        self.source = text[: turn.start()] if turn else text
+        self.source = text[: turn.start() if turn else len(text)].strip()
         self.tokens = tokens_of(self.source, scale)
         self.labels = [_label(token) for token in self.tokens]
+        lines = " ".join(self.labels).split("newline")
+        self.bare = {n for n, line in enumerate(lines) if _BARE.issuperset(line.split())}
+        self.parted = self.source.partition("\n")[2][:1] in (
+            "",
+            "\n",
+        )  # the first line, by a blank one
         self.scale, self.repeated, self.emotion = scale, repeated, emotion
         self.only = self.labels.count("number") == 1 and any(t.base for t in self.tokens)
         self.tops = [t.base for t in self.tokens if t.kind == "scale" and t.base]
@@ -203,7 +217,6 @@ class _Reader:
         ratings: list[_Rating] = []
         doubts: set[str] = set()
         sentence, line, emotion, corrects, top = ["begin"], 0, "", False, None
-        bare = self._bare_lines()
         for i, token in enumerate(self.tokens):
             kind = token.kind
             if kind == "scale":
@@ -214,7 +227,7 @@ class _Reader:
             if kind == "emotion" or _is_same(token.text, self.emotion):
                 emotion = token.text
             if kind == "number" and doubts <= {"suppose"}:
-                role = self._role(i, " ".join(sentence[-20:]), line in bare)
+                role = self._role(i, " ".join(sentence[-20:]), line)
                 value = self._value(i, top)
                 if not 0 <= value <= self.scale:
                     value, role = nan, role if role >= _STATED else 0
@@ -232,22 +245,15 @@ class _Reader:
                 sentence.append(self.labels[i])
         return ratings
 
-    def _bare_lines(self) -> set[int]:
-        """The lines that hold nothing but numbers."""
-        lines = " ".join(self.labels).split("newline")
-        return {n for n, line in enumerate(lines) if _BARE.issuperset(line.split())}
-
-    def _role(self, i: int, before: str, bare: bool) -> int:
+    def _role(self, i: int, before: str, line: int) -> int:
         token = self.tokens[i]
         unit = self.label(i + 1) in _UNIT
         j = i + 1 + unit
         after = " ".join(self.labels[j : j + 5]) or "end"
         if self._adjoins(i):
             return 0
-        if bare:
-            newline = next((t.text for t in self.tokens[i:] if t.kind == "newline"), "\n\n")
-            first = not any(t.kind == "newline" and t.start > 0 for t in self.tokens[:i])
-            return _FIRST if first and newline == "\n\n" else _NAMED
+        if line in self.bare:
+            return _FIRST if line == 0 and self.parted else _NAMED
         ends = _ENDS.match(after)
         start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
         goes_on = _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
@@ -300,16 +306,17 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     if any(_is_same(r.emotion, emotion) for r in firm):
         firm = [r for r in firm if not r.emotion or _is_same(r.emotion, emotion)]
     cells = {r.value for r in firm if r.cell}
-    points = [r.value for r in firm if not r.half]
+    points = {r.value for r in firm if not r.half}
     firm = [r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)]
-    best = [r for r in firm if r.role == max(r.role for r in firm)]
-    if not best:
+    if not firm:
         return None
-    if best[0].role == _FINAL:
-        return best[-1].value
+    role = max(r.role for r in firm)
+    best = [r for r in firm if r.role == role]
     last = best[-1]
+    if role == _FINAL:
+        return last.value
     rivals = {r.value for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at}
-    if last.role < _NAMED and len(cells) > 1:
+    if role < _NAMED and len(cells) > 1:
         return None
     values = {r.value for r in best} | rivals
     return values.pop() if len(values) == 1 else None

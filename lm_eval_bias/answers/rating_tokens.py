@@ -55,13 +55,16 @@ _OF = (
 )
 _MEANS = r"(?:=|:|,|-|is|being|means?|meaning|for|as)"
 _GLOSS = rf"(?:\s*\([^()\d\n]{{1,40}}\)|\s*{_MEANS} ?[a-z][a-z' ]{{1,40}}?)"
+_GLOSS_OF_TOP = (
+    r"(?:\s*\([^()\d\n]{1,40}\)?|\s*(?:=|is|being|means?|meaning|as) ?[a-z][a-z' ]{1,40})"
+)
 # How scales are written; the greatest number in one is its top.
 _SCALES = (
     rf"{_N}[\s-](?:points?|stars?|pt)[\s-](?:likert |rating )?(?:scale|system|likert)\b|"
     # "from 0 (not at all) to 100 (extremely)", "0 = never\n50 = sometimes\n100 = always"
     rf"(?:from |between |where |if |of )?(?<![\w.,-])(?:[01]|zero|one)(?![.,]?\d|[a-z]){_GLOSS}?"
-    rf"\s*(?:[,;\n]|and\b|{_TO})\s*(?:\d\d{_GLOSS}[\s,;]+)*{_TOP}"
-    r"(?:\s*\([^()\d\n]{1,40}\)?|\s*(?:=|is|being|means?|meaning|as) ?[a-z][a-z' ]*)?|"
+    rf"\s*(?:(?:and\b|{_TO})\s*{_TOP}{_GLOSS_OF_TOP}?|"
+    rf"[,;\n]\s*(?:\d\d{_GLOSS}[\s,;]+){{0,9}}{_TOP}{_GLOSS_OF_TOP})|"
     rf"(?:scale|range) (?:of|to|up to|out of) (?![01]\b){_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
     rf"\bscale\s*[:=]\s*{_TOP}|"
     # cut off
