@@ -109,7 +109,7 @@ _ROLES = [
     (re.compile(pattern), role)
     for pattern, role in (
         (
-            r"\b(?:final|settle|arrive|so|wait)(?: (?:name|emotion|pronoun|self|verb|say|comma))*"
+            r"\b(?:final|settle|arrive|wait)(?: (?:name|emotion|pronoun|self|verb|say|comma))*"
             rf"{_LIGHT}{_FIELD}",
             _FINAL,
         ),
@@ -118,6 +118,7 @@ _ROLES = [
             _FINAL,
         ),  # "7; on the scale: 70"
         (rf"\bname(?: emotion| name)*(?: number sep)?{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
+        (rf"\bso(?: (?:pronoun|self|verb|say|comma))*{_LIGHT}{_FIELD}", _NAMED),
         (rf"\bemotion{_LIGHT}{_FIELD}", _FELT),
         (rf"\b(?:verb|say|self name)(?: (?:pronoun|name|emotion))*{_LIGHT}$", _STATED),
         (rf"\b(?:verb|self)(?: (?!reason|person|comma)\w+)* at{_LIGHT}$", _STATED),
@@ -172,13 +173,14 @@ class _Rating(NamedTuple):
     value: float  # on the task's scale
     role: int
     line: int
+    plain: bool  # the answer begins with it, or its line holds nothing else
     cell: bool  # its line ends with it, after a colon
     supposed: bool
     half: float  # of a range's length
     emotion: str
 
 
-_BEGINS = f"begin(?: foreign)*{_LIGHT}"
+_BEGINS = "begin(?: (?:foreign|hedge|strength|scale|close|open|idiom))*"
 _BARE = words("number open close percent point scale sep dash stop comma ask op")
 _UNIT = words("percent point op")
 
@@ -227,7 +229,10 @@ class _Reader:
             if kind == "emotion" or _is_same(token.text, self.emotion):
                 emotion = token.text
             if kind == "number" and doubts <= {"suppose"}:
-                role = self._role(i, " ".join(sentence[-20:]), line)
+                before = " ".join(sentence[-20:])
+                role = self._role(i, before, line)
+                opens = i + 1 == len(sentence) and re.fullmatch(_BEGINS, before)
+                plain = bool(opens) or line in self.bare
                 value = self._value(i, top)
                 if not 0 <= value <= self.scale:
                     value, role = nan, role if role >= _STATED else 0
@@ -236,7 +241,9 @@ class _Reader:
                         role = _FINAL
                     half = token.approximate * value / token.value if token.value else 0.0
                     cell = sentence[-1] == "sep" and self.label(i + 1) in ("newline", "end")
-                    ratings.append(_Rating(i, value, role, line, cell, bool(doubts), half, emotion))
+                    ratings.append(
+                        _Rating(i, value, role, line, plain, cell, bool(doubts), half, emotion)
+                    )
             if kind in ("number", "comma", "stop") or self.labels[i] == "and":
                 emotion = ""
             if kind in ("newline", "stop"):
@@ -253,7 +260,7 @@ class _Reader:
         if self._adjoins(i):
             return 0
         if line in self.bare:
-            return _FIRST if line == 0 and self.parted else _NAMED
+            return _FIRST if line == 0 and self.parted else _STATED
         ends = _ENDS.match(after)
         start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
         goes_on = _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
@@ -315,10 +322,11 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     last = best[-1]
     if role == _FINAL:
         return last.value
-    rivals = {r.value for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at}
+    later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
+    plain_ones = [r for r in firm if r.plain and role < _FIRST]
     if role < _NAMED and len(cells) > 1:
         return None
-    values = {r.value for r in best} | rivals
+    values = {r.value for r in (*best, *later, *plain_ones)}
     return values.pop() if len(values) == 1 else None
 
 

@@ -66,6 +66,7 @@ _SCALES = (
     rf"\s*(?:(?:and\b|{_TO})\s*{_TOP}{_GLOSS_OF_TOP}?|"
     rf"[,;\n]\s*(?:\d\d{_GLOSS}[\s,;]+){{0,9}}{_TOP}{_GLOSS_OF_TOP})|"
     rf"(?:scale|range) (?:of|to|up to|out of) (?![01]\b){_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
+    r"(?:\d{1,3}-\d{1,3}\W{0,3}[a-z][a-z ]{1,20}[\s.,;)]{1,4}){2,9}|"  # "0-50: low, 51-100: high"
     rf"\bscale\s*[:=]\s*{_TOP}|"
     # cut off
     rf"\b(?:from|between|of) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|\s*{_TO}\s*1?0?)?\s*$|"
