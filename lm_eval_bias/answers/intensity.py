@@ -102,8 +102,8 @@ _FINAL, _FIRST, _NAMED, _FELT, _STATED, _ALONE, _LOOSE = 7, 6, 5, 4, 3, 2, 1
 _LABEL = {
     letters(word): label for label, terms in word_lists("intensity_words").items() for word in terms
 }
-_LIGHT = "(?: (?:hedge|at|of|strength|scale|close|open|approves|idiom))*"
-_FIELD = rf"(?: (?:sep|dash|copula|final|settle|percent|point|name|pronoun){_LIGHT})*$"
+_LIGHT = "(?: (?:hedge|at|strength|scale|close|open|approves|idiom))*"
+_FIELD = rf"(?: (?:sep|bar|dash|copula|final|settle|percent|point|name|pronoun){_LIGHT})*$"
 # The kinds of words in the sentence before a number.
 _ROLES = [
     (re.compile(pattern), role)
@@ -127,18 +127,19 @@ _ROLES = [
             rf"(?: (?!reason|when|person|comma|self|number|code)\w+)* copula{_LIGHT}$",
             _STATED,
         ),
+        (rf"\b(?:name|emotion) of{_LIGHT}$", _STATED),
         (rf"\b(?:begin|pronoun)(?: hedge| suppose)* copula{_LIGHT}$", _STATED),
-        (rf"(?:begin|comma|so|but|fine|sep|dash|open|close|foreign){_LIGHT}$", _ALONE),
+        (rf"(?:begin|comma|so|but|fine|sep|bar|dash|open|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = re.compile(
-    "(?:end|newline|comma|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
-    r"(?:stop|ask)\b(?! and (?:hedge )*number)|sep\b(?! (?:newline )?number)|"
+    "(?:end|newline|bar|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
+    r"(?:stop|ask|comma)\b(?! and (?:\w+ )?number)|sep\b(?! (?:newline )?number)|"
     r"(?:counting|free)(?: hedge| counting)* scale"
 )
 _GOES_ON = re.compile(
     "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|self|fine|outof|bound|idiom|free|"
-    r"at)\b|and\b(?! (?:hedge )*number)|"
+    r"at)\b|and\b(?! (?:\w+ )?number)|"
     r"(?:copula|say)(?! (?:hedge )*(?:refutes|deny|bound|strength|reason|suppose|idiom))"
 )
 # "80 in terms of anger", not "3 in the morning"
@@ -181,7 +182,7 @@ class _Rating(NamedTuple):
 
 
 _BEGINS = "begin(?: (?:foreign|hedge|strength|scale|close|open|idiom))*"
-_BARE = words("number open close percent point scale sep dash stop comma ask op")
+_BARE = words("number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
 
 
@@ -240,7 +241,11 @@ class _Reader:
                     if corrects:
                         role = _FINAL
                     half = token.approximate * value / token.value if token.value else 0.0
-                    cell = sentence[-1] == "sep" and self.label(i + 1) in ("newline", "end")
+                    cell = sentence[-1] in ("sep", "bar") and self.label(i + 1) in (
+                        "newline",
+                        "end",
+                        "bar",
+                    )
                     ratings.append(
                         _Rating(i, value, role, line, plain, cell, bool(doubts), half, emotion)
                     )
@@ -270,7 +275,9 @@ class _Reader:
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
         inserted = before.endswith("comma") and after.startswith("comma")
-        subject = ends or after.startswith(("copula", "say")) or re.fullmatch(_BEGINS, before)
+        subject = (
+            ends or after.startswith(("copula", "say", "free")) or re.fullmatch(_BEGINS, before)
+        )
         if role == _ALONE and (inserted or not subject):
             role = 0
         if not role and (token.base or self.only or after.startswith("emotion")):
@@ -323,7 +330,7 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     if role == _FINAL:
         return last.value
     later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
-    plain_ones = [r for r in firm if r.plain and role < _FIRST]
+    plain_ones = [r for r in firm if (r.role >= _NAMED if role == _FIRST else r.plain)]
     if role < _NAMED and len(cells) > 1:
         return None
     values = {r.value for r in (*best, *later, *plain_ones)}

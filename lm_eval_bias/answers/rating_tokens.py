@@ -51,7 +51,7 @@ _TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|al?|do|tot|до)"
 _UNIT = r"\u20e3?(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
 _OF = (
     r"(?:/|out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?)|the|possible))?:?|of|su|von|"
-    "sur|sobre|uber|av|из)"
+    "sur|sobre|uber|av|de|van|из)"
 )
 _MEANS = r"(?:=|:|,|-|is|being|means?|meaning|for|as)"
 _GLOSS = rf"(?:\s*\([^()\d\n]{{1,40}}\)|\s*{_MEANS} ?[a-z][a-z' ]{{1,40}}?)"
@@ -88,7 +88,7 @@ _RATED = (
     rf"(?:from (?={_N}{_UNIT} to {_N}))?(?P<between>between (?:an? )?)?(?P<number>{_N})"
     r"(?P<half> and a half\b)?(?:\s?-?ish\b)?"
     rf"(?:{_UNIT}(?P<link>\s*(?:-+|~|\.\.+)\s*| (?(between)and|(?:or|{_TO})) )"
-    rf"(?:(?:an?|maybe|perhaps|even|possibly) )*(?P<second>{_N})"
+    rf"(?:(?:an?|maybe|perhaps|even|possibly) )*(?P<second>{_N})(?:ish\b)?"
     r"(?!\s?%? (?:sure|certain|confiden)))?"
     rf"(?:{_UNIT}\s*[(,]?\s*{_OF}\s*(?P<base>{_N})\)?(?:\s*=\s*{_N}%?)?)?"
     rf"(?:,? ?(?:±|give or take|plus or minus) ?{_N})?"
