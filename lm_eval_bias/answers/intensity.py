@@ -65,7 +65,7 @@ _MARKS = rules(
         r"(?<=\d) (?:or so|mark|range)\b": "",
         # "I'd lower it from 80 to 70"
         r"(?i)\b((?:rais|lower|chang|adjust|revis|mov|reduc|bump|drop|increas)(?:ed?|ing)?\b"
-        r"[^.\n\d]{0,40}) from \d+(?:\.\d+)? to (?=\d)": r"\1 finally ",
+        r"[^.\n\d]{0,40}) from (?![01]\b)\d+(?:\.\d+)? to (?=\d)": r"\1 finally ",
         r"(?<=[^\W_])_(?=[^\W_])": " ",
     }
 )
@@ -80,7 +80,8 @@ _NUMERAL = re.compile(r"(?m)^[ |(+-]*(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])")
 
 def _without_numerals(text: str) -> str:
     values = [float(n) for n in _NUMERAL.findall(text)]
-    return _NUMERAL.sub("", text) if values == [1.0] or counts_up(values) else text
+    repeated = set(values) == {1.0}
+    return _NUMERAL.sub("", text) if repeated or counts_up(values) else text
 
 
 def counts_up(values: list[float]) -> bool:
@@ -129,7 +130,7 @@ _ROLES = [
         ),
         (rf"\b(?:name|emotion) of{_LIGHT}$", _STATED),
         (rf"\b(?:begin|pronoun)(?: hedge| suppose)* copula{_LIGHT}$", _STATED),
-        (rf"(?:begin|comma|so|but|fine|sep|bar|dash|open|close|foreign){_LIGHT}$", _ALONE),
+        (rf"(?:begin|comma|so|but|fine|sep|bar|dash|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = re.compile(
@@ -241,11 +242,8 @@ class _Reader:
                     if corrects:
                         role = _FINAL
                     half = token.approximate * value / token.value if token.value else 0.0
-                    cell = sentence[-1] in ("sep", "bar") and self.label(i + 1) in (
-                        "newline",
-                        "end",
-                        "bar",
-                    )
+                    behind = self.label(i + 1 + (self.label(i + 1) == "bar"))
+                    cell = sentence[-1] in ("sep", "bar") and behind in ("newline", "end")
                     ratings.append(
                         _Rating(i, value, role, line, plain, cell, bool(doubts), half, emotion)
                     )
@@ -274,7 +272,7 @@ class _Reader:
         if not (ends or goes_on or _ABOUT.match(self.source, start)):
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
-        inserted = before.endswith("comma") and after.startswith("comma")
+        inserted = before.endswith(("comma", "at")) and after.startswith("comma")
         subject = (
             ends or after.startswith(("copula", "say", "free")) or re.fullmatch(_BEGINS, before)
         )
@@ -291,7 +289,7 @@ class _Reader:
         token = self.tokens[i]
         beside = [self.tokens[j] for j in (i - 1, i + 1) if self.label(j) == "number"]
         near = self.source[max(0, token.start - 4) : token.start]
-        negative = re.search(r"(?<![\w%)])(?<![\d%)] )-$|/$", near)
+        negative = re.search(r"(?<![\w%)])-$|/$", near)
         return bool(negative) or any(t.value != token.value for t in beside)
 
     def _value(self, i: int, top: float | None) -> float:

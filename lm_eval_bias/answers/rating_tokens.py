@@ -67,9 +67,11 @@ _SCALES = (
     rf"[,;\n]\s*(?:\d\d{_GLOSS}[\s,;]+){{0,9}}{_TOP}{_GLOSS_OF_TOP})|"
     rf"(?:scale|range) (?:of|to|up to|out of) (?![01]\b){_N}(?!\s*{_TO})|out of:? {_N}(?=\s*[:,)])|"
     r"(?:\d{1,3}-\d{1,3}\W{0,3}[a-z][a-z ]{1,20}[\s.,;)]{1,4}){2,9}|"  # "0-50: low, 51-100: high"
+    rf"(?<![\w.,-])0\s*{_TO}\s*1(?![.,]?\d|\w)|"
     rf"\bscale\s*[:=]\s*{_TOP}|"
     # cut off
-    rf"\b(?:from|between|of) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|\s*{_TO}\s*1?0?)?\s*$|"
+    rf"\b(?:from|between|of|scale:?) (?:[01]|zero|one)(?:\s*\([^()\d\n]{{0,40}}|{_GLOSS})?"
+    rf"\W{{0,3}}(?:(?:and|{_TO})\s*1?0?)?\s*$|"
     r"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?)"
     f"{_N}"
 )
