@@ -25,9 +25,9 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     """
     answer = without_reasons(rewritten(with_fractions(text), _MARKS))
     kept = without_refusals(answer)
-    emotion = plain(emotion)
-    reader = _Reader(_without_numerals(kept), scale, numbers_in(plain(narrative)), emotion)
-    rating = _chosen(reader.ratings(), emotion)
+    own = _without_numerals(_without_next_turn(kept))
+    reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
+    rating = _chosen(reader.ratings(), plain(emotion))
     if rating is None or isnan(rating):
         return UNPARSED if kept == plain(answer) else REFUSED
     return rating
@@ -75,6 +75,14 @@ _NEXT_TURN = re.compile(
     r"question\s*(?:\d+)?:|q:|user:|human:|instruction|input:|example|comment by|"
     r"how (?:much|strongly) \w+ did|rate the intensity)"
 )
+
+
+def _without_next_turn(text: str) -> str:
+    number = re.search(r"\d", text)
+    turn = _NEXT_TURN.search(text, number.end() if number else len(text))
+    return text[: turn.start() if turn else len(text)].strip()
+
+
 _NUMERAL = re.compile(r"(?m)^[ |(+-]*(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])")
 
 
@@ -170,9 +178,37 @@ _UNTIL = {
 }
 
 
+class _Place(NamedTuple):
+    """What stands before a token."""
+
+    begin: int  # the position of the first token of its sentence
+    line: int
+    doubts: frozenset[str]
+    emotion: str  # that its clause names
+    top: float | None  # of the scale that was named last
+
+
+def _places(tokens: list[Token], emotion: str) -> list[_Place]:
+    places = []
+    place = _Place(0, 0, frozenset(), "", None)
+    for i, token in enumerate(tokens):
+        kind = token.kind
+        doubts = {doubt for doubt in place.doubts if kind not in _UNTIL[doubt]}
+        doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
+        named = token.text if kind == "emotion" or token.text == emotion else place.emotion
+        top = (token.base if kind == "scale" else None) or place.top
+        place = place._replace(doubts=frozenset(doubts), emotion=named, top=top)
+        places.append(place)
+        if kind in ("newline", "stop"):
+            place = place._replace(begin=i + 1, line=place.line + (kind == "newline"))
+        if kind in ("number", "comma", "stop") or token.text == "and":
+            place = place._replace(emotion="")
+    return places
+
+
 class _Rating(NamedTuple):
     at: int  # the position of its token
-    value: float  # on the task's scale
+    value: float  # on the task's scale; NaN if it is off it
     role: int
     line: int
     plain: bool  # the answer begins with it, or its line holds nothing else
@@ -185,6 +221,8 @@ class _Rating(NamedTuple):
 _BEGINS = "begin(?: (?:foreign|hedge|strength|scale|close|open|idiom))*"
 _BARE = words("number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
+_SENTENCE = 20  # tokens of it, before a number, that count
+_FREED = words("word verb counting foreign person reason")
 
 
 def _label(token: Token) -> str:
@@ -192,97 +230,73 @@ def _label(token: Token) -> str:
     return token.kind if label == "free" and token.kind not in _FREED else label
 
 
-_FREED = words("word verb counting foreign person reason")
-
-
 class _Reader:
-    """Reads an answer from left to right."""
-
     def __init__(self, text: str, scale: float, repeated: set[float], emotion: str) -> None:
-        first = re.search(r"\d", text)
-        turn = _NEXT_TURN.search(text, first.end() if first else len(text))
-        self.source = text[: turn.start() if turn else len(text)].strip()
-        self.tokens = tokens_of(self.source, scale)
+        self.source = text
+        self.tokens = tokens_of(text, scale)
         self.labels = [_label(token) for token in self.tokens]
+        self.places = _places(self.tokens, emotion)
         lines = " ".join(self.labels).split("newline")
         self.bare = {n for n, line in enumerate(lines) if _BARE.issuperset(line.split())}
-        self.parted = self.source.partition("\n")[2][:1] in (
-            "",
-            "\n",
-        )  # the first line, by a blank one
-        self.scale, self.repeated, self.emotion = scale, repeated, emotion
-        self.only = self.labels.count("number") == 1 and any(t.base for t in self.tokens)
+        self.first_is_paragraph = text.partition("\n")[2][:1] in ("", "\n")
+        self.scale, self.repeated = scale, repeated
         self.tops = [t.base for t in self.tokens if t.kind == "scale" and t.base]
+        self.only = self.labels.count("number") == 1 and bool(self.tops)
 
     def label(self, i: int) -> str:
         return self.labels[i] if 0 <= i < len(self.labels) else "end"
 
     def ratings(self) -> list[_Rating]:
         ratings: list[_Rating] = []
-        doubts: set[str] = set()
-        sentence, line, emotion, corrects, top = ["begin"], 0, "", False, None
+        corrects = False
         for i, token in enumerate(self.tokens):
-            kind = token.kind
-            if kind == "scale":
-                top = token.base or top
-            doubts = {doubt for doubt in doubts if kind not in _UNTIL[doubt]}
-            doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
-            corrects |= kind == "wait" and bool(ratings)
-            if kind == "emotion" or _is_same(token.text, self.emotion):
-                emotion = token.text
-            if kind == "number" and doubts <= {"suppose"}:
-                before = " ".join(sentence[-20:])
-                role = self._role(i, before, line)
-                opens = i + 1 == len(sentence) and re.fullmatch(_BEGINS, before)
-                plain = bool(opens) or line in self.bare
-                value = self._value(i, top)
-                if not 0 <= value <= self.scale:
-                    value, role = nan, role if role >= _STATED else 0
-                if role:
-                    if corrects:
-                        role = _FINAL
-                    half = token.approximate * value / token.value if token.value else 0.0
-                    behind = self.label(i + 1 + (self.label(i + 1) == "bar"))
-                    cell = sentence[-1] in ("sep", "bar") and behind in ("newline", "end")
-                    ratings.append(
-                        _Rating(i, value, role, line, plain, cell, bool(doubts), half, emotion)
-                    )
-            if kind in ("number", "comma", "stop") or self.labels[i] == "and":
-                emotion = ""
-            if kind in ("newline", "stop"):
-                sentence, line = ["begin"], line + (kind == "newline")
-            else:
-                sentence.append(self.labels[i])
+            corrects |= token.kind == "wait" and bool(ratings)
+            if token.kind == "number" and self.places[i].doubts <= {"suppose"}:
+                rating = self._rating(i)
+                if rating.role:
+                    ratings.append(rating._replace(role=_FINAL) if corrects else rating)
         return ratings
 
-    def _role(self, i: int, before: str, line: int) -> int:
-        token = self.tokens[i]
+    def _rating(self, i: int) -> _Rating:
+        token, place = self.tokens[i], self.places[i]
+        begins = ["begin"] if i - place.begin < _SENTENCE else []
+        lead = self.labels[max(place.begin, i - _SENTENCE) : i]
+        before = " ".join(begins + lead)
+        role, value = self._role(i, before), self._value(i)
+        if not 0 <= value <= self.scale:
+            value, role = nan, role if role >= _STATED else 0
+        plain = place.line in self.bare or (not place.begin and bool(re.fullmatch(_BEGINS, before)))
+        behind = self.label(i + 1 + (self.label(i + 1) == "bar"))
+        cell = self.label(i - 1) in ("sep", "bar") and behind in ("newline", "end")
+        half = token.approximate * value / token.value if token.value else 0.0
+        supposed = bool(place.doubts)
+        return _Rating(i, value, role, place.line, plain, cell, supposed, half, place.emotion)
+
+    def _role(self, i: int, before: str) -> int:
+        token, line = self.tokens[i], self.places[i].line
         unit = self.label(i + 1) in _UNIT
         j = i + 1 + unit
         after = " ".join(self.labels[j : j + 5]) or "end"
+        start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
         if self._adjoins(i):
             return 0
         if line in self.bare:
-            return _FIRST if line == 0 and self.parted else _STATED
-        ends = _ENDS.match(after)
-        start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
-        goes_on = _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
-        if token.text == "one" and not ends:
-            return 0
-        if not (ends or goes_on or _ABOUT.match(self.source, start)):
+            return _FIRST if line == 0 and self.first_is_paragraph else _STATED
+        ends = bool(_ENDS.match(after))
+        goes_on = _ABOUT.match(self.source, start) or (
+            _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
+        )
+        if not ends and (token.text == "one" or not goes_on):
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
         inserted = before.endswith(("comma", "at")) and after.startswith("comma")
-        subject = (
-            ends or after.startswith(("copula", "say", "free")) or re.fullmatch(_BEGINS, before)
-        )
-        if role == _ALONE and (inserted or not subject):
+        says_more = not ends and not after.startswith(("copula", "say", "free"))
+        if role == _ALONE and (inserted or (says_more and not re.fullmatch(_BEGINS, before))):
             role = 0
         if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
-        if token.value in self.repeated and not (role >= _STATED and ends):
-            return 0
-        return role
+        retold = token.value in self.repeated and not (role >= _STATED and ends)
+        return 0 if retold else role
 
     def _adjoins(self, i: int) -> bool:
         """Whether the number stands beside another or below zero."""
@@ -292,11 +306,12 @@ class _Reader:
         negative = re.search(r"(?<![\w%)])-$|/$", near)
         return bool(negative) or any(t.value != token.value for t in beside)
 
-    def _value(self, i: int, top: float | None) -> float:
-        """The number at i on the task's scale. top: of the scale that was named last."""
+    def _value(self, i: int) -> float:
+        """The number at i on the task's scale."""
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None:
-            base = self._top_behind(i) or top or next(iter(self.tops), self.scale)
+            named = (self._top_behind(i), self.places[i].top, *self.tops[:1], self.scale)
+            base = next(top for top in named if top)
             if self.label(i + 1) == "percent" and value > self.scale:
                 base = 100.0
             if value > base and self.scale in self.tops:
@@ -336,4 +351,5 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
 
 
 def _is_same(word: str, emotion: str) -> bool:
-    return bool(emotion) and word[:3] == emotion[:3]
+    """Whether a word such as "sad" or "joyful" names an emotion."""
+    return bool(word and emotion) and (word.startswith(emotion[:4]) or emotion.startswith(word[:4]))
