@@ -1,7 +1,8 @@
 """A rating on a scale, in free text.
 
-Each number gets a role from the kinds of words before and behind it. Of the numbers with the
-highest role the rating is the only one; if two differ, there is none.
+Each number gets a role from the kinds of words before and behind it. The rating is the number with
+the highest role. If two with that role differ, or another begins the answer or has a line to
+itself, there is none.
 """
 
 from __future__ import annotations
@@ -330,8 +331,9 @@ class _Reader:
 
 def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     firm = [r for r in ratings if not r.supposed] or [r for r in ratings if r.role >= _STATED]
-    if any(_is_same(r.emotion, emotion) for r in firm):
-        firm = [r for r in firm if not r.emotion or _is_same(r.emotion, emotion)]
+    own = [r for r in firm if _is_same(r.emotion, emotion)]
+    if own and any(r.emotion and not _is_same(r.emotion, emotion) for r in firm):
+        firm = own  # of a list of emotions
     cells = {r.value for r in firm if r.cell}
     points = {r.value for r in firm if not r.half}
     firm = [r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)]
