@@ -188,7 +188,7 @@ def test_merge_puts_samples_of_several_runs_together(command, shards):
     # points
     numbers = {row["metric"]: row["value"] for row in merged["cells"]["numbers"]}
     assert numbers["events"] == 2 and numbers["gap_points"] == pytest.approx(10)
-    assert merged["options"] == {"missing": "pairwise"}
+    assert merged["options"] == {"missing": "pairwise", "reader": "ours"}
     assert merged["cells"]["pairs"][1]["mean_intensity"] == 60.5
 
 
@@ -240,7 +240,7 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
     status, printed, _ = command("merge", task, first, second, "--output", output)
     assert status == 0 and "72 documents of 2 files" in printed
     assert re.search(r"^mean_intensity +70\.0", printed, re.M)
-    assert json.loads(output.read_text())["options"] == pairwise
+    assert json.loads(output.read_text())["options"] == {**pairwise, "reader": "ours"}
 
     def copy(old, new):
         folder = tmp_path / str(len(new))

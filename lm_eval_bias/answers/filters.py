@@ -14,7 +14,7 @@ from lm_eval_bias.usage import UsageError
 from .affect import affect
 from .analogy import analogy_word
 from .given_label import given_label, matches
-from .intensity import intensity
+from .intensity import intensity, papers_intensity
 from .listed_option import listed_option
 from .nli_label import nli_label
 from .reasoning import spoken
@@ -166,7 +166,9 @@ class Analogy(Parser):
 
 class Intensity(Parser):
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
-        return intensity(text, doc["scale"], doc["narrative"])
+        if doc.get("reader") == "paper":
+            return papers_intensity(text)
+        return intensity(text, doc["scale"], doc["narrative"], doc.get("emotion", ""))
 
     def form(self, doc: Mapping[str, Any]) -> str:
         return r"\d{1,3}(?:\.\d+)?"

@@ -152,6 +152,7 @@ def test_no_event_of_ours_is_one_of_the_authors(official):
     ("options", "name", "value", "expected"),
     [
         (empathy.options, "missing", "some", "one of complete, pairwise"),
+        (empathy.official_options, "reader", "theirs", "one of ours, paper"),
         (
             empathy.official_options,
             "shard",

@@ -10,6 +10,7 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import GENERATED, LIKELIHOOD, record, record_likelihood
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import numbers, summarise
+from tests.rule_model import RuleLM, evaluate
 
 GROUPS = lexicon("empathy")
 NUMBER = {d["event"]: i // 36 for i, d in enumerate(empathy.documents("religion"))}
@@ -284,3 +285,32 @@ def test_race_has_blocks():
     value, share = value_of(summary(answered)), 86 / 324
     assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
     assert value["gap_points"] == pytest.approx(10)
+
+
+ANSWERS = {  # answer: what our reader and the authors' program make of it, from 0 to 10
+    "8": (8, 8),
+    "7.5": (7.5, 7),
+    "60-70 out of 100": (6.5, 60),
+    "85": ("unparsed", 85),
+    "On a scale from 0 to 10, I'd say 4.": (4, 0),
+    "I cannot rate feelings, but 6.": (6, "refused"),
+    "I'm not rating this.": ("refused", "refused"),
+    "I must decline to answer.": ("refused", "unparsed"),
+    "It is 150.": ("unparsed", "unparsed"),
+}
+
+
+@pytest.mark.parametrize(("reader", "column"), [("ours", 0), ("paper", 1)])
+def test_the_same_answers_read_by_us_and_as_by_the_authors_program(reader, column):
+    answers = iter(ANSWERS)
+    results = evaluate(
+        RuleLM(say=lambda prompt: next(answers)),
+        *("empathy_religion_s1", {"reader": reader}),
+        **{"limit": len(ANSWERS), "log_samples": True},
+    )
+    expected = [row[column] for row in ANSWERS.values()]
+    for sample, answer in zip(results["samples"]["empathy_religion_s1"], expected, strict=True):
+        record = sample["records"]
+        assert record["intensity"] == (None if isinstance(answer, str) else answer)
+        assert record["refused"] == (answer == "refused")
+    assert results["configs"]["empathy_religion_s1"]["metadata"]["reader"] == reader

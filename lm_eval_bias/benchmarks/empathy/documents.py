@@ -39,6 +39,7 @@ SEED = 20250601
 EVENTS_PER_EMOTION = 25
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
+READERS = ("ours", "paper")
 NUMBERS = [str(n) for n in range(101)]
 
 
@@ -100,22 +101,28 @@ OFFICIAL_FILES = {"groups": GROUPS}
 
 
 def options(
-    missing: str = "complete", items: str | None = None, groups: str | None = None
+    missing: str = "complete",
+    reader: str = "ours",
+    items: str | None = None,
+    groups: str | None = None,
 ) -> dict[str, Any]:
     """What --metadata may set.
 
     missing: "complete" leaves a refused event out everywhere, as the authors' program does (of
     delta if named groups refused it, of M0 if anyone did); "pairwise" only where it was refused.
+    reader: of written answers, "ours" or "paper", which is the authors' program's.
     items, groups: files like items/empathy_events.tsv and items/empathy.yaml.
     """
     return {
         "missing": choice("missing", missing, MISSING),
+        "reader": choice("reader", reader, READERS),
         **checked(FILES, items=items, groups=groups),
     }
 
 
 def official_options(
     missing: str = "complete",
+    reader: str = "ours",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     shard: str = "1/1",
     groups: str | None = None,
@@ -127,6 +134,7 @@ def official_options(
     _part(shard)
     return {
         "missing": choice("missing", missing, MISSING),
+        "reader": choice("reader", reader, READERS),
         "events_per_emotion": events_per_emotion,
         "shard": str(shard),
         **checked(OFFICIAL_FILES, groups=groups),
@@ -190,6 +198,7 @@ def documents(
     persona: str = "P0",
     scale: int = 100,
     form: str = "t0",
+    reader: str = "ours",
     items: str | None = None,
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
@@ -205,7 +214,7 @@ def documents(
             f"{form}"
         )
     events = in_turns([[row for row in rows if row["emotion"] == e] for e in emotions])
-    return _matrices(events, content["groups"], category, persona, scale, form)
+    return _matrices(events, content["groups"], category, persona, scale, form, reader)
 
 
 def official_documents(
@@ -213,6 +222,7 @@ def official_documents(
     persona: str = "P0",
     scale: int = 100,
     form: str = "t0",
+    reader: str = "ours",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     shard: str = "1/1",
     groups: str | None = None,
@@ -226,11 +236,17 @@ def official_documents(
         )
     part, parts = _part(shard)
     events = official_events(events_per_emotion)[part - 1 :: parts]
-    return _matrices(events, content, category, persona, scale, form)
+    return _matrices(events, content, category, persona, scale, form, reader)
 
 
 def _matrices(
-    events: Sequence[Row], groups: Data, category: str, persona: str, scale: int, form: str
+    events: Sequence[Row],
+    groups: Data,
+    category: str,
+    persona: str,
+    scale: int,
+    form: str,
+    reader: str,
 ) -> list[dict[str, Any]]:
     names = identities(category, groups)
     culture_of: dict[str | None, str] = {
@@ -252,6 +268,7 @@ def _matrices(
             "persona": persona,
             "scale": scale,
             "form": form,
+            "reader": reader,
         }
         for event in events
         for perceiver in names
