@@ -184,7 +184,7 @@ def _span(
         words = roots[start : start + length]
         ended = ends[start + length - 1]
         exact = matched == length == len(sentence)
-        first_words = begins and matched >= 2 and matched >= 0.75 * at and (matched > 5 or ended)
+        first_words = begins and matched >= 3 and matched >= 0.75 * at and (matched > 5 or ended)
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
