@@ -26,7 +26,7 @@ _LABELS = {
     ),
 }
 _NAMED = re.compile("|".join(_LABELS.values()))
-_VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
+_VERBS = r"(?:entail|contradict)(?:s|ed)?(?: .*)?"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {
     "entailment": r"true",
