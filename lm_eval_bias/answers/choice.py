@@ -9,14 +9,15 @@ If they differ the answer is unclear. "Wait" cancels earlier mentions. "Both" me
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from .options import NONE, marked, scored, without_list
+from .refusal import is_refusal, without_refusals
 from .statement import OPEN, GrammarToken, Labels, Mention, mentions_in, sentences
-from .text import has_kind, rewritten, rules
-from .vocabulary import patterns
+from .tables import as_lines
+from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules, without_reasons
 
-__all__ = ["OPEN", "chosen", "explicit"]
+__all__ = ["OPEN", "answer_in", "chosen", "explicit"]
 
 _FIELD = r"answer|label|choice|verdict|result|classification|category|genre|inference"
 _EXPLICIT = re.compile(
@@ -35,6 +36,22 @@ def explicit(text: str) -> str:
     for m in _EXPLICIT.finditer(text):
         answer = m[m.lastindex or 0]
     return answer
+
+
+def answer_in(text: str, read: Callable[[str], str | None], headings: Sequence[str]) -> str:
+    """What `read` finds in a text, "refused" or "unparsed".
+
+    read: returns an answer or None for what is marked as the answer; for the whole text, unless it
+    refuses; for what does not decline. headings: patterns of a table's columns.
+    """
+    answer = read(plain(explicit(text)))
+    if answer is not None:
+        return answer
+    declines = is_refusal(text)
+    if not declines:
+        answer = read(as_lines(plain(without_reasons(text)), headings))
+    answer = answer or read(without_refusals(without_reasons(text)))
+    return answer or (REFUSED if declines else UNPARSED)
 
 
 _CLEAN = rules(
@@ -116,8 +133,8 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
     (label,) = best
     if heaviest < 3 and any(m.label != label for m in affirmed):
         return unclear
-    if heaviest < 3 and opened:
-        return None
+    if heaviest < 3 and (opened or mentions[-1].status == "asked"):
+        return None  # "Both. Comedy.", "Then comedy. Is it?"
     if affirmed[0].weight == 2 and affirmed[0].label != label and heaviest < 4:
         return None
     return label

@@ -43,7 +43,8 @@ class GrammarToken(NamedTuple):
 #  affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
 #  hedged      "it seems a comedy"; counts only if nothing is affirmed
 #  denied      "not a comedy", "rather than comedy"
-#  named       anything else: questions, suppositions, remarks, lists
+#  asked       "Comedy?"
+#  named       anything else: suppositions, remarks, lists
 #  void        a correction; what stands before no longer counts
 class Mention(NamedTuple):
     label: str
@@ -114,7 +115,9 @@ def mentions_in(
             status, weight = _standing(clause, token, meaning, since_cue, labels)
             if kind == "open" and status == "named" and has_kind(sentence, "label list"):
                 status = "affirmed"
-            if asked or aside or (conditional and status != "denied"):
+            if asked:
+                status = "asked"
+            elif aside or (conditional and status != "denied"):
                 status = "named"
             if status == "affirmed" and (weight > 2 and contrast or sentence[0].kind == "but"):
                 weight = 4 if weight > 2 else 3
