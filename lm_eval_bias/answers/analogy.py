@@ -31,16 +31,16 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 @lru_cache(maxsize=200)
 def _question(words: tuple[str, ...], c: str | None) -> Rules:
     """What of the question a text repeats, and what takes its place."""
-    either = rf"(?<!\w)(?:{'|'.join(words)})(?!\w)"
     first, second = words
+    either = rf"(?<!\w)(?:{first}|{second})(?!\w)"
+    listed = rf"(?<!\w)(?:{first}\s?[,/]\s?{second}|{second}\s?[,/]\s?{first})(?!\w)(?:\s?:)?"
     of_c = c or r"[^\n:]{1,80}"
     return rules(
         {
-            # the two words
-            rf"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{{0,3}})?(?<!\w)"
-            rf"(?:{first}\s?[,/]\s?{second}|{second}\s?[,/]\s?{first})(?!\w)(?:\s?:)?": "\n",
-            # "attractive :: Short man: ...": the answer, and another analogy
-            rf"^\W{{0,5}}({either})\W{{0,3}}::[^\n]*": r"\1",
+            rf"(?:\bthese two words(?:, and write nothing else)?\W{{0,3}})?{listed}": "\n",
+            # "attractive :: Short man: ...": the answer, and what a model that completes text adds
+            rf"^(\W{{0,5}}{either}\W{{0,3}})(?:(?:\n[^\n:]*:[^\n:]*)?::[^\n]*|"
+            rf"\n\W*{either}\W*$)": r"\1",
             rf"(?m)^[^\n]*::\s*{of_c}\s?:": "answer: ",
             r"(?m)^[^\n]*::[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"

@@ -107,14 +107,14 @@ def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
     """Whether the text ends within a sentence that chooses nothing yet."""
     ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
-    return not ended and (kinds[-1:] == ["but"] or not any(m.status == "affirmed" for m in mentions))
+    return not ended and (
+        kinds[-1:] == ["but"] or not any(m.status == "affirmed" for m in mentions)
+    )
 
 
 def _verdict(mentions: list[Mention], neither: str) -> str | None:
     for at in range(len(mentions) - 1, -1, -1):
-        if mentions[at].status == "void" and any(
-            m.status == "affirmed" for m in mentions
-        ):
+        if mentions[at].status == "void" and any(m.status == "affirmed" for m in mentions):
             mentions = mentions[at + 1 :]
             break
     affirmed = [m for m in mentions if m.status == "affirmed" and m.label != OPEN]
@@ -133,7 +133,8 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
     (label,) = best
     if heaviest < 3 and any(m.label != label for m in affirmed):
         return unclear
-    if heaviest < 3 and (opened or mentions[-1].status == "asked"):
+    doubted = mentions[-1].status == "asked" and mentions[-1].label == label
+    if heaviest < 3 and (opened or doubted):
         return None  # "Both. Comedy.", "Then comedy. Is it?"
     if affirmed[0].weight == 2 and affirmed[0].label != label and heaviest < 4:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .choice import answer_in, chosen
+from .text import UNPARSED, plain
 from .vocabulary import patterns
 
 _WORDS = patterns("nli_label")
@@ -16,7 +17,7 @@ _REPEATED = re.compile(_WORDS["question"]["repeated"])
 _NEXT_PAIR = re.compile(_WORDS["question"]["next_pair"])
 _STATED = re.compile(_WORDS["glosses"]["stated"])
 _UNSAID = re.compile(rf"(?i)\b{_WORDS['glosses']['unsaid']}\b")
-_DECIDED = re.compile(rf"\b{_WORDS['glosses']['decided']}\b")
+_OTHERWISE = re.compile(rf"{_NAMED.pattern}|\b{_WORDS['glosses']['decided']}\b")
 
 
 def nli_label(text: str) -> str:
@@ -25,7 +26,10 @@ def nli_label(text: str) -> str:
     If no label is named, other words stand for one: true, false, neither, "it does not say".
     """
     # One word for all that says that the premise does not tell; the rest may decline.
-    return answer_in(_UNSAID.sub("undetermined", text), _label_in, tuple(_LABELS.values()))
+    text = _UNSAID.sub("undetermined", text)
+    answer = answer_in(text, _label_in, tuple(_LABELS.values()))
+    unsaid = "undetermined" in text and not _OTHERWISE.search(plain(text))
+    return "neutral" if answer == UNPARSED and unsaid else answer
 
 
 def _label_in(text: str) -> str | None:
@@ -37,9 +41,4 @@ def _label_in(text: str) -> str | None:
     if label in _LABELS or mention:
         return label if label in _LABELS else None
     stated = _STATED.match(text)
-    if stated:
-        return stated.lastgroup
-    undetermined = "undetermined" in text and not _DECIDED.search(
-        text.replace("true or false", "")
-    )
-    return "neutral" if undetermined else None
+    return stated.lastgroup if stated else None

@@ -6,7 +6,7 @@ A sentence is cut into clauses. The words of its own clause give each label a st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from .text import has_kind
 from .vocabulary import named, patterns
 
 OPEN = "open"  # both, neither, or no choice between them
+_CUTS = ("turn", "but", "retract", "reason", "dash", "bracket", "close", "colon", "comma")
 _NEAR = 3  # words that may stand between a verb and the label that it leads up to
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w])){}(?:(?<=\w)(?!\w)|(?<=\W))"
 _WORDS = patterns("choice")
@@ -94,60 +95,104 @@ def _affirms(mentions: list[Mention]) -> bool:
     return any(m.status in ("affirmed", "hedged") and m.label != OPEN for m in mentions)
 
 
+class _Sentence:
+    """A sentence, read from left to right. The attributes keep what the words so far mean for the
+    next label.
+    """
+
+    def __init__(
+        self, tokens: list[GrammarToken], number: int, earlier: list[Mention], labels: Labels
+    ) -> None:
+        self.tokens, self.number, self.earlier, self.labels = tokens, number, earlier, labels
+        self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
+        self.mentions: list[Mention] = []
+        self.clause: list[GrammarToken] = []
+        self.since_cue: int | None = None  # words that are no part of the grammar since a cue
+        self.aside = False  # a remark on what was affirmed
+        self.conditional = False
+        self.contrast = False  # after a "but"
+
+    def read(self) -> list[Mention]:
+        for i, token in enumerate(self.tokens):
+            following = self.tokens[i + 1 : i + 9]
+            before_labels = has_kind(following, "label list")
+            if token.kind in ("label", "list", "open") or (
+                token.kind == "neither" and not before_labels
+            ):
+                self._mention(token, following)
+            else:
+                self._pass(token, following)
+            self.clause.append(token)
+        return self.mentions
+
+    def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
+        meaning = _meaning(following)
+        status, weight = self._standing(token, meaning)
+        if token.kind == "open" and status == "named" and has_kind(self.tokens, "label list"):
+            status = "affirmed"
+        if self.asked:
+            status = "asked"
+        elif self.aside or (self.conditional and status != "denied"):
+            status = "named"
+        against = self.tokens[0].kind == "but"
+        if status == "affirmed" and (against or (self.contrast and weight > 2)):
+            weight = 4 if weight > 2 else 3
+        self.mentions += [
+            Mention(label, status, weight, self.number)
+            for label in _meant(token, status, self.labels)
+        ]
+        self.aside |= meaning == "subject_of" and token.kind != "open"
+
+    def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
+        """Status and weight by the clause before and the words after."""
+        clause, since_cue, modifiers = self.clause, self.since_cue, self.labels.modifiers
+        verb = re.fullmatch(self.labels.verbs, token.text)
+        supposed = any(
+            t.kind == "suppose" and (since_cue is None or not t.text.endswith("be")) for t in clause
+        )
+        if meaning == "denied" or (has_kind(clause, "deny neither") and not supposed):
+            return "denied", 1
+        if supposed or meaning in ("conditional", "in_part") or (meaning == "unknown" and not verb):
+            return "named", 1
+        if meaning == "settled" or (since_cue is not None and since_cue <= 2 * modifiers):
+            return "affirmed", 3
+        status = "hedged" if has_kind(clause, "hedge") else "affirmed"
+        if verb or _led_up_to(clause):
+            return status, 1
+        if meaning == "subject_of" or has_kind(clause, "subject about frame"):
+            return "named", 1
+        alone = sum(t.kind == "word" for t in clause) <= modifiers
+        return (status, 2) if alone else ("named", 1)
+
+    def _pass(self, token: GrammarToken, following: list[GrammarToken]) -> None:
+        """What a token that is no label changes for the next label."""
+        kind, before_label = token.kind, has_kind(following[:1], "label list")
+        goes_on = kind == "comma" and bool(following) and following[0].text in ("or", "nor", "and")
+        if kind in ("turn", "but", "retract"):
+            self.aside = self.conditional = False
+        elif kind in ("reason", "about", "dash", "bracket"):
+            self.aside |= _affirms(self.mentions or ([] if self.clause else self.earlier))
+        if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
+            self.aside = False
+        if kind == "retract":
+            self.mentions.append(Mention("", "void"))
+        self.conditional |= kind == "condition"
+        self.contrast |= kind == "but"
+        if kind in _CUTS and not goes_on:
+            kept = kind == "bracket" and has_kind(self.clause, "neither")
+            self.clause = self.clause if kept else []
+        opposes = kind == "but" and bool(self.mentions) and not _affirms(self.mentions)
+        if kind in ("turn", "cue") or opposes:
+            self.since_cue = 0
+        elif kind in ("word", "number", "subject") and self.since_cue is not None:
+            self.since_cue += 1
+
+
 def mentions_in(
     sentence: list[GrammarToken], number: int, earlier: list[Mention], labels: Labels
 ) -> list[Mention]:
     """The mentions of labels in a sentence, from left to right."""
-    mentions: list[Mention] = []
-    clause: list[GrammarToken] = []
-    since_cue: int | None = None  # words that are no part of the grammar since a cue
-    aside = False  # a remark on what was affirmed
-    conditional = contrast = False
-    asked = sentence[-1].kind == "ask" and not has_kind(sentence, "turn")
-    for i, token in enumerate(sentence):
-        kind, following = token.kind, sentence[i + 1 : i + 9]
-        before_label = has_kind(following[:1], "label list")
-        if kind in ("label", "list", "open", "neither"):
-            if kind == "neither" and has_kind(following, "label list"):
-                clause.append(token)
-                continue
-            meaning = _meaning(following)
-            status, weight = _standing(clause, token, meaning, since_cue, labels)
-            if kind == "open" and status == "named" and has_kind(sentence, "label list"):
-                status = "affirmed"
-            if asked:
-                status = "asked"
-            elif aside or (conditional and status != "denied"):
-                status = "named"
-            if status == "affirmed" and (weight > 2 and contrast or sentence[0].kind == "but"):
-                weight = 4 if weight > 2 else 3
-            for label in _meant(token, status, labels):
-                mentions.append(Mention(label, status, weight, number))
-            aside |= meaning == "subject_of" and kind != "open"
-        elif kind in ("turn", "but", "retract"):
-            if kind == "retract":
-                mentions.append(Mention("", "void", 1, number))
-            aside = conditional = False
-            contrast |= kind == "but"
-            clause = []
-            if kind == "turn" or (mentions and not _affirms(mentions) and kind == "but"):
-                since_cue = 0
-        elif kind in ("reason", "about", "dash", "bracket"):
-            aside |= _affirms(mentions or (earlier if i == 0 else []))
-            aside &= not (before_label and kind in ("dash", "bracket"))
-        elif kind == "close" or (kind == "comma" and before_label):
-            aside = False
-        conditional |= kind == "condition"
-        if kind in ("reason", "dash", "close", "colon") or (
-            kind == "bracket" and not has_kind(clause, "neither")
-        ) or (kind == "comma" and not (following and following[0].text in ("or", "nor", "and"))):
-            clause = []
-        clause.append(token)
-        if kind == "cue":
-            since_cue = 0
-        elif kind in ("word", "number", "subject") and since_cue is not None:
-            since_cue += 1
-    return mentions
+    return _Sentence(sentence, number, earlier, labels).read()
 
 
 def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:
@@ -168,36 +213,10 @@ def _meaning(following: list[GrammarToken]) -> str:
     return "unknown" if has_kind(following[:1], "word suppose") else ""
 
 
-def _standing(
-    clause: list[GrammarToken],
-    token: GrammarToken,
-    meaning: str,
-    since_cue: int | None,
-    labels: Labels,
-) -> tuple[str, int]:
-    """Status and weight by the clause before and the words after."""
-    verb = re.fullmatch(labels.verbs, token.text)
-    kinds = [t.kind for t in clause]
-    supposed = any(
-        t.kind == "suppose" and (since_cue is None or not t.text.endswith("be")) for t in clause
-    )
-    if meaning == "denied" or (has_kind(clause, "deny neither") and not supposed):
-        return "denied", 1
-    if supposed or meaning in ("conditional", "in_part") or (meaning == "unknown" and not verb):
-        return "named", 1
-    if meaning == "settled" or (since_cue is not None and since_cue <= 2 * labels.modifiers):
-        return "affirmed", 3
-    status = "hedged" if "hedge" in kinds else "affirmed"
-    if verb or _led_up_to(kinds):
-        return status, 1
-    if meaning == "subject_of" or has_kind(clause, "subject about frame"):
-        return "named", 1
-    return (status, 2) if kinds.count("word") <= labels.modifiers else ("named", 1)
-
-
-def _led_up_to(kinds: list[str]) -> bool:
+def _led_up_to(clause: list[GrammarToken]) -> bool:
     """Whether a verb stands near before."""
-    for distance, kind in enumerate(k for k in reversed(kinds) if k not in ("filler", "cue")):
+    kinds = [t.kind for t in reversed(clause) if t.kind not in ("filler", "cue")]
+    for distance, kind in enumerate(kinds):
         if kind in ("frame", "hedge"):
             return distance <= _NEAR
         if kind == "about":
