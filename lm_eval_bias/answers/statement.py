@@ -15,6 +15,7 @@ from .vocabulary import named, patterns
 
 OPEN = "open"  # both, neither, or no choice between them
 _CUTS = ("turn", "but", "retract", "reason", "dash", "bracket", "close", "colon", "comma")
+_FAR = 30  # tokens, after which a word no longer counts for a label
 _NEAR = 3  # words that may stand between a verb and the label that it leads up to
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w])){}(?:(?<=\w)(?!\w)|(?<=\W))"
 _WORDS = patterns("choice")
@@ -122,7 +123,7 @@ class _Sentence:
                 self._mention(token, following)
             else:
                 self._pass(token, following)
-            self.clause.append(token)
+            self.clause = [*self.clause[-_FAR:], token]
         return self.mentions
 
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
