@@ -16,18 +16,11 @@ from .refusal import is_refusal, without_refusals
 from .statement import OPEN, GrammarToken, Labels, Mention, mentions_in, sentences
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules, without_reasons
+from .vocabulary import patterns
 
 __all__ = ["OPEN", "answer_in", "chosen", "explicit"]
 
-_FIELD = r"answer|label|choice|verdict|result|classification|category|genre|inference"
-_EXPLICIT = re.compile(
-    rf"(?i)<\|begin_of_box\|>(?P<box>[^<]{{1,200}})|<(?:final_?)?(?:{_FIELD}|output|"
-    r"response)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|"
-    rf"\.|\n|$)|\"(?:final_?|your_?)?(?:{_FIELD}|selected|selection|chosen|prediction|decision|"
-    r"relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
-    r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|"
-    r"decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})"
-)
+_EXPLICIT = re.compile(patterns("choice")["marks"]["explicit"], re.IGNORECASE)
 
 
 def explicit(text: str) -> str:
@@ -96,10 +89,12 @@ def chosen(
     mentions: list[Mention] = []
     cut = sentences(without_list(text, names), names)
     grammar = Labels(names, verbs, neither, modifiers)
-    for number, sentence in enumerate(cut):
-        mentions += mentions_in(sentence, number, mentions, grammar)
-    if cut and _is_cut_off(cut[-1], [m for m in mentions if m.sentence == len(cut) - 1]):
-        mentions = [m for m in mentions if m.weight > 1 and m.sentence < len(cut) - 1]
+    in_last: list[Mention] = []
+    for sentence in cut:
+        in_last = mentions_in(sentence, mentions, grammar)
+        mentions += in_last
+    if cut and _is_cut_off(cut[-1], in_last):
+        mentions = [m for m in mentions[: len(mentions) - len(in_last)] if m.weight > 1]
     return _verdict(mentions, neither)
 
 
@@ -113,8 +108,9 @@ def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
 
 
 def _verdict(mentions: list[Mention], neither: str) -> str | None:
-    for at in range(len(mentions) - 1, -1, -1):
-        if mentions[at].status == "void" and any(m.status == "affirmed" for m in mentions):
+    for at, mention in reversed(list(enumerate(mentions))):
+        goes_on = any(m.status == "affirmed" for m in mentions[at:])
+        if mention.status == "retract" or (mention.status == "correct" and goes_on):
             mentions = mentions[at + 1 :]
             break
     affirmed = [m for m in mentions if m.status == "affirmed" and m.label != OPEN]

@@ -14,7 +14,18 @@ from .text import has_kind
 from .vocabulary import named, patterns
 
 OPEN = "open"  # both, neither, or no choice between them
-_CUTS = ("turn", "but", "retract", "reason", "dash", "bracket", "close", "colon", "comma")
+_CUTS = (
+    "turn",
+    "but",
+    "retract",
+    "correct",
+    "reason",
+    "dash",
+    "bracket",
+    "close",
+    "colon",
+    "comma",
+)
 _FAR = 30  # tokens, after which a word no longer counts for a label
 _NEAR = 3  # words that may stand between a verb and the label that it leads up to
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w])){}(?:(?<=\w)(?!\w)|(?<=\W))"
@@ -47,12 +58,11 @@ class GrammarToken(NamedTuple):
 #  denied      "not a comedy", "rather than comedy"
 #  asked       "Comedy?"
 #  named       anything else: suppositions, remarks, lists
-#  void        a correction; what stands before no longer counts
+#  retract, correct    no mention, but a word that takes back what was said before
 class Mention(NamedTuple):
     label: str
     status: str
     weight: int = 1
-    sentence: int = 0
 
 
 def any_of(names: Mapping[str, str]) -> str:
@@ -101,10 +111,8 @@ class _Sentence:
     next label.
     """
 
-    def __init__(
-        self, tokens: list[GrammarToken], number: int, earlier: list[Mention], labels: Labels
-    ) -> None:
-        self.tokens, self.number, self.earlier, self.labels = tokens, number, earlier, labels
+    def __init__(self, tokens: list[GrammarToken], earlier: list[Mention], labels: Labels) -> None:
+        self.tokens, self.earlier, self.labels = tokens, earlier, labels
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
         self.clause: list[GrammarToken] = []
@@ -139,8 +147,7 @@ class _Sentence:
         if status == "affirmed" and (against or (self.contrast and weight > 2)):
             weight = 4 if weight > 2 else 3
         self.mentions += [
-            Mention(label, status, weight, self.number)
-            for label in _meant(token, status, self.labels)
+            Mention(label, status, weight) for label in _meant(token, status, self.labels)
         ]
         self.aside |= meaning == "subject_of" and token.kind != "open"
 
@@ -169,14 +176,14 @@ class _Sentence:
         """What a token that is no label changes for the next label."""
         kind, before_label = token.kind, has_kind(following[:1], "label list")
         goes_on = kind == "comma" and bool(following) and following[0].text in ("or", "nor", "and")
-        if kind in ("turn", "but", "retract"):
+        if kind in ("turn", "but", "retract", "correct"):
             self.aside = self.conditional = False
         elif kind in ("reason", "about", "dash", "bracket"):
             self.aside |= _affirms(self.mentions or ([] if self.clause else self.earlier))
         if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
             self.aside = False
-        if kind == "retract":
-            self.mentions.append(Mention("", "void"))
+        if kind in ("retract", "correct"):
+            self.mentions.append(Mention("", kind))
         self.conditional |= kind == "condition"
         self.contrast |= kind == "but"
         if kind in _CUTS and not goes_on:
@@ -190,10 +197,10 @@ class _Sentence:
 
 
 def mentions_in(
-    sentence: list[GrammarToken], number: int, earlier: list[Mention], labels: Labels
+    sentence: list[GrammarToken], earlier: list[Mention], labels: Labels
 ) -> list[Mention]:
     """The mentions of labels in a sentence, from left to right."""
-    return _Sentence(sentence, number, earlier, labels).read()
+    return _Sentence(sentence, earlier, labels).read()
 
 
 def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:
