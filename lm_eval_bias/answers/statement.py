@@ -149,7 +149,7 @@ class _Sentence:
         self.mentions += [
             Mention(label, status, weight) for label in _meant(token, status, self.labels)
         ]
-        self.aside |= meaning == "subject_of" and token.kind != "open"
+        self.aside |= meaning == "subject_of" and token.kind == "label"
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
         """Status and weight by the clause before and the words after."""
