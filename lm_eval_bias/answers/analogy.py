@@ -35,14 +35,15 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
     either = rf"(?<!\w)(?:{first}|{second})(?!\w)"
     listed = rf"(?<!\w)(?:{first}\s?[,/]\s?{second}|{second}\s?[,/]\s?{first})(?!\w)(?:\s?:)?"
     of_c = c or r"[^\n:]{1,80}"
+    first_half = r"(?:^|(?<=[.!?\n]))[^\n.!?]*::"
     return rules(
         {
             rf"(?:\bthese two words(?:, and write nothing else)?\W{{0,3}})?{listed}": "\n",
             # "attractive :: Short man: ...": the answer, and what a model that completes text adds
             rf"^(\W{{0,5}}{either}\W{{0,3}})(?:(?:\n[^\n:]*:[^\n:]*)?::[^\n]*|"
             rf"\n\W*{either}\W*$)": r"\1",
-            rf"(?m)^[^\n]*::\s*{of_c}\s?:": "answer: ",
-            r"(?m)^[^\n]*::[^\n]*": " ",
+            rf"{first_half}\s*{of_c}\s?:": " answer: ",
+            rf"{first_half}[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"
             r"(?:^|[\n,])\W{0,3}b\s?[:=][^\n,]*": "\n",
             rf"(?:{either}\s?[:,]\s?)?(?<!\w)(?:{c or 'd'}|d)\s?[:=]": "\nanswer: ",

@@ -2,8 +2,9 @@
 
 Lists of options with one marked are read first. The rest is cut into sentences; `statement` says
 which labels each mentions, and how. The label of the heaviest affirmed mentions is chosen: 3 after
-concluding words ("so", "answer:"), 4 if "but" also stands before; 2 alone; 1 after a verb ("is").
-If they differ the answer is unclear. "Wait" cancels earlier mentions. "Both" mentions OPEN.
+concluding words ("so", "answer:"); 2 alone; 1 after a verb ("is"). If they differ the answer is
+unclear. "Wait" cancels earlier mentions, as do concluding words after a "but" (4). "Both" mentions
+OPEN.
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
         if mention.status == "retract" or (mention.status == "correct" and goes_on):
             mentions = mentions[at + 1 :]
             break
+        if mention.weight == 4:
+            mentions = mentions[at:]
+            break
     affirmed = [m for m in mentions if m.status == "affirmed" and m.label != OPEN]
     opened = any(m.status == "affirmed" and m.label == OPEN for m in mentions)
     if not affirmed:
@@ -132,6 +136,6 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
     doubted = mentions[-1].status == "asked" and mentions[-1].label == label
     if heaviest < 3 and (opened or doubted):
         return None  # "Both. Comedy.", "Then comedy. Is it?"
-    if affirmed[0].weight == 2 and affirmed[0].label != label and heaviest < 4:
-        return None
+    if affirmed[0].weight == 2 and affirmed[0].label != label:
+        return None  # "Comedy. So it is a tragedy."
     return label

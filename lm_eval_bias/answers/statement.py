@@ -139,9 +139,10 @@ class _Sentence:
         status, weight = self._standing(token, meaning)
         if token.kind == "open" and status == "named" and has_kind(self.tokens, "label list"):
             status = "affirmed"
+        remark = self.aside and (weight < 3 or _affirms(self.mentions))
         if self.asked:
             status = "asked"
-        elif self.aside or (self.conditional and status != "denied"):
+        elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
         if status == "affirmed" and (against or (self.contrast and weight > 2)):
