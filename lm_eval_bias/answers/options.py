@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .statement import OPEN, Claim, any_of
+from .statement import OPEN, any_of
 
 NONE = "none"  # a list of options of which none is marked, or several
 _YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗✘✖☐🚫○◯]"
+_SCORE = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
 
 
 def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
@@ -20,30 +21,19 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
     label = any_of(names)
-    number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(
         rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |"
-        rf"~)?{number}(?!\w|[.)][ \t]*[a-z])"
+        rf"~)?{_SCORE}(?!\w|[.)][ \t]*[a-z])"
     )
-    before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
-    matches, other = list(after.finditer(text)), list(before.finditer(text))
-    if (
-        other
-        and len(other) >= len(matches)
-        and (not matches or other[0].start() < matches[0].start())
-    ):
-        matches = other
-    scores: dict[str, float] = {}
-    if matches is other and any(
-        re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in matches
-    ):
-        return None  # "Sentence 1: comedy. Sentence 2: tragedy."
-    for m in matches:
-        name, value = _label_of(m, names), float(m["n"].replace(",", "."))
-        if name in scores or not (m["of"] or "." in m["n"] or int(value) <= 10):
-            return None
-        scores[name] = value
-    if len(scores) < 2 or len({(m["of"] or "").replace(" ", "") for m in matches}) > 1:
+    before = re.compile(rf"(?<![\w.]){_SCORE}\s*(?:of |for )?(?:{label})")
+    matches = list(after.finditer(text))
+    if len(matches) < 2:
+        matches = list(before.finditer(text))
+    scores = {_label_of(m, names): float(m["n"].replace(",", ".")) for m in matches}
+    units = {(m["of"] or "").replace(" ", "") for m in matches}
+    if not 1 < len(scores) == len(matches) or len(units) > 1:
+        return None
+    if units == {""} and max(scores.values()) > 10:
         return None
     best = [name for name, score in scores.items() if score == max(scores.values())]
     return best[0] if len(best) == 1 else OPEN
@@ -60,46 +50,31 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
         matches = list(pattern.finditer(text))
         ticked = {_label_of(m, names) for m in matches if m["yes"]}
-        named = {_label_of(m, names) for m in matches}
-        if len(ticked) == 1 and len(named) > 1:
+        mentioned = {_label_of(m, names) for m in matches}
+        if len(ticked) == 1 and len(mentioned) > 1:
             return ticked.pop()
-        if len(ticked) > 1 or named >= set(names) - {OPEN}:
+        if len(ticked) > 1 or mentioned >= set(names) - {OPEN}:
             return NONE  # but "Entailment: no. Contradiction: no. Neutral." goes on
     return None
 
 
-def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label in "A) Comedy B) Tragedy" whose letter is named."""
-    options = {
-        m["key"]: m
-        for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{any_of(names)})", text)
-    }
-    answers = re.findall(
-        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: "
-        r"is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
-        text,
-    )
-    return (
-        _label_of(options[answers[-1]], names)
-        if len(options) > 1 and answers and answers[-1] in options
-        else None
-    )
+_KEY_NAMED = re.compile(
+    r"(\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4})"
+    r"(?P<key>[a-e1-5])(?=\W*(?:\n|$))"
+)
 
 
-def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """Labels that begin list items count as only named."""
-    items = re.finditer(
-        r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
-        rf"\W{{0,3}})[ \t]*(?:{any_of(names)})[ \t]*(?P<colon>:)?",
-        text,
+def without_list(text: str, names: Mapping[str, str]) -> str:
+    """A text without the heads of "A) comedy B) tragedy" and "Comedy: ... Tragedy: ...", and with
+    the label whose letter it answers.
+    """
+    item = re.compile(
+        rf"(?:^|(?<=\s))(?:[^\w\n(]{{0,3}}\(?(?P<key>[a-e1-5])[.):]\)?\s*)?(?:{any_of(names)})"
+        r"(?P<colon>\s?:(?!\s?(?:no|yes)\b))?"
     )
-    heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]
-    if len({_label_of(m, names) for m in heads}) < 2:
-        return claims
-    end = text[: heads[-1].end()].count("\n")
-    return [
-        c._replace(status="named")
-        if c.weight < 3 and c.status == "affirmed" and not (c.alone and c.line > end)
-        else c
-        for c in claims
-    ]
+    items = [m for m in item.finditer(text) if m["key"] or m["colon"]]
+    if len({_label_of(m, names) for m in items}) < 2:
+        return text
+    labels = {m["key"]: m[f"label{list(names).index(_label_of(m, names))}"] for m in items}
+    text = item.sub(lambda m: " option: " if m["key"] or m["colon"] else m.group(), text)
+    return _KEY_NAMED.sub(lambda m: m[1] + labels.get(m["key"], m["key"]), text)
