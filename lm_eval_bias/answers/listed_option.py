@@ -184,7 +184,8 @@ def _span(
         words = roots[start : start + length]
         ended = ends[start + length - 1]
         exact = matched == length == len(sentence)
-        first_words = begins and matched >= 3 and matched >= 0.75 * at and (matched > 5 or ended)
+        least = 2 if length == len(roots) else 3
+        first_words = begins and matched >= max(least, 0.75 * at) and (matched > 5 or ended)
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
