@@ -67,10 +67,11 @@ _PREPARED = rules(
     | {
         r"(?<=\d)\s?½": ".5",
         r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)": ", wait, ",
-        # The point of a copied scale that is marked: "1 2 **3** 4 5".
-        r"(?<![\d.,]) ?1\W+2\W+3\W+4\W+5(?!\d)": " # ",
+        # An example: 'a statement such as "Friendly: 2"'.
+        r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
+        r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
         # "Friendly: 4 Seen as warm"
-        r"(?<=[:=|–-] )([*_]*[1-5](?:\.\d)?(?:/5)?[*_]*)\s+(?=[A-Z][a-z])": r"\1. ",
+        r"(?<=[:=|–-] )([*_]*[1-5](?:\.\d)?(?:/5)?[*_]*) +(?=[A-Z][a-z])": r"\1. ",
     }
 )
 _NEXT_TURN = (
@@ -144,7 +145,7 @@ class _ItemNames:
     def is_label(self, text: str) -> bool:
         text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
         label = re.match(r"\W*‹\d+›", self.signed(text))
-        return bool(label) and len(text.split()) < 7 and not re.search(r"\d|[.!?]\s+\w|\w,", text)
+        return bool(label) and f"‹{len(self.names) - 1}›" not in label[0] and len(text.split()) < 7 and not re.search(r"\d|[.!?]\s+\w|\w,", text)
 
 
 # ---- Ratings
@@ -182,7 +183,9 @@ _SIGNS = rules(
         r"\bnot at all\b(?!\s*(?:\)|to)? ?(?:to|,))": "none",
         r"(?:(?<=\ba )|(?<=[:=(-] )|(?<=[:=(-]))one\b(?! (?:of|in)\b)": "1",
         r"(?<=\d) and a half\b| 1/2\b": ".5",
-        r"\b\d-(?=star\b(?! (?:scale|rating|system)))": "",
+        r"\b(\d)-(?:star|point)\b(?! (?:scale|rating|system))": r"\1",
+        # a scale that is copied
+        r"(?<![\d.,])1[^\w\n]+2[^\w\n]+3[^\w\n]+4(?:[^\w\n]|x)+5(?!\d)": " # ",
         # the scale
         _GLOSSED % "5": " ",
         _GLOSSED % "(?:7|10|100)": " § ",
@@ -212,12 +215,13 @@ _SIGNS = rules(
         rf"could be|(?:could|might|would) have \w+|initially \w+|at first \w+|(?:adjusted|changed|"
         rf"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){{0,3}} {_N}"
         r"(?: for \w+)?": " ",
-        rf"(?<!\bi )(?<!\bwe )\b(?:would|might|may|could)(?: \w+)? say {_N}": " ",
+        rf"(?:(?<!\bi )(?<!\bwe )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
         rf"\b(?:more|less|higher|lower|fewer) than {_N}|\b(?:at (?:least|most)|up to|above|below|"
-        rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|{_N} or (?:more|less|higher|"
+        rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
         r"lower|above|below)\b": " # ",
         # ranges
-        rf"(?:\bbetween |\bfrom )?\[?{_N},? ?{_TO} ?(?:an? |maybe |even |perhaps )*{_N}\]?": " # ",
+        rf"(?:\bbetween |\bfrom )?{_N},? ?{_TO} ?(?:an? |maybe |even |perhaps )*[1-5](?:\.\d+)?"
+        r"(?![\w%.-])|\[\d, ?\d\]": " # ",
     }
 )
 _ITEM = r"(‹\d+›)"
@@ -237,9 +241,9 @@ _CUE = re.compile(
     r"\b(?:rating|score|answer)\b\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
-_JOINS = re.compile(r"[\s,/(]*(?:or|maybe|perhaps|possibly|even|and|\s)*")
+_JOINS = re.compile(r"(?:.*[,;/])?\s*\(?(?:or|maybe|perhaps|possibly|even|and|\s)*")
 _REDO = re.compile(
-    r"^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? (?:ratings|scores|"
+    r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? (?:ratings|scores|"
     r"list|answers?)\b|\b(?:let me|i'll|i will|let's) (?:redo|try|start|revise|correct|do) "
     r"(?:this|that|these|it|again|over|the)\b"
 )
@@ -296,7 +300,7 @@ class _SurveyReader:
         section = section_of(line)
         if section:
             self.section = section[0]
-            self.pending = None
+            self.pending = self.pending if section[1] else None
             if self.section == "keywords":
                 return
         if _REDO.search(text):
@@ -313,6 +317,11 @@ class _SurveyReader:
     def _read_items(self, head: str, parts: list[str], line: Line) -> None:
         """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
+        before = _BEFORE.fullmatch(head)
+        if before and len(parts) == 2:
+            item = self._item(int(parts[0]))
+            self.turned.append(_Claim(item, float(before[1]), _FIELD, self.line, False))
+            return
         group: list[str] = []
         for n, phrase in zip(parts[::2], parts[1::2], strict=True):
             group.append(self._item(int(n)))
@@ -340,7 +349,8 @@ class _SurveyReader:
             return
         for sentence in _SENTENCE.split(text):
             value, direct, corrects = self._rating(sentence, field=False)
-            if value is not None and (direct or not line.marker):
+            listed = line.marker in ("bullet", "numeral") and not line.headed
+            if value is not None and (direct or not listed):
                 self._claim([item], value, _FIELD if direct else _PROSE, corrects)
                 if self.pending:
                     return
@@ -352,15 +362,16 @@ class _SurveyReader:
         return self.pending or OVERALL if name == _OWN else name
 
     def _claim(self, items: list[str], value: float, rank: int, corrects: bool) -> None:
-        aside = self.section in ("keywords", "reasons") and not self.only and not corrects
+        aside = self.section in ("keywords", "reasons") and not (self.only or corrects)
         value = nan if self.other_scale else value
         for item in items:
             stands = any(c.item == item and c.rank == _FIELD for c in self.claims)
-            rated = _ASIDE if aside and (rank == _PROSE or stands) else rank
+            weak = rank == _PROSE or stands or self.section == "keywords"
+            rated = _ASIDE if aside and weak else rank
             self.claims.append(_Claim(item, value, rated, self.line, corrects))
         self.rated.add(self.line)
         self.pending = None
-        if rank == _FIELD:
+        if rank == _FIELD and self.section == "reasons":
             self.section = "ratings"
 
     def _rating(self, phrase: str, *, field: bool) -> tuple[float | None, bool, bool]:
@@ -373,9 +384,9 @@ class _SurveyReader:
             before, after = phrase[end : m.start()], phrase[m.end() :]
             counted = _COUNTED.match(after)
             if counted and counted[1] not in _WORDS["after"]:
-                continue
+                continue  # "3 reasons", "1 = not at all"
             point = _point(m[0]) if "§" not in phrase else nan
-            plainly = self.known.issuperset(_words(_ASIDES.sub(" ", before)))
+            plainly = not end and self.known.issuperset(_words(_ASIDES.sub(" ", before)))
             apart = re.search(r"[.,;:(\[|](?: so| then| hence)?\W*$", before) and _ENDS.match(after)
             cued = bool(_CUE.search(before) or apart) and not isnan(point)
             if value is None:
@@ -383,7 +394,7 @@ class _SurveyReader:
                     value, direct, corrects = point, plainly, "wait" in before
             elif "wait" in before or (isnan(value) and cued):
                 value, corrects = point, True
-            elif point != value and (_JOINS.fullmatch(before) or (cued and not field)):
+            elif not isnan(point) and point != value and (_JOINS.fullmatch(before) or (cued and not field)):
                 value = nan
             end = m.end()
         return value, direct, corrects
@@ -391,7 +402,8 @@ class _SurveyReader:
 
 _JOINING = re.compile(r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*")
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
-_COUNTED = re.compile(r"[ -]?([^\W\d_]+)")
+_COUNTED = re.compile(r"[ -]?([^\W\d_]+|[:=])")
+_BEFORE = re.compile(r"\W*([1-5](?:\.\d)?)\W*")
 _ASIDES = re.compile(r"\([^()\d#]*\)")
 
 
