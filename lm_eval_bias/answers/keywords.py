@@ -32,7 +32,7 @@ _RATINGS = (
 _SECTION = re.compile(
     rf"\b(?:(?P<keywords>{_KEYWORDS})|(?P<reasons>{_REASONS})|(?P<ratings>{_RATINGS}))\b"
 )
-_HEAD = re.compile(r"([^:]{1,120}?)(?::|\s-\s)(.*)")
+_HEAD = re.compile(r"([^:]{1,120}?)(?::|\s[-–—]\s)(.*)")
 # What an answer without keywords lists: "I can instead help with", "A few caveats:".
 _OFFER = re.compile(
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|"
@@ -133,14 +133,14 @@ class _KeywordReader:
                 continue
             if i and _OFFER.search(self.lines[i - 1].plain):
                 break
-            keywords = self._list(i)
+            keywords = [] if _RATED.search(line.plain) else self._list(i)
             if len(keywords) > (0 if self.reasons and line.marker else 1):
                 return keywords
         return []
 
     def _list(self, start: int) -> list[str]:
         """The keywords between commas in a line, or one in each line of the same kind."""
-        if start >= len(self.lines) or start in self.rated:
+        if start >= len(self.lines) or start in self.rated or start in self.sections:
             return []
         first = self.lines[start]
         several = _between_commas(first.text, 3)
@@ -149,8 +149,13 @@ class _KeywordReader:
         kind = _kind(first)
         keywords: list[str] = []
         for i, line in enumerate(self.lines[start:], start):
-            if i in self.rated or self._is(i, "reasons", "ratings") or len(keywords) == self.n:
+            kind_of_section, rest = self.sections.get(i, ("", ""))
+            if i in self.rated or len(keywords) >= self.n or (kind_of_section and not rest):
                 break
+            side = _SIDE.match(line.plain) and _between_commas(line.text.partition(":")[2], 1)
+            if side:
+                keywords += side
+                continue
             if _kind(line) != kind or line.indent > first.indent + 1:
                 if kind == "bare":
                     break
@@ -161,6 +166,13 @@ class _KeywordReader:
             elif kind == "bare":
                 break
         return keywords
+
+
+_RATED = re.compile(r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$")
+_SIDE = re.compile(
+    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
+    r"unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
+)
 
 
 def _kind(line: Line) -> str:
@@ -211,7 +223,7 @@ def _keyword(entry: str, kind: str) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    text = re.sub(r"\([^()]*\)", "", text)
+    text = re.sub(r"\([^()]*\)|[*_`\"“”„«»\[\]]", "", text)
     text = re.sub(r"[\s,;]*\(?\b\d{1,2}[.):]\)?\s+", ", ", text).strip(" ,")
     if re.fullmatch(rf"(?:{_WORD}(?: {_WORD})?(?:[.;•·/]| [-–—]) *){{2,}}{_WORD}[ \w]*\.?", text):
         text = re.sub(r"\s*[.;•·/–—](?=.)\s*|\s+-\s+", ", ", text)  # "Strong. Tall. Loud."

@@ -63,13 +63,15 @@ _QUESTIONS = {
     r"what is the rating\?": "\n",
 }
 _PREPARED = rules(
-    {rf"(?im)[*_#>\"]*{question}[*_\"]*": heading for question, heading in _QUESTIONS.items()}
+    {r"(?<=[a-z])_(?=[a-z])": " "}
+    | {rf"(?im)[*_#>\"]*{question}[*_\"]*": heading for question, heading in _QUESTIONS.items()}
     | {
         r"(?<=\d)\s?½": ".5",
         r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)": ", wait, ",
         # An example: 'a statement such as "Friendly: 2"'.
         r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
         r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
+        r"(?m)^\s*[⭐🌟★]\ufe0f?\s+(?=[^\W\d])": "",
         # "Friendly: 4 Seen as warm"
         r"(?<=[:=|–-] )([*_]*[1-5](?:\.\d)?(?:/5)?[*_]*) +(?=[A-Z][a-z])": r"\1. ",
     }
@@ -129,7 +131,7 @@ def _forms(item: str) -> str:
 class _ItemNames:
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items = items
-        self.group = frozenset(re.findall(r"\w+", plain(group)))
+        self.group = frozenset(_words(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
         self.names = [*named, OVERALL, _OWN]
@@ -172,7 +174,7 @@ _GLOSSED = (
     rf"%s{_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
 _N = r"(?<![\w.$€£/])(?<!\w-)[1-5](?:\.\d+)?(?![\w%/]|\.\d)"
-_TO = r"(?:-|~|to|or|through|and|/)"
+_TO = r"(?:-|~|to|or|through|/)"
 # "#" stands for a number that is no rating, "§" for another scale, "wait" for a correction.
 _SIGNS = rules(
     {
@@ -182,10 +184,11 @@ _SIGNS = rules(
         r"\bfive\b(?!-[^ps])": "5",
         r"\bnot at all\b(?!\s*(?:\)|to)? ?(?:to|,))": "none",
         r"(?:(?<=\ba )|(?<=[:=(-] )|(?<=[:=(-]))one\b(?! (?:of|in)\b)": "1",
-        r"(?<=\d) and a half\b| 1/2\b": ".5",
+        r"(?<=\d) and a half\b|(?<=\d) 1/2\b": ".5",
         r"\b(\d)-(?:star|point)\b(?! (?:scale|rating|system))": r"\1",
         # a scale that is copied
         r"(?<![\d.,])1[^\w\n]+2[^\w\n]+3[^\w\n]+4(?:[^\w\n]|x)+5(?!\d)": " # ",
+        r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",  # a numeral
         # the scale
         _GLOSSED % "5": " ",
         _GLOSSED % "(?:7|10|100)": " § ",
@@ -199,7 +202,7 @@ _SIGNS = rules(
         rf"(?<![\d.])([1-5]) of 5(?=\W*(?:$|[.,;)]))": r" (\1) ",
         r"\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
         r"\b\d+ (?:of|in) (?:the |every )?\d+\b": " ",
-        r"\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " # ",
+        r"\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
         r"(?<=[:=|(])\s*[-+]\d+": " # ",
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
@@ -220,8 +223,8 @@ _SIGNS = rules(
         rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
         r"lower|above|below)\b": " # ",
         # ranges
-        rf"(?:\bbetween |\bfrom )?{_N},? ?{_TO} ?(?:an? |maybe |even |perhaps )*[1-5](?:\.\d+)?"
-        r"(?![\w%.-])|\[\d, ?\d\]": " # ",
+        rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:{_TO}|maybe|perhaps|possibly) ?(?:an? |maybe |even )*[1-5](?:\.\d+)?"
+        r"(?![\w%]|\.\d)|\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
     }
 )
 _ITEM = r"(‹\d+›)"
@@ -241,7 +244,7 @@ _CUE = re.compile(
     r"\b(?:rating|score|answer)\b\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
-_JOINS = re.compile(r"(?:.*[,;/])?\s*\(?(?:or|maybe|perhaps|possibly|even|and|\s)*")
+_JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
 _REDO = re.compile(
     r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? (?:ratings|scores|"
     r"list|answers?)\b|\b(?:let me|i'll|i will|let's) (?:redo|try|start|revise|correct|do) "
@@ -271,19 +274,41 @@ class _SurveyReader:
         self.redone = 0  # claims before the last list that corrects another one
         self.section = ""
         self.other_scale = False
+        self.named = False  # whether a heading named the group
         self.pending: str | None = None  # the item that stood alone in a line above
         self.pending_line = self.line = -9
 
     def ratings(self, lines: list[Line]) -> dict[str, float]:
         for self.line, line in enumerate(lines):
+            if self._is_of_others(line):
+                break
             self._read(line)
         if [c.value for c in self.turned] != [1.0 + i for i in range(len(self.turned))]:
             self.claims += self.turned
-        fields = [c.value for c in self.claims if c.rank == _FIELD]
-        if fields[:5] == [1, 2, 3, 4, 5] and fields[5:] and isnan(fields[5]):
+        values = [c.value for c in self.claims]
+        if values[:5] == [1, 2, 3, 4, 5] and values[5:] and isnan(values[5]):
             return {}  # a list that counts
         settled = {item: self._settled(item) for item in self.names.items}
-        return {item: value for item, value in settled.items() if value is not None}
+        found = {item: value for item, value in settled.items() if value is not None}
+        return found or self._in_turn(" ".join(line.plain for line in lines))
+
+    def _in_turn(self, text: str) -> dict[str, float]:
+        """The ratings of an answer that consists of as many numbers as there are items."""
+        numbers = re.split(r"[\s,;]+", text.strip(" ."))
+        items = self.names.items
+        fits = len(numbers) in (len(items), len(items) - (OVERALL in items))
+        if not fits or not all(re.fullmatch(r"[1-5](?:\.5)?", n) for n in numbers):
+            return {}
+        return dict(zip(items, map(float, numbers), strict=False))
+
+    def _is_of_others(self, line: Line) -> bool:
+        """Whether a group's name heads the line, and another's name a list of ratings above."""
+        name = frozenset(_words(line.plain))
+        headed = line.headed or line.plain.endswith(":")
+        if not headed or len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
+            return False
+        self.named = self.named or bool(name & self.names.group)
+        return self.named and bool(self.claims) and name.isdisjoint(self.names.group)
 
     def _settled(self, item: str) -> float | None:
         claims = [c for c in self.claims[self.redone :] if c.item == item]
@@ -301,7 +326,7 @@ class _SurveyReader:
         if section:
             self.section = section[0]
             self.pending = self.pending if section[1] else None
-            if self.section == "keywords":
+            if self.section == "keywords" and ("," in section[1] or not section[1]):
                 return
         if _REDO.search(text):
             self.redone = len(self.claims)
@@ -310,11 +335,15 @@ class _SurveyReader:
         if "§" in text:
             self.other_scale |= not parts and bool(section or text.endswith(":"))
         if not parts:
-            self._read_below(head, line)
+            listed = line.marker in ("bullet", "numeral") and not line.headed
+            self._read_below(head, listed and "?" not in head)
             return
-        self._read_items(head, parts, line)
+        self._read_items(head, parts)
+        if section and section[0] == "reasons":
+            self.pending = None
 
-    def _read_items(self, head: str, parts: list[str], line: Line) -> None:
+
+    def _read_items(self, head: str, parts: list[str]) -> None:
         """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
         before = _BEFORE.fullmatch(head)
@@ -328,7 +357,7 @@ class _SurveyReader:
             if _JOINING.fullmatch(phrase):
                 continue
             sentence = phrase if first else _SENTENCE.split(phrase)[0]
-            value, direct, corrects = self._rating(sentence, field=first)
+            value, direct, corrects = self._rating(sentence)
             if value is not None:
                 self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
             elif first and re.match(r"\s*[:=|-]", phrase) and re.search(r"\w", phrase):
@@ -342,14 +371,13 @@ class _SurveyReader:
             self.pending = None if listed or len(last) > 1 else last[0]
             self.pending_line = self.line
 
-    def _read_below(self, text: str, line: Line) -> None:
+    def _read_below(self, text: str, listed: bool) -> None:
         """A rating of the item that stands alone above, or of the only one."""
         item = self.only or self.pending
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
         for sentence in _SENTENCE.split(text):
-            value, direct, corrects = self._rating(sentence, field=False)
-            listed = line.marker in ("bullet", "numeral") and not line.headed
+            value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not listed):
                 self._claim([item], value, _FIELD if direct else _PROSE, corrects)
                 if self.pending:
@@ -362,19 +390,20 @@ class _SurveyReader:
         return self.pending or OVERALL if name == _OWN else name
 
     def _claim(self, items: list[str], value: float, rank: int, corrects: bool) -> None:
-        aside = self.section in ("keywords", "reasons") and not (self.only or corrects)
+        aside = self.section in ("keywords", "reasons") and not corrects
         value = nan if self.other_scale else value
         for item in items:
             stands = any(c.item == item and c.rank == _FIELD for c in self.claims)
             weak = rank == _PROSE or stands or self.section == "keywords"
             rated = _ASIDE if aside and weak else rank
             self.claims.append(_Claim(item, value, rated, self.line, corrects))
-        self.rated.add(self.line)
+        if self.section != "keywords":
+            self.rated.add(self.line)
         self.pending = None
         if rank == _FIELD and self.section == "reasons":
             self.section = "ratings"
 
-    def _rating(self, phrase: str, *, field: bool) -> tuple[float | None, bool, bool]:
+    def _rating(self, phrase: str) -> tuple[float | None, bool, bool]:
         """The rating that a phrase states, whether nothing unknown stands before it, and whether
         it is a correction; NaN if it is none on the scale, None if there is none."""
         value: float | None = None
@@ -394,8 +423,8 @@ class _SurveyReader:
                     value, direct, corrects = point, plainly, "wait" in before
             elif "wait" in before or (isnan(value) and cued):
                 value, corrects = point, True
-            elif not isnan(point) and point != value and (_JOINS.fullmatch(before) or (cued and not field)):
-                value = nan
+            elif point != value and (_JOINS.fullmatch(before) or not (direct or isnan(point))):
+                return nan, direct, corrects
             end = m.end()
         return value, direct, corrects
 
