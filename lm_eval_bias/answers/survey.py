@@ -218,10 +218,11 @@ _SIGNS = rules(
         rf"could be|(?:could|might|would) have \w+|initially \w+|at first \w+|(?:adjusted|changed|"
         rf"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){{0,3}} {_N}"
         r"(?: for \w+)?": " ",
-        rf"(?:(?<!\bi )(?<!\bwe )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
+        rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
         rf"\b(?:more|less|higher|lower|fewer) than {_N}|\b(?:at (?:least|most)|up to|above|below|"
         rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
         r"lower|above|below)\b": " # ",
+        rf"(?<=(?:rating|.score) of )({_N}) (?=[a-z])": r"\1 , ",
         # ranges
         rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:{_TO}|maybe|perhaps|possibly) ?(?:an? |maybe |even )*[1-5](?:\.\d+)?"
         r"(?![\w%]|\.\d)|\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
@@ -230,6 +231,7 @@ _SIGNS = rules(
 _ITEM = r"(‹\d+›)"
 _TURNED = rules(
     {
+        r"(‹\d+›)([:=| -][^‹;.\d]*)\1": r"\1\2",  # "Friendly: quite friendly (4)"
         rf"(?<![:=|-] )(?<![:=|-])\b(?:an? |the )?({_N})\)? (?:for|on|in|at|as to|regarding)"
         rf"(?: (?:the|their|being|how|terms of|its))* {_ITEM}": r"\2 = \1 ;",
         rf"(?<![:=|-] )(?<![:=|-])\b(?:an? )?({_N})\)? ‹(OVERALL)›": r"‹\2› = \1 ;",
@@ -238,10 +240,11 @@ _TURNED = rules(
 _NUMBER = re.compile(r"(?<![\w.$€£])(?<!\w-)\d+(?:[.,]\d+)?(?![\w%])|#")
 _CUE = re.compile(
     r"\b(?:rat(?:e|es|ed|ing)|scores?|scored|gives?|given|giving|assign(?:ed)?|put|placed?|say|go|"
-    r"receives?|gets?|earns?|viewed|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
+    r"receives?|gets?|earns?|lean|estimate|assess|choose|pick|select|call|mark|sits?|stands?|falls?|"
+    r"viewed|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
     r"arrive|is|be|are|answer)\b[^.;!?#]{0,90}\b(?:as|at|an?|of|is|be|on|to|them|it|this|with|"
     r"about|around|therefore|roughly|say|rate|are|rated)\b\W*$|"
-    r"\b(?:rating|score|answer)\b\W*$|\?\W*$"
+    r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
@@ -347,9 +350,10 @@ class _SurveyReader:
         """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
         before = _BEFORE.fullmatch(head)
-        if before and len(parts) == 2:
+        if before:
             item = self._item(int(parts[0]))
-            self.turned.append(_Claim(item, float(before[1]), _FIELD, self.line, False))
+            if len(parts) == 2:
+                self.turned.append(_Claim(item, float(before[1]), _FIELD, self.line, False))
             return
         group: list[str] = []
         for n, phrase in zip(parts[::2], parts[1::2], strict=True):
@@ -416,7 +420,7 @@ class _SurveyReader:
                 continue  # "3 reasons", "1 = not at all"
             point = _point(m[0]) if "§" not in phrase else nan
             plainly = not end and self.known.issuperset(_words(_ASIDES.sub(" ", before)))
-            apart = re.search(r"[.,;:(\[|](?: so| then| hence)?\W*$", before) and _ENDS.match(after)
+            apart = re.search(r"[-.,;:=(\[|](?: so| then| hence)?\W*$", before) and _ENDS.match(after)
             cued = bool(_CUE.search(before) or apart) and not isnan(point)
             if value is None:
                 if plainly or cued:
@@ -431,7 +435,7 @@ class _SurveyReader:
 
 _JOINING = re.compile(r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*")
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
-_COUNTED = re.compile(r"[ -]?([^\W\d_]+|[:=])")
+_COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*(?:=|:\W*$)")
 _BEFORE = re.compile(r"\W*([1-5](?:\.\d)?)\W*")
 _ASIDES = re.compile(r"\([^()\d#]*\)")
 
