@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .layout import Line
 from .text import plain, word_lists
@@ -53,6 +54,7 @@ _SENTENCES = [
 ]
 
 
+@lru_cache(maxsize=256)
 def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons" or "ratings"), and the rest of it."""
     m = _HEAD.fullmatch(line.text)

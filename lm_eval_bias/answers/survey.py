@@ -8,7 +8,7 @@ the later ones are a correction.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -131,6 +131,7 @@ def _forms(item: str) -> str:
 class _ItemNames:
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items = items
+        self.phrase = plain(group).strip() or "‹›"
         self.group = frozenset(_words(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
@@ -202,7 +203,7 @@ _SIGNS = rules(
         rf"(?<![\d.])([1-5]) of 5(?=\W*(?:$|[.,;)]))": r" (\1) ",
         r"\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
         r"\b\d+ (?:of|in) (?:the |every )?\d+\b": " ",
-        r"\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
+        r"(?<![\d.])(?:(?<![:=|-] )\d+ ?(?:-|to) ?)?\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
         r"(?<=[:=|(])\s*[-+]\d+": " # ",
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
@@ -222,12 +223,13 @@ _SIGNS = rules(
         rf"\b(?:more|less|higher|lower|fewer) than {_N}|\b(?:at (?:least|most)|up to|above|below|"
         rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
         r"lower|above|below)\b": " # ",
-        rf"(?<=(?:rating|.score) of )({_N}) (?=[a-z])": r"\1 , ",
+        rf"(?<=(?:rating|.score) of )({_N}) (?!for\b|on\b|in\b)(?=[a-z])": r"\1 , ",
         # ranges
         rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:{_TO}|maybe|perhaps|possibly) ?(?:an? |maybe |even )*[1-5](?:\.\d+)?"
         r"(?![\w%]|\.\d)|\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
     }
 )
+_NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five)\b")
 _ITEM = r"(‹\d+›)"
 _TURNED = rules(
     {
@@ -324,12 +326,15 @@ class _SurveyReader:
         return None if isnan(value) else value
 
     def _read(self, line: Line) -> None:
-        text = rewritten(line.plain, _SIGNS)
+        text = line.plain.replace(self.names.phrase, "them")
+        text = rewritten(text, _SIGNS) if _NUMBERED.search(text) else text
         section = section_of(line)
         if section:
             self.section = section[0]
             self.pending = self.pending if section[1] else None
-            if self.section == "keywords" and ("," in section[1] or not section[1]):
+            rest = section[1]
+            listed = ("," in rest and not re.search(r"(?i)rating|score", rest)) or not rest
+            if self.section == "keywords" and listed:
                 return
         if _REDO.search(text):
             self.redone = len(self.claims)
@@ -343,7 +348,7 @@ class _SurveyReader:
             return
         self._read_items(head, parts)
         if section and section[0] == "reasons":
-            self.pending = None
+            self.pending, self.pending_line = None, -9
 
 
     def _read_items(self, head: str, parts: list[str]) -> None:
@@ -355,25 +360,30 @@ class _SurveyReader:
             if len(parts) == 2:
                 self.turned.append(_Claim(item, float(before[1]), _FIELD, self.line, False))
             return
+        for group, phrase in self._groups(parts):
+            value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
+            separated = re.match(r"\s*[:=|-]", phrase)
+            if value is not None:
+                self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
+            elif first and separated and re.search(r"\w", phrase):
+                return  # "Skilled: liberals 4, conservatives 3"
+            elif len(_words(head + phrase)) < 4:
+                if phrase.strip().endswith(":"):
+                    self.rated.add(self.line)
+                # Not below the prompt's empty list.
+                listed = self.pending_line == self.line - 1
+                self.pending = None if listed or len(group) > 1 else group[0]
+                self.pending_line = self.line
+            first = False
+
+    def _groups(self, parts: list[str]) -> Iterator[tuple[list[str], str]]:
+        """Joined items, and the phrase behind them."""
         group: list[str] = []
         for n, phrase in zip(parts[::2], parts[1::2], strict=True):
             group.append(self._item(int(n)))
-            if _JOINING.fullmatch(phrase):
-                continue
-            sentence = phrase if first else _SENTENCE.split(phrase)[0]
-            value, direct, corrects = self._rating(sentence)
-            if value is not None:
-                self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
-            elif first and re.match(r"\s*[:=|-]", phrase) and re.search(r"\w", phrase):
-                return  # "Skilled: liberals 4, conservatives 3"
-            first, last, group = False, group, []
-        if value is None and len(_words(head + phrase)) < 4:
-            if phrase.strip().endswith(":"):
-                self.rated.add(self.line)
-            # Not below the prompt's empty list.
-            listed = self.pending_line == self.line - 1
-            self.pending = None if listed or len(last) > 1 else last[0]
-            self.pending_line = self.line
+            if not _JOINING.fullmatch(phrase):
+                yield group, phrase
+                group = []
 
     def _read_below(self, text: str, listed: bool) -> None:
         """A rating of the item that stands alone above, or of the only one."""
