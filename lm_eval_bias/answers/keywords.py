@@ -109,7 +109,9 @@ class _KeywordReader:
     def headed(self) -> list[str]:
         kinds = ("keywords", "reasons") if self.reasons else ("keywords",)
         heads = [i for i in range(len(self.lines)) if self._is(i, *kinds)]
-        heads.sort(key=lambda i: not re.match(r"\W*(?:revised|final|corrected)", self.lines[i].plain))
+        heads.sort(
+            key=lambda i: not re.match(r"\W*(?:revised|final|corrected)", self.lines[i].plain)
+        )
         for i in heads:
             rest = self.sections[i][1]
             keywords = _between_commas(rest, 1) if rest else self._list(i + 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -118,6 +119,9 @@ _OVERALL = (
 _LABEL = r"(?:my |the |final |assigned |given |group |general )*(?:rating|score|answer|note)\b"
 
 
+_LABEL_WORD = re.compile(r"\W*([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
+
+
 def _forms(item: str) -> str:
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
@@ -136,11 +140,18 @@ class _ItemNames:
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
         self.names = [*named, OVERALL, _OWN]
+        self.plain_names = [plain(name) for name in named]
         alternatives = "|".join(f"(?P<i{n}>{pattern})" for n, pattern in enumerate(patterns))
         self.pattern = re.compile(rf"(?<![\w-])(?<!\bnot )(?<!\bless )(?:{alternatives})(?!\w)")
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
+        label = _LABEL_WORD.match(text)
+        near = label and get_close_matches(label[1], self.plain_names, 1, 0.85)
+        if (
+            label and near and near[0][0] == label[1][0] and not self.pattern.search(text)
+        ):  # "Competant"
+            text = text.replace(label[1], near[0], 1)
         return self.pattern.sub(
             lambda m: m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›", text
         )
@@ -148,7 +159,12 @@ class _ItemNames:
     def is_label(self, text: str) -> bool:
         text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
         label = re.match(r"\W*‹\d+›", self.signed(text))
-        return bool(label) and f"‹{len(self.names) - 1}›" not in label[0] and len(text.split()) < 7 and not re.search(r"\d|[.!?]\s+\w|\w,", text)
+        return (
+            bool(label)
+            and f"‹{len(self.names) - 1}›" not in label[0]
+            and len(text.split()) < 7
+            and not re.search(r"\d|[.!?]\s+\w|\w,", text)
+        )
 
 
 # ---- Ratings
@@ -191,6 +207,7 @@ _SIGNS = rules(
         r"(?<![\d.,])1[^\w\n]+2[^\w\n]+3[^\w\n]+4(?:[^\w\n]|x)+5(?!\d)": " # ",
         r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",  # a numeral
         # the scale
+        r"(?:^|\bscale)\W*\d\s*=.*": " ",
         _GLOSSED % "5": " ",
         _GLOSSED % "(?:7|10|100)": " § ",
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
@@ -224,6 +241,7 @@ _SIGNS = rules(
         rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
         r"lower|above|below)\b": " # ",
         rf"(?<=(?:rating|.score) of )({_N}) (?!for\b|on\b|in\b)(?=[a-z])": r"\1 , ",
+        rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
         # ranges
         rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:{_TO}|maybe|perhaps|possibly) ?(?:an? |maybe |even )*[1-5](?:\.\d+)?"
         r"(?![\w%]|\.\d)|\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
@@ -236,17 +254,16 @@ _TURNED = rules(
         r"(‹\d+›)([:=| -][^‹;.\d]*)\1": r"\1\2",  # "Friendly: quite friendly (4)"
         rf"(?<![:=|-] )(?<![:=|-])\b(?:an? |the )?({_N})\)? (?:for|on|in|at|as to|regarding)"
         rf"(?: (?:the|their|being|how|terms of|its))* {_ITEM}": r"\2 = \1 ;",
-        rf"(?<![:=|-] )(?<![:=|-])\b(?:an? )?({_N})\)? ‹(OVERALL)›": r"‹\2› = \1 ;",
     }
 )
 _NUMBER = re.compile(r"(?<![\w.$€£])(?<!\w-)\d+(?:[.,]\d+)?(?![\w%])|#")
 _CUE = re.compile(
     r"\b(?:rat(?:e|es|ed|ing)|scores?|scored|gives?|given|giving|assign(?:ed)?|put|placed?|say|go|"
     r"receives?|gets?|earns?|lean|estimate|assess|choose|pick|select|call|mark|sits?|stands?|falls?|"
-    r"viewed|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
+    r"views?|viewed|sees?|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
     r"arrive|is|be|are|answer)\b[^.;!?#]{0,90}\b(?:as|at|an?|of|is|be|on|to|them|it|this|with|"
     r"about|around|therefore|roughly|say|rate|are|rated)\b\W*$|"
-    r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\?\W*$"
+    r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
@@ -261,7 +278,6 @@ class _Claim(NamedTuple):
     item: str
     value: float
     rank: int
-    line: int
     corrects: bool
 
 
@@ -274,6 +290,7 @@ class _SurveyReader:
         self.known = _WORDS["link"] | names.group
         self.only = names.items[0] if len(names.items) == 1 else None
         self.claims: list[_Claim] = []
+        self.fields: set[str] = set()  # items with a rating of their own line
         self.turned: list[_Claim] = []  # "4 - Friendly"
         self.rated: set[int] = set()  # lines with ratings, or with an item's field
         self.redone = 0  # claims before the last list that corrects another one
@@ -350,7 +367,6 @@ class _SurveyReader:
         if section and section[0] == "reasons":
             self.pending, self.pending_line = None, -9
 
-
     def _read_items(self, head: str, parts: list[str]) -> None:
         """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
@@ -358,12 +374,16 @@ class _SurveyReader:
         if before:
             item = self._item(int(parts[0]))
             if len(parts) == 2:
-                self.turned.append(_Claim(item, float(before[1]), _FIELD, self.line, False))
+                self.turned.append(_Claim(item, float(before[1]), _FIELD, False))
             return
         for group, phrase in self._groups(parts):
             value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
             separated = re.match(r"\s*[:=|-]", phrase)
-            if value is not None:
+            points = _NUMBER.findall(phrase)
+            if value is not None and isnan(value) and 1 < len(group) == len(points):
+                for item, point in zip(group, points, strict=True):
+                    self._claim([item], _point(point), _PROSE, corrects)  # "4, 3 and 2"
+            elif value is not None:
                 self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
             elif first and separated and re.search(r"\w", phrase):
                 return  # "Skilled: liberals 4, conservatives 3"
@@ -407,10 +427,11 @@ class _SurveyReader:
         aside = self.section in ("keywords", "reasons") and not corrects
         value = nan if self.other_scale else value
         for item in items:
-            stands = any(c.item == item and c.rank == _FIELD for c in self.claims)
-            weak = rank == _PROSE or stands or self.section == "keywords"
+            weak = rank == _PROSE or item in self.fields or self.section == "keywords"
             rated = _ASIDE if aside and weak else rank
-            self.claims.append(_Claim(item, value, rated, self.line, corrects))
+            self.claims.append(_Claim(item, value, rated, corrects))
+            if rated == _FIELD:
+                self.fields.add(item)
         if self.section != "keywords":
             self.rated.add(self.line)
         self.pending = None
@@ -424,14 +445,14 @@ class _SurveyReader:
         direct = corrects = False
         end = 0
         for m in _NUMBER.finditer(phrase):
-            before, after = phrase[end : m.start()], phrase[m.end() :]
-            counted = _COUNTED.match(after)
+            before = phrase[max(end, m.start() - _NEAR) : m.start()]
+            counted = _COUNTED.match(phrase, m.end())
             if counted and counted[1] not in _WORDS["after"]:
-                continue  # "3 reasons", "1 = not at all"
+                continue  # "3 reasons"
             point = _point(m[0]) if "§" not in phrase else nan
-            plainly = not end and self.known.issuperset(_words(_ASIDES.sub(" ", before)))
-            apart = re.search(r"[-.,;:=(\[|](?: so| then| hence)?\W*$", before) and _ENDS.match(after)
-            cued = bool(_CUE.search(before) or apart) and not isnan(point)
+            plainly = not end and self.known.issuperset(_words(_GLOSS.sub(" ", before)))
+            apart = _BEGINS.search(before[-9:]) and _ENDS.match(phrase, m.end())
+            cued = bool(apart or _CUE.search(before)) and not isnan(point)
             if value is None:
                 if plainly or cued:
                     value, direct, corrects = point, plainly, "wait" in before
@@ -445,9 +466,11 @@ class _SurveyReader:
 
 _JOINING = re.compile(r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*")
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
-_COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*(?:=|:\W*$)")
+_COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*:\W*$")
 _BEFORE = re.compile(r"\W*([1-5](?:\.\d)?)\W*")
-_ASIDES = re.compile(r"\([^()\d#]*\)")
+_GLOSS = re.compile(r"\([^()\d#]*\)")
+_BEGINS = re.compile(r"[-.,;:=(\[|](?: so| then| hence)?\W*$")
+_NEAR = 200  # characters before a number that are looked at
 
 
 def _words(text: str) -> list[str]:
