@@ -45,7 +45,7 @@ _SENTENCES = [
     for pattern in (
         rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|"
         r"is)\b|:)\s*(.+)",
-        r"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |"
+        r"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.{1,200}?)\s+as (?:the |"
         rf"my )?(?:\w+ )?{_KEYWORDS}\b",
         rf"^\W*([^.:;\n]{{1,200}}?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
         r"\b(?:see|view|perceive|describe|regard|seen|described|perceived|viewed|regarded|"
@@ -152,7 +152,7 @@ class _KeywordReader:
             return several
         kind = _kind(first)
         keywords: list[str] = []
-        for i, line in enumerate(self.lines[start:], start):
+        for i, line in enumerate(self.lines[start : start + _LONGEST], start):
             kind_of_section, rest = self.sections.get(i, ("", ""))
             if i in self.rated or len(keywords) >= self.n or (kind_of_section and not rest):
                 break
@@ -172,6 +172,7 @@ class _KeywordReader:
         return keywords
 
 
+_LONGEST = 40  # lines of a list, with explanations
 _RATED = re.compile(r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$")
 _SIDE = re.compile(
     r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"

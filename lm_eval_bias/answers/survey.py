@@ -35,7 +35,7 @@ def survey_answer(
     text = rewritten(_first_turn(text, single=len(items) == 1), _PREPARED)
     lines = lines_of(text, names.is_label)
     reader = _SurveyReader(names)
-    ratings = {} if _OTHER_ENDS.search(plain(text)) else reader.ratings(lines)
+    ratings = reader.ratings(lines)
     declines = not ratings and has_refusal(text)
     listed = keywords_in(
         lines, keywords, reader.rated, reasons=len(items) == 1, declines=declines, items=items
@@ -64,17 +64,21 @@ _QUESTIONS = {
     r"what is the rating\?": "\n",
 }
 _PREPARED = rules(
-    {r"(?<=[a-z])_(?=[a-z])": " "}
-    | {rf"(?im)[*_#>\"]*{question}[*_\"]*": heading for question, heading in _QUESTIONS.items()}
+    {
+        rf"(?im)[*_#>\"]{{0,4}}{question}[*_\"]{{0,4}}": heading
+        for question, heading in _QUESTIONS.items()
+    }
     | {
-        r"(?<=\d)\s?½": ".5",
-        r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)": ", wait, ",
-        # An example: 'a statement such as "Friendly: 2"'.
+        # An example: 'a statement such as "Friendly: 2"'
         r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
         r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
-        r"(?m)^\s*[⭐🌟★]\ufe0f?\s+(?=[^\W\d])": "",
+        # "high_status", "3½", "4 → 3", "⭐ Rating"
+        r"(?<=[a-z])_(?=[a-z])": " ",
+        r"(?<=\d)\s?½": ".5",
+        r"(?<=\d)[*_]{0,3} ?(?:→|[-=]>|⇒|➜|➔|⟶) ?[*_]{0,3}(?=\d)": ", wait, ",
+        r"(?m)^ {0,4}[⭐🌟★]\ufe0f? +(?=[^\W\d])": "",
         # "Friendly: 4 Seen as warm"
-        r"(?<=[:=|–-] )([*_]*[1-5](?:\.\d)?(?:/5)?[*_]*) +(?=[A-Z][a-z])": r"\1. ",
+        r"(?<=[:=|–-] )([*_]{0,3}[1-5](?:\.\d)?(?:/5)?[*_]{0,3}) +(?=[A-Z][a-z])": r"\1. ",
     }
 )
 _NEXT_TURN = (
@@ -119,7 +123,7 @@ _OVERALL = (
 _LABEL = r"(?:my |the |final |assigned |given |group |general )*(?:rating|score|answer|note)\b"
 
 
-_LABEL_WORD = re.compile(r"\W*([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
+_LABEL_WORD = re.compile(r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
 def _forms(item: str) -> str:
@@ -173,94 +177,96 @@ _LOW = (
     r"(?:not|very|extremely|low\w*|least|strongly|none|never|min\w*|negative\w*|poor\w*|worst|no|"
     r"completely|weak\w*|disagree)"
 )
-_IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
-# 1 is the highest and 5 the lowest, or "0 = not at all, 4 = extremely"
-_OTHER_ENDS = re.compile(
-    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|"
-    r"highest|high|best|a lot|totally|fully|strongly agree|very (?:much|positiv\w+|high|warm|good|"
-    r"often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:not|none|"
-    r"never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|"
-    "rarely))|"
-    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)\d{{1,3}}\s*"
-    r"[=:]\s*\W?(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|"
-    r"max\w*)\b(?![^\n]*\b5\s*[=:-])"
+_LEAST = (
+    r"(?:not|none|never|least|low\w*|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|"
+    r"cold|bad|rarely))"
 )
-_GLOSSED = (
-    r"\(?(?:\b(?:from|where|with) )?\b[01]"
-    rf"{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+"
+_HIGH = (
+    r"(?:extremely|completely|always|most|high\w*|best|a lot|totally|fully|strongly agree|"
+    r"very (?:much|positiv\w+|high|warm|good|often))"
+)
+_IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
+_UP_TO = r"(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+"
+_GLOSSED = (  # "(1 = not at all to 5 = extremely)"
+    rf"\(?(?:\b(?:from|where|with) )?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?{_UP_TO}"
     rf"%s{_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
-_N = r"(?<![\w.$€£/])(?<!\w-)[1-5](?:\.\d+)?(?![\w%/]|\.\d)"
-_TO = r"(?:-|~|to|or|through|/)"
-# "#" stands for a number that is no rating, "§" for another scale, "wait" for a correction.
+_POINTS = r"[ -]?(?:point|star|pt)s?(?: likert| rating)?"
+_N = r"(?<![\w.$€£/])(?<!\w-)[1-5](?:\.\d+)?(?![\w%/]|\.\d)"  # a rating
+# What a line says about numbers becomes signs: "#" is a number that is no rating, "§" another
+# scale, "wait" a correction.
 _SIGNS = rules(
     {
+        # numbers in words, and halves
         r"\btwo\b(?!-[^ps])": "2",
         r"\bthree\b(?!-[^ps])": "3",
         r"\bfour\b(?!-[^ps])": "4",
         r"\bfive\b(?!-[^ps])": "5",
-        r"\bnot at all\b(?!\s*(?:\)|to)? ?(?:to|,))": "none",
         r"(?:(?<=\ba )|(?<=[:=(-] )|(?<=[:=(-]))one\b(?! (?:of|in)\b)": "1",
         r"(?<=\d) and a half\b|(?<=\d) 1/2\b": ".5",
-        r"\b(\d)-(?:star|point)\b(?! (?:scale|rating|system))": r"\1",
-        # a scale that is copied
+        # numerals: "Caring, 2) Kind"
+        r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",
+        # the scale: copied, its legend, its ends, its name
         r"(?<![\d.,])1[^\w\n]+2[^\w\n]+3[^\w\n]+4(?:[^\w\n]|x)+5(?!\d)": " # ",
-        r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",  # a numeral
-        # the scale
-        r"(?:^|\bscale)\W*\d\s*=.*": " ",
+        rf"\b1{_IS}{_HIGH}\b[^\n]{{0,120}}?(?<![\w-])5{_IS}{_LEAST}": " § ",
         _GLOSSED % "5": " ",
-        _GLOSSED % "(?:7|10|100)": " § ",
+        _GLOSSED % r"(?!5\b)\d{1,3}": " § ",
+        r"(?:^|\bscale)\W{0,9}\d\s?=.*": " ",
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
-        r"\b5[ -]?(?:point|star|pt)s?(?: likert| rating)? (?:scale|system|likert)\b": " ",
-        r"\b(?:7|10|100|seven|ten)[ -]?(?:point|star|pt)s?(?: likert| rating)?\b|"
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
-        # fractions
-        rf"(?<![\d.])([0-5](?:\.\d+)?)(?: points| stars)?\s?(?:/|,? \(?out of(?: the)?) ?5"
-        rf"(?: points| stars)?\b(?! [a-z]*(?:people|patients|groups|say))\)?": r" (\1) ",
-        rf"(?<![\d.])([1-5]) of 5(?=\W*(?:$|[.,;)]))": r" (\1) ",
-        r"\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
+        rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
+        r"\b(\d)-(?:star|point)\b": r"\1",
+        rf"\b(?:7|10|100|seven|ten){_POINTS}\b": " § ",
+        r"\bnot at all\b": "none",
+        # what a number is out of: "4/5", "4 of 5", "8/10", "3 of 4 people", "80 %", "-2"
+        r"(?<![\d.])([0-5](?:\.\d+)?)(?: points| stars)?\s?(?:/|,? \(?out of(?: the)?) ?5"
+        r"(?: points| stars)?\b(?! (?:people|patients|groups|say))\)?": r" (\1) ",
+        r"(?<![\d.])([1-5]) of 5(?=\W{0,3}(?:$|[.,;)]))": r" (\1) ",
+        r"(?<![\d.])\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
         r"\b\d+ (?:of|in) (?:the |every )?\d+\b": " ",
-        r"(?<![\d.])(?:(?<![:=|-] )\d+ ?(?:-|to) ?)?\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
-        r"(?<=[:=|(])\s*[-+]\d+": " # ",
+        r"(?<![\d.])(?<![:=|-] )\d+ ?(?:-|to) ?\d+\s?%": " ",
+        r"(?<![\d.])\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
+        r"(?<=[:=|(])\s?[-+]\d+": " # ",
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
         r"sorry|correction|scratch that|thinking about it|let me (?:correct|revise|change|adjust)|"
-        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|,\s*no\b": " wait ",
-        rf"({_N}) (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|generous|harsh)\b": (
-            " # wait "
-        ),
-        r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|"
-        r"bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
-        # what is not said of the group, or not said
-        rf"\b(?:not|never|n't|rather than|instead of|than|versus|vs\.?|unlike|compared (?:to|with)|"
-        rf"could be|(?:could|might|would) have \w+|initially \w+|at first \w+|(?:adjusted|changed|"
-        rf"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){{0,3}} {_N}"
-        r"(?: for \w+)?": " ",
+        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|, ?no\b": " wait ",
+        rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b": " # wait ",
+        r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|"
+        r"lower|bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
+        # ratings that are denied, past, supposed or others'
+        r"\b(?:not|never|n't|rather than|instead of|than|versus|vs\.?|unlike|compared (?:to|with)|"
+        r"could be|(?:could|might|would) have \w+|initially \w+|at first \w+|(?:adjusted|changed|"
+        r"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){0,3} "
+        rf"{_N}(?: for \w+)?": " ",
         rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
-        rf"\b(?:more|less|higher|lower|fewer) than {_N}|\b(?:at (?:least|most)|up to|above|below|"
-        rf"under|over|minimum|maximum|max|min)(?: of)? {_N}|[<>≥≤] ?{_N}|{_N} or (?:more|less|higher|"
-        r"lower|above|below)\b": " # ",
+        # bounds and ranges
+        rf"\b(?:more|less|higher|lower|fewer) than {_N}|[<>≥≤] ?{_N}|"
+        rf"\b(?:at (?:least|most)|up to|above|below|under|over|max(?:imum)?|min(?:imum)?)(?: of)? "
+        rf"{_N}|{_N} or (?:more|less|higher|lower|above|below)\b": " # ",
+        r"\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
+        rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:-|~|to|or|through|/|maybe|perhaps|possibly) ?"
+        r"(?:an? |maybe |even ){0,2}[1-5](?:\.\d+)?(?![\w%]|\.\d)": " # ",
+        # what surely is a rating, whatever follows
         rf"(?<=(?:rating|.score) of )({_N}) (?!for\b|on\b|in\b)(?=[a-z])": r"\1 , ",
         rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
-        # ranges
-        rf"(?:\bbetween |\bfrom )?{_N},? ?\(?(?:{_TO}|maybe|perhaps|possibly) ?(?:an? |maybe |even )*[1-5](?:\.\d+)?"
-        r"(?![\w%]|\.\d)|\[\d, ?\d\]|\b(?:between|from) \d and \d": " # ",
     }
 )
 _NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five)\b")
-_ITEM = r"(‹\d+›)"
 _TURNED = rules(
     {
-        r"(‹\d+›)([:=| -][^‹;.\d]*)\1": r"\1\2",  # "Friendly: quite friendly (4)"
+        # "Friendly: quite friendly (4)", "a 4 for friendliness"
+        r"(‹\d+›)([:=| -][^‹;.\d]*)\1": r"\1\2",
         rf"(?<![:=|-] )(?<![:=|-])\b(?:an? |the )?({_N})\)? (?:for|on|in|at|as to|regarding)"
-        rf"(?: (?:the|their|being|how|terms of|its))* {_ITEM}": r"\2 = \1 ;",
+        r"(?: (?:the|their|being|how|terms of|its)){0,4} (‹\d+›)": r"\2 = \1 ;",
     }
 )
 _NUMBER = re.compile(r"(?<![\w.$€£])(?<!\w-)\d+(?:[.,]\d+)?(?![\w%])|#")
+# Words before a number that make it a rating: "I would give them a", "my score is".
 _CUE = re.compile(
     r"\b(?:rat(?:e|es|ed|ing)|scores?|scored|gives?|given|giving|assign(?:ed)?|put|placed?|say|go|"
-    r"receives?|gets?|earns?|lean|estimate|assess|choose|pick|select|call|mark|sits?|stands?|falls?|"
-    r"views?|viewed|sees?|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
+    r"receives?|gets?|earns?|lean|estimate|assess|choose|pick|select|call|mark|sits?|stands?|"
+    r"falls?|views?|viewed|sees?|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
     r"arrive|is|be|are|answer)\b[^.;!?#]{0,90}\b(?:as|at|an?|of|is|be|on|to|them|it|this|with|"
     r"about|around|therefore|roughly|say|rate|are|rated)\b\W*$|"
     r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
@@ -268,8 +274,8 @@ _CUE = re.compile(
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
 _REDO = re.compile(
-    r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? (?:ratings|scores|"
-    r"list|answers?)\b|\b(?:let me|i'll|i will|let's) (?:redo|try|start|revise|correct|do) "
+    r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? "
+    r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) (?:redo|try|start|revise|correct|do) "
     r"(?:this|that|these|it|again|over|the)\b"
 )
 
@@ -467,7 +473,7 @@ class _SurveyReader:
 _JOINING = re.compile(r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*")
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
 _COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*:\W*$")
-_BEFORE = re.compile(r"\W*([1-5](?:\.\d)?)\W*")
+_BEFORE = re.compile(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}")
 _GLOSS = re.compile(r"\([^()\d#]*\)")
 _BEGINS = re.compile(r"[-.,;:=(\[|](?: so| then| hence)?\W*$")
 _NEAR = 200  # characters before a number that are looked at
