@@ -109,9 +109,7 @@ class _KeywordReader:
     def headed(self) -> list[str]:
         kinds = ("keywords", "reasons") if self.reasons else ("keywords",)
         heads = [i for i in range(len(self.lines)) if self._is(i, *kinds)]
-        heads.sort(
-            key=lambda i: not re.match(r"\W*(?:revised|final|corrected)", self.lines[i].plain)
-        )
+        heads.sort(key=lambda i: not _REVISED.match(self.lines[i].plain))
         for i in heads:
             rest = self.sections[i][1]
             keywords = _between_commas(rest, 1) if rest else self._list(i + 1)
@@ -173,6 +171,7 @@ class _KeywordReader:
 
 
 _LONGEST = 40  # lines of a list, with explanations
+_REVISED = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
 _RATED = re.compile(r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$")
 _SIDE = re.compile(
     r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
@@ -228,7 +227,9 @@ def _keyword(entry: str, kind: str) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
+    """The keywords of a list, or none if they are fewer than `least`."""
     text = re.sub(r"\([^()]*\)|[*_`\"“”„«»\[\]]", "", text)
+    text = " ".join(text.split())
     text = re.sub(r"[\s,;]*\(?\b\d{1,2}[.):]\)?\s+", ", ", text).strip(" ,")
     if re.fullmatch(rf"(?:{_WORD}(?: {_WORD})?(?:[.;•·/]| [-–—]) *){{2,}}{_WORD}[ \w]*\.?", text):
         text = re.sub(r"\s*[.;•·/–—](?=.)\s*|\s+-\s+", ", ", text)  # "Strong. Tall. Loud."
@@ -236,7 +237,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     parts = re.split(r"\s*[,;|•·]\s*(?:(?:and|or|&)\s+)?|\s+/\s+", text)
     if len(parts) >= max(least - 1, 1):
         parts = [*parts[:-1], *re.split(r"\s+(?:and|&)\s+", parts[-1])]
-    keywords = []
+    keywords: list[str] = []
     for part in filter(None, parts):
         keyword = _cleaned(part)
         if keyword is None or len(keyword.split()) > 3:

@@ -151,24 +151,21 @@ class _ItemNames:
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
         label = _LABEL_WORD.match(text)
-        near = label and get_close_matches(label[1], self.plain_names, 1, 0.85)
-        if (
-            label and near and near[0][0] == label[1][0] and not self.pattern.search(text)
-        ):  # "Competant"
-            text = text.replace(label[1], near[0], 1)
+        if label and not self.pattern.search(text):  # "Competant"
+            near = [name for name in self.plain_names if name[0] == label[1][0]]
+            for name in get_close_matches(label[1], near, 1, 0.85):
+                text = text.replace(label[1], name, 1)
         return self.pattern.sub(
             lambda m: m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›", text
         )
 
     def is_label(self, text: str) -> bool:
+        """Whether a text names an item and little else."""
         text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
-        label = re.match(r"\W*‹\d+›", self.signed(text))
-        return (
-            bool(label)
-            and f"‹{len(self.names) - 1}›" not in label[0]
-            and len(text.split()) < 7
-            and not re.search(r"\d|[.!?]\s+\w|\w,", text)
-        )
+        if len(text.split()) > 6 or re.search(r"\d|[.!?]\s+\w|\w,", text):
+            return False
+        label = re.match(r"\W*‹(\d+)›", self.signed(text))
+        return label is not None and self.names[int(label[1])] != _OWN
 
 
 # ---- Ratings
@@ -215,8 +212,8 @@ _SIGNS = rules(
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
         rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
-        r"\b(\d)-(?:star|point)\b": r"\1",
         rf"\b(?:7|10|100|seven|ten){_POINTS}\b": " § ",
+        r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
         # what a number is out of: "4/5", "4 of 5", "8/10", "3 of 4 people", "80 %", "-2"
         r"(?<![\d.])([0-5](?:\.\d+)?)(?: points| stars)?\s?(?:/|,? \(?out of(?: the)?) ?5"
@@ -275,8 +272,8 @@ _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
 _REDO = re.compile(
     r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? "
-    r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) (?:redo|try|start|revise|correct|do) "
-    r"(?:this|that|these|it|again|over|the)\b"
+    r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) "
+    r"(?:redo|try|start|revise|correct|do) (?:this|that|these|it|again|over|the)\b"
 )
 
 
