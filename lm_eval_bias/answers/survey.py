@@ -146,7 +146,9 @@ class _ItemNames:
         self.names = [*named, OVERALL, _OWN]
         self.plain_names = [plain(name) for name in named]
         alternatives = "|".join(f"(?P<i{n}>{pattern})" for n, pattern in enumerate(patterns))
-        self.pattern = re.compile(rf"(?<![\w-])(?<!\bnot )(?<!\bless )(?:{alternatives})(?!\w)")
+        self.pattern = re.compile(
+            rf"(?<!\w)(?<!\w-)(?<!\bnot )(?<!\bless )(?:{alternatives})(?!\w)"
+        )
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
@@ -161,7 +163,7 @@ class _ItemNames:
 
     def is_label(self, text: str) -> bool:
         """Whether a text names an item and little else."""
-        text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
+        text = re.sub(r"\([^()]*\)|^[-*•\s]*(?:\d{1,2}[.):]\s*)?", " ", text)
         if len(text.split()) > 6 or re.search(r"\d|[.!?]\s+\w|\w,", text):
             return False
         label = re.match(r"\W*‹(\d+)›", self.signed(text))
@@ -202,6 +204,7 @@ _SIGNS = rules(
         r"(?:(?<=\ba )|(?<=[:=(-] )|(?<=[:=(-]))one\b(?! (?:of|in)\b)": "1",
         r"(?<=\d) and a half\b|(?<=\d) 1/2\b": ".5",
         # numerals: "Caring, 2) Kind"
+        r"(?<=:)\s*\(?\b\d{1,2}\)\s+(?=[a-z])": " ",
         r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",
         # the scale: copied, its legend, its ends, its name
         r"(?<![\d.,])1[^\w\n]+2[^\w\n]+3[^\w\n]+4(?:[^\w\n]|x)+5(?!\d)": " # ",
@@ -215,6 +218,7 @@ _SIGNS = rules(
         rf"\b(?:7|10|100|seven|ten){_POINTS}\b": " § ",
         r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
+        r"(?<![\d.])[0-5](?:\.\d)? ?(?:-|to|or) ?[1-5](?:\.\d)?\s?(?:/|out of) ?5\b": " # ",
         # what a number is out of: "4/5", "4 of 5", "8/10", "3 of 4 people", "80 %", "-2"
         r"(?<![\d.])([0-5](?:\.\d+)?)(?: points| stars)?\s?(?:/|,? \(?out of(?: the)?) ?5"
         r"(?: points| stars)?\b(?! (?:people|patients|groups|say))\)?": r" (\1) ",
@@ -374,7 +378,7 @@ class _SurveyReader:
         """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
         before = _BEFORE.fullmatch(head)
-        if before:
+        if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
             item = self._item(int(parts[0]))
             if len(parts) == 2:
                 self.turned.append(_Claim(item, float(before[1]), _FIELD, False))
