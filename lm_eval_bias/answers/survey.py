@@ -288,6 +288,7 @@ class _Claim(NamedTuple):
     corrects: bool
 
 
+# How much a claim counts: within keywords or reasons, in a sentence, in an item's own line.
 _ASIDE, _PROSE, _FIELD = 0, 1, 2
 
 
@@ -301,17 +302,21 @@ class _SurveyReader:
         self.turned: list[_Claim] = []  # "4 - Friendly"
         self.rated: set[int] = set()  # lines with ratings, or with an item's field
         self.redone = 0  # claims before the last list that corrects another one
-        self.section = ""
-        self.other_scale = False
+        self.section = ""  # whose heading was read last
+        self.section_line = -9
+        self.other_scale = False  # whether a heading named one
         self.named = False  # whether a heading named the group
         self.pending: str | None = None  # the item that stood alone in a line above
         self.pending_line = self.line = -9
 
     def ratings(self, lines: list[Line]) -> dict[str, float]:
+        own = None  # how many claims stand before another group's heading
         for self.line, line in enumerate(lines):
-            if self._is_of_others(line):
-                break
+            if own is None and self._is_of_others(line):
+                own = len(self.claims)
             self._read(line)
+        if own and {c.item for c in self.claims[:own]} & {c.item for c in self.claims[own:]}:
+            self.claims = self.claims[:own]
         if [c.value for c in self.turned] != [1.0 + i for i in range(len(self.turned))]:
             self.claims += self.turned
         values = [c.value for c in self.claims]
@@ -331,7 +336,7 @@ class _SurveyReader:
         return dict(zip(items, map(float, numbers), strict=False))
 
     def _is_of_others(self, line: Line) -> bool:
-        """Whether a group's name heads the line, and another's name a list of ratings above."""
+        """Whether a name heads the line, below ratings under the group's name."""
         name = frozenset(_words(line.plain))
         headed = line.headed or line.plain.endswith(":")
         if not headed or len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
@@ -354,12 +359,17 @@ class _SurveyReader:
         text = rewritten(text, _SIGNS) if _NUMBERED.search(text) else text
         section = section_of(line)
         if section:
-            self.section = section[0]
-            self.pending = self.pending if section[1] else None
-            rest = section[1]
-            listed = ("," in rest and not re.search(r"(?i)rating|score", rest)) or not rest
-            if self.section == "keywords" and listed:
+            self.section, rest = section
+            self.section_line = self.line
+            self.pending = self.pending if rest else None
+            if self.section == "keywords" and not rest:
                 return
+            if self.section == "keywords":
+                self.section = ""
+                if "," in rest and not re.search(r"(?i)rating|score", rest):
+                    return
+        elif self.section == "keywords" and line.parted and self.line > self.section_line + 1:
+            self.section = ""
         if _REDO.search(text):
             self.redone = len(self.claims)
         text = rewritten(self.names.signed(text), _TURNED)
@@ -383,8 +393,11 @@ class _SurveyReader:
             if len(parts) == 2:
                 self.turned.append(_Claim(item, float(before[1]), _FIELD, False))
             return
+        lead = head
         for group, phrase in self._groups(parts):
             value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
+            corrects |= "wait" in lead
+            lead = phrase
             separated = re.match(r"\s*[:=|-]", phrase)
             points = _NUMBER.findall(phrase)
             if value is not None and isnan(value) and 1 < len(group) == len(points):
@@ -417,10 +430,11 @@ class _SurveyReader:
         item = self.only or self.pending
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
+        numeral = re.fullmatch(r"\d\.", text)  # of a list that was cut off
         for sentence in _SENTENCE.split(text):
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not listed):
-                self._claim([item], value, _FIELD if direct else _PROSE, corrects)
+                self._claim([item], value, _FIELD if direct and not numeral else _PROSE, corrects)
                 if self.pending:
                     return
 
@@ -431,13 +445,12 @@ class _SurveyReader:
         return self.pending or OVERALL if name == _OWN else name
 
     def _claim(self, items: list[str], value: float, rank: int, corrects: bool) -> None:
-        aside = self.section in ("keywords", "reasons") and not corrects
         value = nan if self.other_scale else value
         for item in items:
-            weak = rank == _PROSE or item in self.fields or self.section == "keywords"
-            rated = _ASIDE if aside and weak else rank
-            self.claims.append(_Claim(item, value, rated, corrects))
-            if rated == _FIELD:
+            again = rank == _PROSE or item in self.fields
+            aside = self.section == "keywords" or (self.section == "reasons" and again)
+            self.claims.append(_Claim(item, value, _ASIDE if aside else rank, corrects))
+            if rank == _FIELD:
                 self.fields.add(item)
         if self.section != "keywords":
             self.rated.add(self.line)
