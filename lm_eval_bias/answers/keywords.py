@@ -61,7 +61,8 @@ def section_of(line: Line) -> tuple[str, str] | None:
     head, rest = (m[1], m[2]) if m else (line.text, "")
     listed = line.marker in ("bullet", "numeral") and not line.headed
     words = len(head.split())
-    if not m and not line.headed and (words > 9 or re.search(r"[.!,]\W*$", head) or listed):
+    prose = words > (3 if listed else 9) or re.search(r"[.!,]\W*$", head)
+    if not m and not line.headed and (prose or line.marker == "bullet"):
         return None
     names = _SECTION.search(re.sub(r"(?<=\w )\(.*", "", plain(head)))
     if not names or words > (3 if listed else 14):
@@ -233,7 +234,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     text = re.sub(r"[\s,;]*\(?\b\d{1,2}[.):]\)?\s+", ", ", text).strip(" ,")
     if re.fullmatch(rf"(?:{_WORD}(?: {_WORD})?(?:[.;•·/]| [-–—]) *){{2,}}{_WORD}[ \w]*\.?", text):
         text = re.sub(r"\s*[.;•·/–—](?=.)\s*|\s+-\s+", ", ", text)  # "Strong. Tall. Loud."
-    text = re.split(r"[.!?](?:\s|$)", text, maxsplit=1)[0]
+    text = re.split(r"[.!?](?:\s|$)|\s(?:because|since|as they)\s", text, maxsplit=1)[0]
     parts = re.split(r"\s*[,;|•·]\s*(?:(?:and|or|&)\s+)?|\s+/\s+", text)
     if len(parts) >= max(least - 1, 1):
         parts = [*parts[:-1], *re.split(r"\s+(?:and|&)\s+", parts[-1])]
