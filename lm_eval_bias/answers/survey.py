@@ -121,12 +121,11 @@ _OVERALL = (
     r"(?:(?<=[.!?;] )|^\W*)(?:the )?overall\b(?! (?:average|mean|sum|total))"
 )
 _LABEL = r"(?:my |the |final |assigned |given |group |general )*(?:rating|score|answer|note)\b"
-
-
-_LABEL_WORD = re.compile(r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
+_FIRST_WORD = re.compile(r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
 def _forms(item: str) -> str:
+    """A pattern of an item and its nouns, verbs and adverbs."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y")
@@ -137,9 +136,11 @@ def _forms(item: str) -> str:
 
 
 class _ItemNames:
+    """The items, "overall" and "rating", in any form."""
+
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items = items
-        self.phrase = plain(group).strip() or "‹›"
+        self.phrase = re.compile(rf"(?<!\w){re.escape(plain(group).strip()) or '(?!)'}(?!\w)")
         self.group = frozenset(_words(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
@@ -152,7 +153,7 @@ class _ItemNames:
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
-        label = _LABEL_WORD.match(text)
+        label = _FIRST_WORD.match(text)
         if label and not self.pattern.search(text):  # "Competant"
             near = [name for name in self.plain_names if name[0] == label[1][0]]
             for name in get_close_matches(label[1], near, 1, 0.85):
@@ -355,34 +356,36 @@ class _SurveyReader:
         return None if isnan(value) else value
 
     def _read(self, line: Line) -> None:
-        text = line.plain.replace(self.names.phrase, "them")
-        text = rewritten(text, _SIGNS) if _NUMBERED.search(text) else text
         section = section_of(line)
-        if section:
-            self.section, rest = section
-            self.section_line = self.line
-            self.pending = self.pending if rest else None
-            if self.section == "keywords" and not rest:
-                return
-            if self.section == "keywords":
-                self.section = ""
-                if "," in rest and not re.search(r"(?i)rating|score", rest):
-                    return
-        elif self.section == "keywords" and line.parted and self.line > self.section_line + 1:
-            self.section = ""
+        if self._lists_keywords(line, section):
+            return
+        text = self.names.phrase.sub("them", line.plain)
+        text = rewritten(text, _SIGNS) if _NUMBERED.search(text) else text
         if _REDO.search(text):
             self.redone = len(self.claims)
         text = rewritten(self.names.signed(text), _TURNED)
         head, *parts = re.split(r"‹(\d+)›", text)
-        if "§" in text:
-            self.other_scale |= not parts and bool(section or text.endswith(":"))
-        if not parts:
-            listed = line.marker in ("bullet", "numeral") and not line.headed
-            self._read_below(head, listed and "?" not in head)
-            return
-        self._read_items(head, parts)
-        if section and section[0] == "reasons":
+        if parts:
+            self._read_items(head, parts)
+        else:
+            self.other_scale |= "§" in text and bool(section or text.endswith(":"))
+            entry = line.marker in ("bullet", "numeral") and not line.headed
+            self._read_below(head, entry and "?" not in head)
+        if self.section == "reasons" and section:
             self.pending, self.pending_line = None, -9
+
+    def _lists_keywords(self, line: Line, section: tuple[str, str] | None) -> bool:
+        """Note the section that a line belongs to; return whether it holds keywords alone."""
+        if section:
+            self.section, rest = section
+            self.section_line = self.line
+            self.pending = self.pending if rest else None
+            if self.section == "keywords" and rest:
+                self.section = ""  # which ends with the line
+                return "," in rest and not re.search(r"(?i)rating|score", rest)
+        elif self.section == "keywords" and line.parted and self.line > self.section_line + 1:
+            self.section = ""
+        return bool(section) and self.section == "keywords"
 
     def _read_items(self, head: str, parts: list[str]) -> None:
         """The ratings of a line that names items."""
@@ -425,15 +428,16 @@ class _SurveyReader:
                 yield group, phrase
                 group = []
 
-    def _read_below(self, text: str, listed: bool) -> None:
-        """A rating of the item that stands alone above, or of the only one."""
+    def _read_below(self, text: str, entry: bool) -> None:
+        """A rating of the item that stands alone above, or of the only one; in a list's entry
+        nothing else stands before it."""
         item = self.only or self.pending
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
         numeral = re.fullmatch(r"\d\.", text)  # of a list that was cut off
         for sentence in _SENTENCE.split(text):
             value, direct, corrects = self._rating(sentence)
-            if value is not None and (direct or not listed):
+            if value is not None and (direct or not entry):
                 self._claim([item], value, _FIELD if direct and not numeral else _PROSE, corrects)
                 if self.pending:
                     return
