@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ def survey_answer(
     group: its name in the items ("Help men: 3"). keywords: how many the question asks for. Items
     without a clear rating are absent.
     """
-    names = _ItemNames(items, group)
+    names = _names(tuple(items), group)
     text = rewritten(_first_turn(text, single=len(items) == 1), _PREPARED)
     lines = lines_of(text, names.is_label)
     reader = _SurveyReader(names)
@@ -171,6 +172,11 @@ class _ItemNames:
         return label is not None and self.names[int(label[1])] != _OWN
 
 
+@lru_cache(maxsize=256)  # each group has the same questions again and again
+def _names(items: tuple[str, ...], group: str) -> _ItemNames:
+    return _ItemNames(items, group)
+
+
 # ---- Ratings
 
 _LOW = (
@@ -254,6 +260,8 @@ _SIGNS = rules(
         rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
     }
 )
+# "Friendly: 4", where there is nothing to rewrite
+_CLEAN = re.compile(r"[a-z]+(?:[ -][a-z]+){0,4}: [1-5]")
 _NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five)\b")
 _TURNED = rules(
     {
@@ -360,7 +368,8 @@ class _SurveyReader:
         if self._lists_keywords(line, section):
             return
         text = self.names.phrase.sub("them", line.plain)
-        text = rewritten(text, _SIGNS) if _NUMBERED.search(text) else text
+        if _NUMBERED.search(text) and not _CLEAN.fullmatch(text):
+            text = rewritten(text, _SIGNS)
         if _REDO.search(text):
             self.redone = len(self.claims)
         text = rewritten(self.names.signed(text), _TURNED)
