@@ -46,8 +46,8 @@ _MORE = re.compile(
 _SHARE = re.compile(r"\W{0,4}(\d+(?:\.\d+)?)")
 # Lines that introduce pairs that are not the answer.
 _QUOTED = re.compile(
-    r"(?m)^[^\n:]{0,80}\b(?:would|could|might|society|people|often|typical)\b[^\n:]{0,80}"
-    r"\b(?:stereotyp\w+|biased|prejudiced?)\b[^\n:]{0,80}:\s*$"
+    r"(?m)^(?!.{0,80}(?:\b(?:avoid\w*|non|without|against|not?|rather|instead|free|random\w*|"
+    r"ignor\w+)\b|n't\b)).{0,80}\b(?:stereotyp\w*|cliches?|prejudices?)\b.{0,80}:\s*$"
 )
 _CORRECTION = re.compile(
     r"(?m)^(?=\W{0,8}(?:actually|on second thoughts?|edit|wait|oops|scratch that)\b|"
