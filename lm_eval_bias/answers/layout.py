@@ -54,7 +54,7 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
 
 
 def _line(raw: str, parted: bool) -> Line:
-    text = re.sub(r"^(?:\s*>)+\s", "", raw).rstrip()
+    text = re.sub(r"^\s*(?:>\s*)+", "", raw).rstrip()
     indent = len(text) - len(text.lstrip())
     text = text.strip()
     marker, numeral = "", 0
@@ -97,7 +97,7 @@ _ELEMENTS = rules(
         r"(?i)<h[1-6]>\s*": "\n## ",
         r"(?i)<li>\s*": "\n- ",
         r"(?i)<tr\b[^<>\n]*>\s*": "\n|",
-        r"(?i)\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*": r"\1|",
+        r"(?i)\s{0,40}<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s{0,40}": r"\1|",
         r"(?i)<br\s*/?>": ", ",
         r"</[A-Za-z][^<>\n]{0,40}>": "\n",
         r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item|id|value)\s*=\s*"
@@ -114,7 +114,7 @@ def without_elements(text: str) -> str:
 
 # ---- JSON
 
-_JSON = re.compile(r"(?:```\w*\s*)?([{\[]\s*[{\[\"'].*[}\]])", re.DOTALL)
+_JSON = re.compile(r"(?:```\w*\s*)?(?=[{\[]\s*[{\[\"'])")
 _MENDING = rules({r",\s*(?=[}\]])": "", "'": '"'})
 _BROKEN = rules(
     {
@@ -132,13 +132,17 @@ _REASON = re.compile(
 
 def _with_json(text: str) -> str:
     """A text with lines for its JSON, also for one that is broken or cut off."""
-    m = _JSON.search(text)
-    for source in (m[1], rewritten(m[1], _MENDING)) if m else ():
+    begin = _JSON.search(text)
+    if begin is None:
+        return text
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    source = text[begin.end() : end]
+    for mended in (source, rewritten(source, _MENDING)):
         try:
-            value = json.loads(source, object_pairs_hook=tuple, parse_int=str, parse_float=str)
+            value = json.loads(mended, object_pairs_hook=tuple, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
             continue
-        return "\n".join([text[: m.start()], *_lines_of_value(value), text[m.end() :]])
+        return "\n".join([text[: begin.start()], *_lines_of_value(value), text[end:]])
     if not re.search(r"\"[^\"\n]{1,60}\"\s*:", text):
         return text
     text = rewritten(without_reasons(text), _BROKEN)
@@ -174,8 +178,7 @@ def _lines_of_member(value: Any) -> list[str]:
 
 
 def _rating(fields: Iterable[tuple[str, Any]]) -> str:
-    ratings = [v for k, v in fields if _RATING.fullmatch(k) and isinstance(v, str)]
-    return ratings[0] if ratings else ""
+    return next((v for k, v in fields if _RATING.fullmatch(k) and isinstance(v, str)), "")
 
 
 # ---- Tables
@@ -187,14 +190,6 @@ _RATING_HEAD = re.compile(
     r"\bout of\b|/\s*(?:5|10)\b"
 )
 _SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
-_REASON_HEAD = re.compile(
-    "reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|"
-    "interpret|confiden|certain"
-)
-_KEYWORD_HEAD = re.compile(
-    "key ?-?words?|traits?|adjectives?|verbs?|words?|characteristics?|descriptors?|feelings?|"
-    "emotions?|behaviou?rs?|terms?"
-)
 
 
 def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> list[str]:
@@ -209,16 +204,11 @@ def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> l
         return ["", *lines_of_columns(texts, labels), ""]
     if len(points) > 3 and all(is_ticked(row[points[0] :]) for row in body):
         return ["", *lines_of_columns(texts, points), ""]
-    rated = [
-        i
-        for i, cell in enumerate(head)
-        if _RATING_HEAD.search(cell) and not _REASON_HEAD.search(cell)
-    ]
-    named = [i for i, cell in enumerate(head) if _KEYWORD_HEAD.fullmatch(cell.strip(" :"))]
-    headed = bool(rated or named or not (labels or numbers))
-    lines = [f"## {rows[0][i]}:" for i in (rated or named)[:1]]
+    rated = [i for i, cell in enumerate(head) if _RATING_HEAD.search(cell)]
+    headed = bool(rated or not (labels or numbers))
+    lines = [f"## {rows[0][i]}:" for i in rated[:1]]
     for row, cells in zip(rows[headed:], texts[headed:], strict=True):
-        lines += _lines_of_row(row, cells, head if headed else [], rated, is_label)
+        lines += _lines_of_row(row, cells, head, rated, is_label)
     return ["", *lines, ""]
 
 
@@ -242,10 +232,8 @@ def _lines_of_row(
         between = range(label + 1, following)
         numbers = [i for i in between if _NUMBER.match(texts[i])]
         chosen = [i for i in rated if i in between] or numbers
-        if len({texts[i] for i in chosen}) > 1 and head:  # "| Trait | My view | Society's view |"
-            chosen = [i for i in chosen if i < len(head) and _SOCIETY.search(head[i])]
-            rest = row[chosen[0]] if len(chosen) == 1 else ""
-        else:
-            rest = row[chosen[0]] if chosen else "; ".join(row[i] for i in between if texts[i])
-        lines.append(f"- {row[label]}: {rest}")
+        shown = chosen[:1] or between
+        if len({texts[i] for i in chosen}) > 1:  # "| Trait | My view | Society's view |"
+            shown = [i for i in chosen if i < len(head) and _SOCIETY.search(head[i])]
+        lines.append(f"- {row[label]}: {'; '.join(row[i] for i in shown if texts[i])}")
     return lines

@@ -9,7 +9,7 @@ from itertools import groupby
 _TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|1|⬤|◉)\ufe0f?")
 _CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|0|n/a|-*)\ufe0f?")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
-RULE = re.compile(r"[\s|:=+-]*")
+_RULE = re.compile(r"[\s|:=+-]*")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
@@ -19,7 +19,10 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
     """
 
     def lines_of_rows(rows: list[list[str]]) -> list[str]:
-        kinds = [next((h for h in headings if _is(cell, h)), None) for cell in rows[0]]
+        kinds = [
+            next((h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)), None)
+            for cell in rows[0]
+        ]
         columns = [i for i, kind in enumerate(kinds) if kind]
         different = 1 < len(columns) == len({kinds[i] for i in columns})
         return lines_of_columns(rows, columns) if different else []
@@ -34,7 +37,7 @@ def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[
     out: list[str] = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
-        rows = [_cells(line) for line in lines if tabular and not RULE.fullmatch(line)]
+        rows = [_cells(line) for line in lines if tabular and not _RULE.fullmatch(line)]
         out += (lines_of_rows(rows) if rows else []) or lines
     return "\n".join(out)
 
@@ -60,10 +63,6 @@ def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[
 
 def is_ticked(cells: Sequence[str]) -> bool:
     return all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells)
-
-
-def _is(cell: str, heading: str) -> bool:
-    return re.fullmatch(rf"\W*{heading}[^a-z]*", cell) is not None
 
 
 def _cells(line: str) -> list[str]:

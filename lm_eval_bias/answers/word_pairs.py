@@ -14,14 +14,14 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from .layout import without_elements
 from .refusal import is_refusal
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons, word_lists
 
 _WORDS = word_lists("word_pairs")
-_MARKUP = rules(
+_SIGNS = rules(
     {
-        r"</[^<>\n]{0,40}>|<br ?/?>": ", ",
         r"(?m)^([^&|\n]*)&([^&|\n]*)\\\\.*$": r"|\1|\2|",  # LaTeX
         r"\btrue\b|[✓✔✅☑]": "1",
         r"\bfalse\b|[✗✘❌]": "0",
@@ -129,7 +129,8 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
 def _lines(text: str, terms: _Terms) -> str:
     """A text without markup and with tables as lines; the only word that is not named is
     corrected, if it is misspelt."""
-    text = rewritten(plain(without_reasons(text.replace("≠", " not "))), _MARKUP)
+    text = without_elements(without_reasons(text.replace("≠", " not ")))
+    text = rewritten(plain(text), _SIGNS)
     text = as_lines(as_lines(text, terms.group_patterns), terms.word_patterns)
     text = terms.attached.sub(" - ", text)
     legend = dict(terms.legend.findall(text))
