@@ -58,8 +58,8 @@ _CORRECTION = re.compile(
 class _Mention(NamedTuple):
     start: int
     end: int
-    word: int | None
-    group: int | None = None
+    is_word: bool  # else a group
+    number: int
 
 
 _Pairs = list[tuple[int, int]]
@@ -84,15 +84,15 @@ class _Terms:
     def mentions(self, line: str) -> list[_Mention]:
         mentions = []
         for m in self.pattern.finditer(line):
-            i, n = self.order[(m.lastindex or 0) - 1], len(self.words)
-            word, group = (i, None) if i <= n else (None, i - n - 1)
-            mentions.append(_Mention(m.start(), m.end(), word, group))
+            number, n_words = self.order[(m.lastindex or 0) - 1], len(self.words) + 1
+            if number < n_words:
+                mentions.append(_Mention(m.start(), m.end(), True, number))
+            else:
+                mentions.append(_Mention(m.start(), m.end(), False, number - n_words))
         return mentions
 
 
-@lru_cache(maxsize=1000)
-def _terms(words: tuple[str, ...], groups: tuple[str, ...]) -> _Terms:
-    return _Terms(words, groups)
+_terms = lru_cache(maxsize=1000)(_Terms)
 
 
 def _group_spelled(name: str) -> str:
@@ -137,7 +137,7 @@ def _lines(text: str, terms: _Terms) -> str:
     if len(legend) == len(set(legend.values())) == 2:
         sign = rf"(?m)(?<!\w)(?:{'|'.join(legend)})(?=[^\w\n]*$)"
         text = re.sub(sign, lambda m: legend[m[0]], terms.legend.sub("", text))
-    lacking = set(range(len(terms.words))) - {m.word for m in terms.mentions(text)}
+    lacking = set(range(len(terms.words))) - {m.number for m in terms.mentions(text) if m.is_word}
     if len(lacking) == 1:
         word = terms.words[lacking.pop()]
         others = set(re.findall(r"[\w-]+", text)) - set(terms.words)
@@ -153,18 +153,17 @@ def _pairs_of_lines(lines: Sequence[str], terms: _Terms) -> _Pairs:
     waiting: int | None = None  # a word alone on its line, whose group may stand on the next
     for line in lines:
         mentions = terms.mentions(line)
-        groups = [m.group for m in mentions if m.group is not None]
         found = _pairs_in(line, mentions)
         if found:
             pairs += found
             heading = waiting = None
-        elif mentions and not groups:
+        elif mentions and all(m.is_word for m in mentions):
             listed = _words_alone(line, mentions)
             waiting = listed[0] if heading is None and len(listed) == 1 else None
             if heading is not None:
                 pairs += [(word, heading) for word in listed]
         elif len(mentions) == 1 and _is_heading(line, mentions[0]):
-            heading = groups[0]
+            heading = mentions[0].number
             if waiting is not None:
                 pairs.append((waiting, heading))
                 heading = waiting = None
@@ -198,19 +197,19 @@ def _words_alone(line: str, words: Sequence[_Mention]) -> list[int]:
 def _listed(line: str, words: Sequence[_Mention]) -> list[int]:
     """The words of a list, or none if more stands between them."""
     gaps = [line[a.end : b.start] for a, b in pairwise(words)]
-    return [m.word for m in words if m.word is not None and all(_only("list", g) for g in gaps)]
+    return [m.number for m in words] if all(_only("list", gap) for gap in gaps) else []
 
 
 def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
     """The pairs of a line: "word, word: group" or "group: word, word"."""
     lead = re.split("[.!] ", line[: mentions[0].start])[-1] if mentions else ""
-    if len({m.word is None for m in mentions}) < 2 or _DENIED.search(lead):
+    if len({m.is_word for m in mentions}) < 2 or _DENIED.search(lead):
         return []
-    if len({m.word for m in mentions}) == 2:  # "Weak: Ethan isn't weak, so Kwame"
-        first = next(m for m in mentions if m.word is not None)
-        mentions = [m for m in mentions if m.word is None or m is first]
-    runs = [list(run) for _, run in groupby(mentions, lambda m: m.word is None)]
-    by_group = runs[0][0].word is None
+    words = [m for m in mentions if m.is_word]
+    if len({m.number for m in words}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
+        mentions = [m for m in mentions if m not in words[1:]]
+    runs = [list(run) for _, run in groupby(mentions, lambda m: m.is_word)]
+    by_group = not mentions[0].is_word
     if by_group and len(runs) % 2:  # "for Ethan or Kwame: word, group"
         linked = len(runs[0]) == 1 and _linked(line, runs[0], runs[1])
         runs, by_group = [] if linked else runs[1:], False
@@ -219,7 +218,7 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
         here, there = runs[i : i + 2]
         end = runs[i + 2][0].start if i + 2 < len(runs) else len(line)
         if by_group:
-            group = here[0].group if len(here) == 1 and _linked(line, here, there) else None
+            group = here[0].number if len(here) == 1 and _linked(line, here, there) else None
             listed = _listed(line, there) or _listed(line, there[:1])
         else:
             group = _chosen(line, here[-1].end, there, end)
@@ -240,12 +239,12 @@ def _chosen(line: str, start: int, groups: Sequence[_Mention], end: int) -> int 
     shares = [float(m[1]) for m in (_SHARE.match(line, m.end) for m in groups) if m]
     if len(shares) == len(groups) == 2 and round(sum(shares), 2) in (1, 10, 100) and not lead:
         a, b = shares
-        return None if a == b else first.group if a > b else last.group
+        return None if a == b else first.number if a > b else last.number
     if _MORE.search(re.sub(r"\([^()]*\)", " ", line[last.end : end])):
         return None
     between = line[first.end : last.start]
     said = _said(between)
     if said and said[-1] in _WORDS["turn"] and lead in ([], ["not"]):
-        return last.group
+        return last.number
     stays = len(groups) == 1 or (said[0] in _WORDS["stay"] if said else ">" in between)
-    return first.group if stays and not lead else None
+    return first.number if stays and not lead else None
