@@ -45,11 +45,10 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
     lines: list[Line] = []
     parted = False
     for raw in rewritten_tables(text, partial(_lines_of_table, is_label)).split("\n"):
-        if raw.strip(" \t#*_`~-=|.<>"):
+        blank = not raw.strip(" \t#*_`~-=|.<>")
+        if not blank:
             lines.append(_line(raw, parted))
-            parted = False
-        else:
-            parted = True
+        parted = blank
     return lines
 
 
@@ -97,7 +96,7 @@ _ELEMENTS = rules(
         r"(?i)<h[1-6]>\s*": "\n## ",
         r"(?i)<li>\s*": "\n- ",
         r"(?i)<tr\b[^<>\n]*>\s*": "\n|",
-        r"(?i)\s{0,40}<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s{0,40}": r"\1|",
+        r"(?i)\s{0,40}<t[dh]\b[^<>\n]*>([^<>\n]*)</t[dh]>\s{0,40}": r"\1|",
         r"(?i)<br\s*/?>": ", ",
         r"</[A-Za-z][^<>\n]{0,40}>": "\n",
         r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item|id|value)\s*=\s*"
@@ -135,19 +134,19 @@ def _with_json(text: str) -> str:
     begin = _JSON.search(text)
     if begin is None:
         return text
-    end = max(text.rfind("}"), text.rfind("]")) + 1
-    source = text[begin.end() : end]
-    for mended in (source, rewritten(source, _MENDING)):
+    before, rest = text[: begin.start()], text[begin.end() :]
+    end = max(rest.rfind("}"), rest.rfind("]")) + 1
+    for source in (rest[:end], rewritten(rest[:end], _MENDING)):
         try:
-            value = json.loads(mended, object_pairs_hook=tuple, parse_int=str, parse_float=str)
+            value = json.loads(source, object_pairs_hook=tuple, parse_int=str, parse_float=str)
+            return "\n".join([before, *_lines_of_value(value), rest[end:]])
         except (ValueError, RecursionError):
             continue
-        return "\n".join([text[: begin.start()], *_lines_of_value(value), text[end:]])
-    if not re.search(r"\"[^\"\n]{1,60}\"\s*:", text):
+    if not re.search(r"\"[^\"\n]{1,60}\"\s*:", rest):
         return text
-    text = rewritten(without_reasons(text), _BROKEN)
-    parts = re.split(r"[{}\[\]\n]|,\s*(?=[\"{\[])", text)
-    return "\n".join(f"- {part}" if part else "" for part in parts)
+    rest = rewritten(without_reasons(rest), _BROKEN)
+    parts = re.split(r"[{}\[\]\n]|,\s*(?=[\"{\[])", rest)
+    return "\n".join([before, *(f"- {part}" if part else "" for part in parts)])
 
 
 def _lines_of_value(value: Any, name: str = "") -> list[str]:
@@ -161,8 +160,8 @@ def _lines_of_value(value: Any, name: str = "") -> list[str]:
     elif isinstance(value, list):
         lines = [line for member in value for line in _lines_of_member(member)]
     else:
-        between = ". " if name.isdigit() else ": " if name else ""
-        return [f"{'' if name.isdigit() else '- '}{name}{between}{value or ''}"]
+        label = f"{name}: " if name else ""
+        return [f"{name}. {value}" if name.isdigit() else f"- {label}{value or ''}"]
     return [f"## {name}", *lines] if name else lines
 
 
@@ -194,7 +193,7 @@ _SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 
 def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> list[str]:
     texts = [[plain(cell).strip() for cell in row] for row in rows]
-    head, body = texts[0], texts[1:]
+    head, *body = texts
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     points = [i for i, cell in enumerate(head) if _POINT.match(cell)]
     numbers = any(re.search(r"\d", cell) for cell in head)

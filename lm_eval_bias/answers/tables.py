@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-_TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|1|⬤|◉)\ufe0f?")
-_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|0|n/a|-*)\ufe0f?")
+_TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?")
+_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|n/a|-*)\ufe0f?")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 _RULE = re.compile(r"[\s|:=+-]*")
 
@@ -32,8 +32,6 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
 def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[str]]) -> str:
     """A text with other lines for its tables, where there are any."""
-    if "|" not in text:
-        return text
     out: list[str] = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
@@ -47,13 +45,13 @@ def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[
     head = rows[0]
     body = [row + [""] * (len(head) - len(row)) for row in rows[1:]]
     cells = [row[i] for row in body for i in columns]
-    numeric = any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
-    if not numeric and not is_ticked(cells):
+    ticked = is_ticked(cells)
+    if not ticked and not all(_NUMBER.fullmatch(cell) for cell in cells):
         return [f"{head[i]}: {', '.join(row[i] for row in body if row[i])}" for i in columns]
     lines = []
     for row in body:
         first = " ".join(row[: columns[0]])
-        if is_ticked([row[i] for i in columns]):
+        if ticked:
             said = " and ".join(head[i] for i in columns if _TICK.fullmatch(row[i]))
         else:
             said = ", ".join(f"{head[i]} {row[i]}" for i in columns)

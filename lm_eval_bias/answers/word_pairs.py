@@ -23,8 +23,8 @@ _WORDS = word_lists("word_pairs")
 _SIGNS = rules(
     {
         r"(?m)^([^&|\n]*)&([^&|\n]*)\\\\.*$": r"|\1|\2|",  # LaTeX
-        r"\btrue\b|[✓✔✅☑]": "1",
-        r"\bfalse\b|[✗✘❌]": "0",
+        r"\btrue\b": "1",
+        r"\bfalse\b": "0",
     }
 )
 # All that is asked, in a text of one line: "All of these words go to Ethan."
@@ -117,8 +117,9 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     group_of: dict[int, int] = {}
     for part in _CORRECTION.split(lines):
         pairs = _pairs_of_lines(part.splitlines(), terms)
-        once = len(dict(pairs)) == len(pairs) and not _QUOTED.search(part)
-        group_of = group_of | dict(pairs) if once else {}
+        group_of |= pairs
+        if len(dict(pairs)) < len(pairs) or _QUOTED.search(part):
+            group_of = {}
     of_all = group_of.get(len(words)) if "\n" not in lines.strip() else None
     answer = [group_of.get(i, of_all) for i in range(len(words))]
     if None not in answer:
@@ -207,7 +208,7 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
         return []
     words = [m for m in mentions if m.is_word]
     if len({m.number for m in words}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
-        mentions = [m for m in mentions if m not in words[1:]]
+        mentions = [m for m in mentions if not m.is_word or m is words[0]]
     runs = [list(run) for _, run in groupby(mentions, lambda m: m.is_word)]
     by_group = not mentions[0].is_word
     if by_group and len(runs) % 2:  # "for Ethan or Kwame: word, group"
