@@ -1,14 +1,15 @@
-"""Markdown tables whose column headings are labels, as lines."""
+"""Tables in markdown, as lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
-_TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|1)\ufe0f?")
-_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|0|n/a|-*)\ufe0f?")
+_TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?")
+_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|n/a|-*)\ufe0f?")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
+_RULE = re.compile(r"[\s|:=+-]*")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
@@ -16,49 +17,52 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
     headings: patterns; two columns must have different ones. Columns of words are lists.
     """
-    if "|" not in text:
-        return text
+
+    def lines_of_rows(rows: list[list[str]]) -> list[str]:
+        kinds = [
+            next((h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)), None)
+            for cell in rows[0]
+        ]
+        columns = [i for i, kind in enumerate(kinds) if kind]
+        different = 1 < len(columns) == len({kinds[i] for i in columns})
+        return lines_of_columns(rows, columns) if different else []
+
+    return rewritten_tables(text, lines_of_rows)
+
+
+def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[str]]) -> str:
+    """A text with other lines for its tables, where there are any."""
     out: list[str] = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
-        rows = [cells(line) for line in lines if tabular and not re.fullmatch(r"[\s|:=-]*", line)]
-        columns = _headed(rows[0], headings) if len(rows) > 1 else {}
-        out += _rewritten(rows, columns) if len(columns) > 1 else lines
+        rows = [_cells(line) for line in lines if tabular and not _RULE.fullmatch(line)]
+        out += (lines_of_rows(rows) if rows else []) or lines
     return "\n".join(out)
 
 
-def cells(line: str) -> list[str]:
-    line = line.strip().removeprefix("|") if line.strip() != "|" else ""
-    return [cell.strip() for cell in line.removesuffix("|").split("|")]
-
-
-def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    columns: dict[int, str] = {}
-    kinds = []
-    for i, cell in enumerate(row):
-        kind = next((h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)), None)
-        if kind is not None:
-            columns[i] = cell
-            kinds.append(kind)
-    return columns if len(set(kinds)) == len(kinds) else {}
-
-
-def _rewritten(rows: list[list[str]], columns: dict[int, str]) -> list[str]:
-    body = [[*row, *[""] * (max(columns) + 1 - len(row))] for row in rows[1:]]
+def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[str]:
+    """The lines of a table that has labels as the headings of columns."""
+    head = rows[0]
+    body = [row + [""] * (len(head) - len(row)) for row in rows[1:]]
     cells = [row[i] for row in body for i in columns]
-    ticked = all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells)
+    ticked = is_ticked(cells)
     if not ticked and not all(_NUMBER.fullmatch(cell) for cell in cells):
-        return [
-            f"{heading}: " + ", ".join(row[i] for row in body if row[i])
-            for i, heading in columns.items()
-        ]
+        return [f"{head[i]}: {', '.join(row[i] for row in body if row[i])}" for i in columns]
     lines = []
     for row in body:
-        first = " ".join(row[: min(columns)])
-        if all(_TICK.fullmatch(row[i]) or _CROSS.fullmatch(row[i]) for i in columns):
-            ticks = [heading for i, heading in columns.items() if _TICK.fullmatch(row[i])]
-            lines.append(f"{first}: " + " and ".join(ticks))
+        first = " ".join(row[: columns[0]])
+        if ticked:
+            said = " and ".join(head[i] for i in columns if _TICK.fullmatch(row[i]))
         else:
-            numbers = [f"{heading} {row[i]}" for i, heading in columns.items()]
-            lines.append(f"{first}: " + ", ".join(numbers))
+            said = ", ".join(f"{head[i]} {row[i]}" for i in columns)
+        lines.append(f"{first}: {said}" if first else said)
     return lines
+
+
+def is_ticked(cells: Sequence[str]) -> bool:
+    return all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells)
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip().removeprefix("|") if line.strip() != "|" else ""
+    return [cell.strip() for cell in line.removesuffix("|").split("|")]
