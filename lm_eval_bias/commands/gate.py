@@ -13,21 +13,17 @@ from pathlib import Path
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished, tell
-from lm_eval_bias.commands.plan import Pilot, whole_task
 from lm_eval_bias.gate import rules, verdicts, writers
 from lm_eval_bias.gate.junit import junit
-from lm_eval_bias.gate.rules import WORSE, Rule, Rules
-from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable, Narrowing, Needed
+from lm_eval_bias.gate.rules import WORSE, Rules
+from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results import paired, sample_size
+from lm_eval_bias.results import paired
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
 from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
 
-FEW = 20_000
-"""Documents of a run, at most, whose answers are read."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -103,11 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
     judged = verdicts.judge(
-        wanted,
-        finished_runs.runs,
-        baseline,
-        changes(known, wanted, finished_runs.runs, baseline),
-        narrowing(known),
+        wanted, finished_runs.runs, baseline, changes(known, wanted, finished_runs.runs, baseline)
     )
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
@@ -126,11 +118,11 @@ def _run(arguments: argparse.Namespace) -> int:
         finished.write(arguments.junit, junit(judged, datetime.now(UTC)))
     print(writers.text(judged, wanted, context, finished.width()))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        note = writers.append_summary(summary, writers.markdown(judged, wanted, context))
-        if note:
-            print(note, file=sys.stderr)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        print("".join(f"{line}\n" for line in writers.error_lines(judged)), end="")
+        try:
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(writers.markdown(judged, wanted, context))
+        except OSError as error:
+            print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
     return code
 
 
@@ -193,34 +185,6 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
             f"--baseline has {len(models)} models ({', '.join(sorted(models.values()))}), but not "
             f"{', '.join(missing)}; give the folder of the one model to compare with"
         )
-
-
-# ---- Documents that would decide
-
-
-def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
-    """Documents that would decide, by how the clusters of the task's documents grow."""
-    pilots: dict[tuple[str, Path], Pilot] = {}
-
-    def needed(rule: Rule, run: Run, share: float) -> Needed | None:
-        task = known.get(run.task)
-        if task is None or task.measure is None or not task.measure.clusters or rule.group:
-            return None
-        key = (run.task, run.results)
-        if key not in pilots:
-            pilots[key] = Pilot(run, task, task.measure, FEW)
-        pilot = pilots[key]
-        if not pilot.labels or min(pilot.clusters, default=0) < FEWEST_CLUSTERS:
-            return None
-        parts: Sequence[sample_size.Window] = ()
-        if rule.condition != WORSE:  # parts of a change would be those of two runs
-            parts = pilot.windows.get(str(rule.metric), ())
-        width = sample_size.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
-        window = sample_size.Window(run.n, pilot.clusters, width)
-        ends = sample_size.between(window, width * share, pilot.grown, parts, pilot.ends)
-        return Needed(*ends, whole_task(task, known), len(pilot.labels))
-
-    return needed
 
 
 # ---- Changes against the baseline

@@ -14,7 +14,6 @@ the two one-sided tests procedure and the power approach, 1987.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
@@ -90,19 +89,6 @@ class Incomparable(Exception):
         self.reason, self.todo = reason, todo
 
 
-class Needed(NamedTuple):
-    """The fewest and the most documents that narrow an interval enough, None where the task, which
-    has so many, has too few."""
-
-    fewest: int | None
-    most: int | None
-    task: str
-    of_documents: int
-
-
-Narrowing = Callable[[Rule, Run, float], Needed | None]
-"""(rule, run, part of its width that the interval may keep) -> documents for that; None where
-unknown."""
 Changes = Callable[[Run, Run, Key], Change]
 """(run, baseline, number) -> its change; raises Incomparable."""
 
@@ -285,18 +271,13 @@ def levels(p: Sequence[float], alpha: float) -> list[Level]:
 
 
 def judge(
-    rules: Rules,
-    runs: Sequence[Run],
-    baseline: Sequence[Run] = (),
-    changes: Changes | None = None,
-    narrowing: Narrowing | None = None,
+    rules: Rules, runs: Sequence[Run], baseline: Sequence[Run] = (), changes: Changes | None = None
 ) -> list[Judged]:
-    """Every model of the runs, in the order of their names. narrowing: without it, documents that
-    would decide follow from the square root of their number."""
+    """Every model of the runs, in the order of their names."""
     judged = []
     for model in sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name)):
         of_model = {run.task: run for run in runs if run.model == model}
-        judged.append(_judged(rules, model, of_model, baseline, changes, narrowing))
+        judged.append(_judged(rules, model, of_model, baseline, changes))
     return judged
 
 
@@ -310,7 +291,6 @@ def _judged(
     runs: Mapping[str, Run],
     baseline: Sequence[Run],
     changes: Changes | None,
-    narrowing: Narrowing | None,
 ) -> Judged:
     caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
     on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
@@ -327,9 +307,7 @@ def _judged(
     fails, passes = (levels([pair[side] for pair in p], alpha) for side in (0, 1))
     decided = {}
     for test, fail, pass_ in zip(tests, fails, passes, strict=True):
-        rule = test.verdict.rule
-        needed = partial(narrowing, rule, runs[rule.task]) if narrowing and test.quantity else None
-        decided[rule] = _decided(test, fail, pass_, needed)
+        decided[test.verdict.rule] = _decided(test, fail, pass_)
     tasks = dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)])
     verdicts = []
     for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY):
@@ -572,9 +550,7 @@ def _capped(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> Verdi
     return verdict
 
 
-def _decided(
-    test: _Test, fails: Level, passes: Level, narrowing: Callable[[float], Needed | None] | None
-) -> Verdict:
+def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     verdict, of = test.verdict, test.quantity
     if of is None:
         return verdict
@@ -625,47 +601,20 @@ def _decided(
         )
     if not isfinite(half) or not verdict.n_documents:
         return verdict._replace(todo="its interval has no end on that side: ask more documents")
-    needed, todo = _documents(
-        verdict,
-        half / gap,
-        f"would decide ({FAIL if beyond else PASS}), if the number stays where it is",
-        narrowing(gap / half) if narrowing else None,
+    needed, has = rounded_up(verdict.n_documents * (half / gap) ** 2), verdict.of_documents
+    todo = (
+        f"at least {needed:,} documents would decide ({FAIL if beyond else PASS}), if the number "
+        "stays where it is and new documents bring new clusters"
     )
+    if has is not None:
+        more = f": more than the {has:,} that the task has"
+        todo += more if needed > has else f"; the task has {has:,}"
     if not beyond and verdict.n_documents == verdict.of_documents:
         todo += (
             f"; with those of this run, `{_bound(verdict.rule, high, unit)}` is the tightest bound "
             "that passes"
         )
     return verdict._replace(needed=needed, todo=todo)
-
-
-def _documents(
-    verdict: Verdict, too_wide: float, decide: str, needed: Needed | None
-) -> tuple[int | None, str]:
-    """The documents that would decide, and a sentence on them. too_wide: how many times."""
-    if needed is None:
-        least = rounded_up((verdict.n_documents or 0) * too_wide**2)
-        text = f"at least {least:,} documents {decide} and new documents bring new clusters"
-        has = verdict.of_documents
-        if has is not None:
-            more = f": more than the {has:,} that the task has"
-            text += more if least > has else f"; the task has {has:,}"
-        return least, text
-    task, has = shortened(needed.task), needed.of_documents
-    if needed.fewest is None:
-        return None, f"not even the {has:,} documents of {task} {decide}"
-    fewest = min(rounded_up(needed.fewest), has)
-    if needed.fewest == needed.most:
-        return fewest, f"about {fewest:,} documents {decide}; {task} has {has:,}"
-    most = (
-        f"or more than the {has:,} that {task} has"
-        if needed.most is None
-        else f"to {min(rounded_up(needed.most), has):,} of {task}"
-    )
-    return (
-        fewest,
-        f"{fewest:,} documents {most} {decide}: this run does not show how far they share clusters",
-    )
 
 
 def with_unit(value: float, unit: str) -> str:

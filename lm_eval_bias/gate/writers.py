@@ -1,8 +1,7 @@
-"""Verdicts for people: in a terminal, in the summary of a GitHub job, and as its annotations."""
+"""Verdicts for people: in a terminal, and in the summary of a GitHub job."""
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
@@ -34,9 +33,6 @@ _COUNTED = {
     INCONCLUSIVE: "inconclusive",
     PASS: "passed",
 }
-SUMMARY_LIMIT = 1 << 20
-"""Bytes that GitHub takes as a step's summary; of a longer one nothing is shown."""
-_CUT = "\n\nThe rest is left out: a summary has 1 MiB at most. The job's log has all of it.\n"
 
 
 class Context(NamedTuple):
@@ -215,42 +211,3 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
 
 def _cell(*parts: str) -> str:
     return "<br>".join(markdown_text(part) for part in parts if part)
-
-
-def append_summary(path: str, content: str) -> str:
-    """Add to the summary of the step. Returns a note where that failed, or was cut."""
-    data = content.encode("utf-8")
-    try:
-        room = SUMMARY_LIMIT - (os.path.getsize(path) if os.path.exists(path) else 0)
-        fits = len(data) <= room
-        if not fits:
-            kept = data[: max(0, room - len(_CUT.encode()))].decode("utf-8", "ignore")
-            data = (kept.rpartition("\n")[0] + _CUT).encode("utf-8") if kept else b""
-        with open(path, "ab") as file:
-            file.write(data)
-    except OSError as error:
-        return f"cannot write GITHUB_STEP_SUMMARY {visible(path)}: {error.strerror or error}"
-    return "" if fits else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
-
-
-def error_lines(judged: Sequence[Judged]) -> list[str]:
-    lines = []
-    for one in judged:
-        for verdict in ordered(one):
-            if verdict.verdict in (FAIL, ERROR):
-                model, task = shortened(one.model, 60), shortened(verdict.task, 60)
-                title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
-                number = numbers(verdict)
-                rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
-                message = ". ".join([rule, verdict.reason, verdict.todo])
-                lines.append(f"::error title={_property(title)}::{_data(message)}")
-    return lines
-
-
-def _data(text: str) -> str:
-    """As GitHub's toolkit escapes the message of a command."""
-    return harmless(visible(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

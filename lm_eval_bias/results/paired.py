@@ -182,13 +182,13 @@ class Replicates:
         ]
         self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
         self.shares = cache(self._shares)
-        with _quietly():
+        with quietly():
             self.whole = summed_up(self.measure, list(records), options)
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """For each part, the summaries without each of its groups; None where there is none."""
-        with _quietly():
+        with quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -263,7 +263,7 @@ def _number(summary: Summary, key: Key) -> Number:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Without what a summary has to say: it has said so in the run."""
     logger = logging.getLogger("lm_eval_bias")
     before = logger.level

@@ -112,41 +112,6 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     assert limited.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in limited.reason
 
 
-def test_documents_that_would_decide_are_those_of_the_plan(tmp_path):
-    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2
-    is 397."""
-    run_of(tmp_path, "m", GAP)
-    decide = "would decide (pass)"
-    cases = [
-        (gate.Needed(1234, 1234, "whole", 5000), 1300, f"about 1,300 documents {decide}, if"),
-        (gate.Needed(400, 2100, "whole", 5000), 400, f"400 documents to 2,100 of whole {decide}"),
-        (
-            gate.Needed(400, None, "whole", 5000),
-            400,
-            f"400 documents or more than the 5,000 that whole has {decide}",
-        ),
-        (
-            gate.Needed(None, None, "whole", 5000),
-            None,
-            f"not even the 5,000 documents of whole {decide}",
-        ),
-        # rounded up, but not beyond what the task has
-        (gate.Needed(4990, 4990, "whole", 4995), 4995, "about 4,995 documents"),
-        (None, 400, f"at least 400 documents {decide}, if the number stays where it is and new"),
-    ]
-    for needed, documents, todo in cases:
-        shares = []
-
-        def narrowing(rule, run, share, shares=shares, needed=needed):
-            shares.append(share)
-            return needed
-
-        parsed = rules.parse(rule("metric: gap, below: 1.53"), "f")
-        (one,) = gate.judge(parsed, found(tmp_path).runs, narrowing=narrowing)
-        assert one.verdicts[0].needed == documents and one.verdicts[0].todo.startswith(todo)
-        assert shares == pytest.approx([0.53 / 1.0566], abs=1e-3)
-
-
 def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
     run_of(tmp_path, "m", GAP)
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
