@@ -21,11 +21,10 @@ NOTHING = 2
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "Compare two finished runs, task by task: each primary number of both, and the second less "
-        "the first with a 95 % interval and a p after Holm, largest first in standard errors. Runs "
-        "with samples (--log_samples) are compared on the documents that both were asked; others "
-        "as if each had been asked other questions, and so marked. What was asked otherwise "
-        "(documents, items, prompts, options, version, chat template) is refused and named, and "
-        "the rest goes on; exit status 2 if nothing is left."
+        "the first with a 95 % interval and a p after Holm, largest first in standard errors, on "
+        "the documents that both were asked (--log_samples). What was asked otherwise (documents, "
+        "items, prompts, options, version, chat template) is refused and named, and the rest goes "
+        "on; exit status 2 if nothing is left."
     )
     parser.add_argument(
         "runs",

@@ -7,8 +7,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from math import isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue
@@ -16,12 +14,12 @@ from lm_eval_bias.commands import filled, finished, tell
 from lm_eval_bias.gate import rules, verdicts, writers
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
-from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable
-from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.results import paired
+from lm_eval_bias.gate.verdicts import Changes
+from lm_eval_bias.measure import Metric
+from lm_eval_bias.report.compare import Pair
 from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
-from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
 
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
@@ -98,9 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
         bool(baseline),
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
-    judged = verdicts.judge(
-        wanted, finished_runs.runs, baseline, changes(known, wanted, finished_runs.runs, baseline)
-    )
+    judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
@@ -190,88 +186,16 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
 # ---- Changes against the baseline
 
 
-def changes(
-    known: Mapping[str, catalogue.Task], wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]
-) -> Changes:
-    """Paired changes, computed once for all rules on a run."""
+def changes(known: Mapping[str, catalogue.Task]) -> Changes:
+    """Paired changes; the answers of two runs are read once for all rules."""
+    pairs: dict[tuple[Path, Path, str], Pair] = {}
 
-    @cache
-    def differences(now: int, before: int) -> Mapping[Key, paired.Difference]:
-        run = runs[now]
-        keys = [
-            (str(rule.metric), rule.group)
-            for rule in wanted.rules
-            if rule.task == run.task and rule.condition == WORSE
-        ]
-        return _differences(known, run, baseline[before], keys)
-
-    def change(now: Run, before: Run, key: Key) -> Change:
-        result = differences(runs.index(now), baseline.index(before)).get(key)
-        if result is None:
-            raise Incomparable(
-                f"{key[0]} has no change that could be computed", "see the numbers of both runs"
-            )
-        number = Number(*result[2:6], result.clusters)
-        lacks_error = isnan(number.stderr) and not isnan(number.value)
-        no_error = _no_error(now, key) if lacks_error else ""
-        return Change(result.first, result.second, number, no_error)
+    def change(now: Run, before: Run, key: Key) -> Difference:
+        which = (now.results, before.results, now.task)
+        if which not in pairs:
+            pairs[which] = Pair(before, now, finished.reader(known))
+        if notes := pairs[which].notes:
+            raise UsageError("; ".join(notes))
+        return pairs[which].change(key)
 
     return change
-
-
-def _no_error(run: Run, key: Key) -> str:
-    """Why a change of enough clusters has no error."""
-    metric = next(metric for metric in run.metrics if metric.name == key[0])
-    why = f"a change of {key[0]} has no error, since it is not defined without some clusters"
-    if metric.null_value is None:
-        return why
-    return (
-        f"{why}, or a run cannot be distinguished from {metric.null_value:g}, beyond which it "
-        "cannot lie"
-    )
-
-
-def _differences(
-    known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
-) -> Mapping[Key, paired.Difference]:
-    """The paired changes of some numbers. Raises Incomparable."""
-    again = "run it again as this model was run"
-    a, b = dict(before.settings), dict(now.settings)
-    names = [
-        f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)"
-        for key in {**a, **b}
-        if a.get(key) != b.get(key)
-    ]
-    if before.template != now.template:
-        names.append("chat template")
-    generation = [
-        [line for line in run.warnings if line.startswith("generation settings")]
-        for run in (before, now)
-    ]
-    if generation[0] != generation[1]:
-        names.append("generation settings (--gen_kwargs)")
-    if names:
-        raise Incomparable(f"the baseline was run otherwise: {', '.join(names)}", again)
-    for which, run in (("the baseline", before), ("this run", now)):
-        if not run.samples:
-            raise Incomparable(
-                f"{which} has no answers beside its results", "run it again with --log_samples"
-            )
-    read = finished.reader(known)
-    first, second = read(before), read(now)
-    if first is None or second is None:
-        raise Incomparable(
-            f"{now.task} is not known here, so its answers cannot be read",
-            "name its folder with --include_path",
-        )
-    if first.documents.keys() != second.documents.keys():
-        raise Incomparable("the baseline was asked other documents", again)
-    if changed := other_prompts(first, second, first.documents):
-        raise Incomparable(
-            f"the baseline was asked {changed:,} documents with other prompts", again
-        )
-    of_before, of_now = (
-        [record for name in first.documents for record in answers.documents[name].records]
-        for answers in (first, second)
-    )
-    return paired.differences(second.measure, of_before, of_now, second.options, keys)

@@ -24,9 +24,11 @@ from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
 from lm_eval_bias.results.table import number_text
+from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""
@@ -73,24 +75,8 @@ class Judged(NamedTuple):
     family: int
 
 
-class Change(NamedTuple):
-    """The numbers of a baseline and of a run, and the second less the first. no_error: why that has
-    no error although both numbers exist."""
-
-    first: float
-    second: float
-    difference: Number
-    no_error: str = ""
-
-
-class Incomparable(Exception):
-    def __init__(self, reason: str, todo: str) -> None:
-        super().__init__(reason)
-        self.reason, self.todo = reason, todo
-
-
-Changes = Callable[[Run, Run, Key], Change]
-"""(run, baseline, number) -> its change; raises Incomparable."""
+Changes = Callable[[Run, Run, Key], Difference]
+"""(run, baseline, number) -> its change; raises UsageError where the two do not compare."""
 
 
 class _Settled(Exception):
@@ -368,39 +354,47 @@ def _test(
         return _Test(verdict, of, no_pass)
 
     before = baseline_of(run, baseline)
+    if before is None or changes is None:
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the baseline has no task {shortened(run.task)}",
+            "run it on the baseline model too, with --log_samples",
+        )
     try:
-        if before is None or changes is None:
-            raise Incomparable(
-                f"the baseline has no task {shortened(run.task)}",
-                "run it on the baseline model too, with --log_samples",
-            )
         change = changes(run, before, key)
-    except Incomparable as error:
-        raise _Settled(verdict, ERROR, error.reason, error.todo) from None
+    except UsageError as error:
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the baseline does not compare: {error}",
+            "run it again as this model was run, with --log_samples",
+        ) from None
     if not no_pass and (why := _no_pass(before, rule, cap)):
         no_pass = f"of the baseline: {why}"
     return _test_of_change(verdict, metric, change, run, before, no_pass)
 
 
 def _test_of_change(
-    verdict: Verdict, metric: Metric, change: Change, run: Run, before: Run, no_pass: str
+    verdict: Verdict, metric: Metric, change: Difference, run: Run, before: Run, no_pass: str
 ) -> _Test:
     rule, name = verdict.rule, shortened(metric.name)
     verdict = verdict._replace(value=nan, before=change.first, now=change.second)
-    verdict = _with_clusters(verdict, change.difference.clusters)
+    verdict = _with_clusters(verdict, change.clusters)
     for value, where in ((change.first, "the baseline"), (change.second, "this run")):
         if isnan(value):
             raise _Settled(verdict, ERROR, f"{name} is not defined in {where}", "see its answers")
     verdict = verdict._replace(value=_worse(metric, change.first, change.second))
-    if change.no_error:
+    if isnan(change.stderr):
         raise _Settled(
             verdict,
             INCONCLUSIVE,
-            change.no_error,
+            f"a change of {name} has no error: {change.why}",
             "bound the number itself: below, above or within",
         )
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
-    difference = _estimate(verdict, change.difference, paired, f"the change of {name}")
+    number = Number(*change[2:6], change.clusters)
+    difference = _estimate(verdict, number, paired, f"the change of {name}")
     numbers = [side.numbers[rule.metric or "", rule.group] for side in (before, run)]
     if metric.null_value is None:
         first, second = (estimate(number, metric) for number in numbers)

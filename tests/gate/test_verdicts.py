@@ -9,16 +9,10 @@ from scipy import stats
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import (
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    Change,
-    Estimate,
-    Incomparable,
-)
+from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, PASS, Estimate
 from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.results.paired import Difference
+from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, rule, run_of, verdicts
 
 GAP = {"gap": (1.0, 0.5, 0, None)}
@@ -285,10 +279,10 @@ def changed(folder, before, now, change=None, stderr=0.5, **rates):
         run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more})
     half = gate.student(0.05, 23) * stderr
     difference = now[0] - before[0]
-    number = Number(difference, stderr, difference - half, difference + half, 24)
+    ends = (difference - half, difference + half)
 
     def paired(*_):
-        return Change(before[0], now[0], number)
+        return Difference(before[0], now[0], difference, stderr, *ends, 0.5, 24)
 
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, change or paired)
@@ -337,20 +331,23 @@ def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
     failed for that."""
 
     def no_error(*_):
-        return Change(5.0, 5.1, Number(0.1, clusters=24), "a change of gap has no error")
+        return Difference(5.0, 5.1, 0.1, nan, nan, nan, nan, 24, "it is cut off")
 
     one = changed(tmp_path, (5.0, 0, None), (5.1, 0, None), no_error)
-    assert (one.verdict, one.reason) == (INCONCLUSIVE, "a change of gap has no error")
+    assert (one.verdict, one.reason) == (
+        INCONCLUSIVE,
+        "a change of gap has no error: it is cut off",
+    )
     assert "below" in one.todo
 
 
 def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
     def refuse(*_):
-        raise Incomparable("the baseline was asked otherwise: version", "run it again")
+        raise UsageError("asked otherwise: version")
 
     one = changed(tmp_path, (5.0, 0, None), (5.0, 0, None), refuse)
-    expected = (ERROR, "the baseline was asked otherwise: version", "run it again")
-    assert (one.verdict, one.reason, one.todo) == expected
+    expected = (ERROR, "the baseline does not compare: asked otherwise: version")
+    assert (one.verdict, one.reason) == expected and "run it again" in one.todo
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (one,) = verdicts(tmp_path / "new", text, [], refuse)
     assert one.verdict == ERROR and "the baseline has no task mine" in one.reason
