@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [], [])
+    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
     baseline = before.runs
     rules.check(
         wanted,
@@ -140,7 +140,7 @@ def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Fini
             "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
             f"these:\n{lines}"
         )
-    return finished.with_numbers(finished_runs, "judge")
+    return finished_runs
 
 
 def _metrics(

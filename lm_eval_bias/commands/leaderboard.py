@@ -8,6 +8,7 @@ import sys
 
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.report import leaderboard, leaderboard_files
+from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import visible
 
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = finished.find(arguments.runs, known, arguments.tasks)
+    finished_runs = runs.find(arguments.runs, known, arguments.tasks)
 
     board = leaderboard.board(
         finished_runs,

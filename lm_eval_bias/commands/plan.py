@@ -81,8 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     pilots = runs.find(arguments.pilot, known, arguments.tasks)
     for note in pilots.notes:
         print(visible(note), file=sys.stderr)
-    if not pilots.runs:
-        raise UsageError("no run of the pilot has numbers to plan with")
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, known, wanted) for one in pilots.runs]
     if any("FLOOR" in text for text in blocks):

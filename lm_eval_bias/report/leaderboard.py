@@ -18,7 +18,6 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import JackknifePlan, Replicates, measured, pair_p
 from lm_eval_bias.results.runs import (
     FinishedRuns,
-    OtherTask,
     Question,
     Run,
     by_question,
@@ -90,7 +89,6 @@ class Board(NamedTuple):
     models: Sequence[Model]
     tasks: Sequence[str]
     sections: Sequence[Section]
-    others: Sequence[OtherTask]
     notes: Sequence[str]
     sorted_by: str | None
 
@@ -135,7 +133,7 @@ def board(
         models.sort(key=lambda model: _order(column, model.name))
     tasks = sorted({run.task for run in finished.runs})
     name = column.name if column else None
-    return Board(models, tasks, sections, finished.others, notes, name)
+    return Board(models, tasks, sections, notes, name)
 
 
 def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:

@@ -92,9 +92,6 @@ def remarks(board: Board) -> dict[str, list[str]]:
             for model, tasks in missing.items()
             if tasks
         ],
-        "Other tasks of the harness, left alone": sorted(
-            {f"{shortened(other.task)} of {shortened(other.model)}" for other in board.others}
-        ),
         "Notes": [shortened(note, 1000) for note in board.notes],
     }
     return {title: of for title, of in lines.items() if of}

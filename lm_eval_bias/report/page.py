@@ -540,7 +540,6 @@ def _overview(
         missing=missing,
         expected=expected,
         warnings=list(_warnings(models)),
-        others=sorted({(other.task, other.model) for other in finished.others}),
         notes=finished.notes,
         **_evidence(tests, named=len(models) > 1),
     )

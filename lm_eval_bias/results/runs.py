@@ -79,20 +79,11 @@ class Run(NamedTuple):
         ]
 
 
-class OtherTask(NamedTuple):
-    """A task of the harness that declares no measure."""
-
-    model: str
-    task: str
-    results: Path
-
-
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: those of results that could not be read; short:
     those of newer runs that were skipped because an older one covered more documents."""
 
     runs: list[Run]
-    others: list[OtherTask]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
@@ -115,10 +106,9 @@ def find(
     results.
     """
     read: list[Run] = []
-    others: list[OtherTask] = []
     notes: list[str] = []
+    left: list[str] = []
     samples, phrases = [], []
-    has_results = False
     for path in _files(paths, notes):
         name = _DATED.match(path.name)
         is_results = name is not None and name["stem"] == "results"
@@ -126,16 +116,16 @@ def find(
             if name and name["kind"] == "jsonl":
                 samples.append(path)
             elif name:  # also STEM_DATE.json of lm_eval --output_path STEM.json
-                has_results |= is_results
                 runs, foreign, problems = _of_results(path, name["date"], _content(path), known)
-                has_results = True
                 read += runs
-                others += foreign
+                left += [
+                    f"{path}: {task} is a task of the harness, without a measure of bias"
+                    for task in foreign
+                ]
                 notes += [f"{path}: {problem}" for problem in problems]
             elif (kind := _kind(path)) == b"reasons_of":
                 phrases.append(_content(path))
             elif kind == b"task":
-                has_results = True
                 read.append(_of_merged(path, _content(path), known))
             elif path in paths:
                 raise _Unreadable(
@@ -145,31 +135,25 @@ def find(
             if not name or is_results or path in paths:
                 notes.append(f"{path}: {error}")
     unread = tuple(notes)
-    notes += _of_samples(samples)
-    if not has_results or not (read or others):
-        where = ", ".join(map(str, paths))
-        if notes:
-            raise UsageError(
-                "\n".join([f"no results below {where} that can be read", *map(visible, notes)])
-            )
-        raise UsageError(
-            f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
-        )
-    if tasks is not None:
-        there = sorted({run.task for run in read} | {other.task for other in others})
+    notes += [*_of_samples(samples), *left]
+    if tasks is not None and read:
+        there = sorted({run.task for run in read})
         for task in sorted(set(tasks).difference(there)):
             raise UsageError(
                 f"--tasks {task}: no run has it; {nearest(task, list(map(visible, there)))}"
             )
         read = [run for run in read if run.task in set(tasks)]
-        others = [other for other in others if other.task in set(tasks)]
     kept, problems, short = _newest(read)
+    notes = list(dict.fromkeys([*notes, *problems]))
+    if not kept:
+        where = ", ".join(map(str, paths))
+        if notes:
+            raise UsageError("\n".join([f"no run below {where} has numbers", *map(visible, notes)]))
+        raise UsageError(
+            f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
+        )
     return FinishedRuns(
-        _named_apart([_with_phrases(run, phrases) for run in kept]),
-        list(dict.fromkeys(others)),
-        list(dict.fromkeys([*notes, *problems])),
-        unread,
-        short,
+        _named_apart([_with_phrases(run, phrases) for run in kept]), notes, unread, short
     )
 
 
@@ -264,7 +248,7 @@ def _kind(path: Path) -> bytes | None:
 
 def _of_results(
     path: Path, date: str, content: dict[str, Any], known_tasks: Mapping[str, Task]
-) -> tuple[list[Run], list[OtherTask], list[str]]:
+) -> tuple[list[Run], list[str], list[str]]:
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
         raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")
@@ -282,7 +266,7 @@ def _of_results(
         # older versions had other tables alone
         if not isinstance(cells, dict) or (known and "numbers" not in cells):
             if known is None:
-                foreign.append(OtherTask(_short(identity), task, path))
+                foreign.append(task)
             else:
                 problems.append(_without_cells(task, configs[key], results.get(key), samples))
             continue

@@ -60,7 +60,7 @@ def test_what_the_harness_writes_is_read(real):
     assert [(run.model, run.task) for run in found.runs] == [
         (model, task) for model in ("two", "org/one") for task in tasks
     ]
-    assert not found.others and not found.notes
+    assert not found.notes
     run = found.runs[2]
     written = json.loads(run.results.read_text())
     cells = written["configs"]["bistereo_analogy"]["cells"]
@@ -109,15 +109,15 @@ def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     assert unanswered.better == "lower" and not unanswered.stderr
 
 
-def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
+def test_tasks_of_the_harness_are_left_alone(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
     content = json.loads(path.read_text())
     content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
     content["results"]["hellaswag"] = {"acc,none": 0.5}
     path.write_text(json.dumps(content))
     found = found_in(tmp_path)
-    assert [(other.model, other.task) for other in found.others] == [("m", "hellaswag")]
-    assert only(found).task == "mine" and not found.notes
+    note = f"{path}: hellaswag is a task of the harness, without a measure of bias"
+    assert only(found).task == "mine" and found.notes == [note]
 
 
 # ---- Models
@@ -315,7 +315,7 @@ def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told
     assert note.startswith(f"{bad}: ") and told in note and "\n" not in note
     with pytest.raises(UsageError) as error:
         found_in(bad)
-    assert told in str(error.value) and "can be read" in str(error.value)
+    assert told in str(error.value) and "has numbers" in str(error.value)
 
 
 @pytest.mark.parametrize("numbers", [None, [], 3, [3], [{}], [{"metric": 3}], {"metric": "gap"}])
