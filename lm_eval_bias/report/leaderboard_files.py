@@ -16,16 +16,13 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cel
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
     """Coverage, and a table for each section. most: characters of a name. brief: short ranks."""
     coverage = Table(
-        [Cell("model"), Cell("tasks"), *(Cell(shortened(task)) for task in board.tasks)],
+        [Cell("model"), Cell("tasks")],
         [
-            [
-                Cell(shortened(model.name, most)),
-                Cell(f"{len(model.tasks)} of {len(board.tasks)}"),
-                *(Cell("yes" if task in model.tasks else "no") for task in board.tasks),
-            ]
+            [Cell(shortened(model.name, most)), Cell(f"{len(model.tasks)} of {len(board.tasks)}")]
             for model in board.models
         ],
-        title="Which tasks each model was asked",
+        frozenset({0, 1}),
+        title="How many of the tasks each model was asked",
     )
     return [coverage, *(_section(board, section, most, brief) for section in board.sections)]
 
@@ -100,10 +97,7 @@ def remarks(board: Board) -> dict[str, list[str]]:
 def text(board: Board, width: int) -> list[list[str]]:
     """Blocks of lines for a terminal."""
     coverage, *sections = tables(board, max(16, width // 4), brief=True)
-    short = coverage._replace(
-        head=coverage.head[:2], rows=[row[:2] for row in coverage.rows], words=frozenset({0, 1})
-    )
-    blocks = [[table.text(short)]]
+    blocks = [[table.text(coverage)]]
     for section in sections:
         blocks.append([shortened(section.title, width), table.text(section, width)])
     return blocks

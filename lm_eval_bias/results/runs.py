@@ -35,8 +35,6 @@ UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed",
 """Numbers of unusable answers; above so many percent, the others are another sample."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
-PART = re.compile(r"asked (?P<n>[\d,]+) of (?P<of>[\d,]+) documents")
-"""The warning of a run that was not asked all."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
 
 
