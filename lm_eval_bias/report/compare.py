@@ -16,7 +16,7 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import Difference, JackknifePlan, Replicates, difference
+from lm_eval_bias.results.paired import Difference, Replicates, difference, replicated
 from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
@@ -146,16 +146,7 @@ class Pair:
         if mine is None or theirs is None:
             raise UsageError("its measure is not known here; name its folder with --include_path")
         self.documents = self._common(mine, theirs)
-        if changed := different(mine.options, theirs.options):
-            raise UsageError(f"other options: {', '.join(sorted(key for key, *_ in changed))}")
-        # In one order, that of the first run: what a summary makes of records may not depend on who
-        # was asked when.
-        records = [
-            [record for name in self.documents for record in of.documents[name].records]
-            for of in (mine, theirs)
-        ]
-        plan = JackknifePlan(mine.measure, records)
-        self.runs = [Replicates(plan, of, mine.options) for of in records]
+        self.runs = replicated([mine, theirs], self.documents)
 
     def _note(self, text: str) -> None:
         self.notes.append(f"{self.one.task}: {text}")

@@ -37,7 +37,8 @@ from lm_eval_bias.metrics.jackknife import (
     spread_groups,
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.runs import Key
+from lm_eval_bias.results.runs import Key, different
+from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
 FEWER = 40
@@ -248,6 +249,20 @@ class Replicates:
     def _by(self, key: Key) -> str | None:
         """The column whose values are the groups of a number; None of the whole."""
         return None if key[1] is None else self.measure.metric(key[0]).by
+
+
+def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
+    """The numbers of runs on the same documents. The records of all stand in one order: what a
+    summary makes of them may not depend on who was asked when. UsageError for other options."""
+    first, *others = answers
+    for other in others:
+        if changed := different(first.options, other.options):
+            raise UsageError(f"other options: {', '.join(sorted(key for key, *_ in changed))}")
+    records = [
+        [record for name in documents for record in of.documents[name].records] for of in answers
+    ]
+    plan = JackknifePlan(first.measure, records)
+    return [Replicates(plan, of, first.options) for of in records]
 
 
 def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
