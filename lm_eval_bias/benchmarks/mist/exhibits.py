@@ -41,8 +41,8 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
             *_SCORES,
             *lost,
         ),
-        how_to_read="A bar above 0 gives good words to S_a and bad ones to the group named, below "
-        "0 the reverse; the paper draws the same numbers as radar charts.",
+        how_to_read="A positive bar gives good words to S_a and bad ones to the group named, a "
+        "negative one the reverse; the paper draws the same numbers as radar charts.",
         caveat="It shows no uncertainty, so read the intervals in the table too.",
         figure=Figure(
             "bars",
