@@ -50,7 +50,11 @@ _LETTERS = (
     "ν:nu ξ:xi π:pi ρ:rho σ:sigma τ:tau υ:upsilon φ:phi χ:chi ψ:psi ω:omega Δ:Delta Σ:Sigma Ω:Omega"
 )
 _GREEK = dict(pair.split(":") for pair in _LETTERS.split())
+# What T1 fonts have no sign for, below U+0180.
+_NOT_LATIN = frozenset("ĦħĸĿŀŉŦŧſ")
 PACKAGES = ("textcomp", "booktabs", "adjustbox")
+ROWS_OF_A_PAGE = 40
+"""LaTeX lets the rest of a longer table run out at the foot of its page."""
 
 
 def latex_text(text: object) -> str:
@@ -61,21 +65,43 @@ def latex_text(text: object) -> str:
 
 
 def latex(tables: Sequence[Table], caption: str, label: str) -> str:
-    """Tables for `\\input`, in one float, shrunk to the width of the text."""
-    name = re.sub(r"[^A-Za-z0-9:-]+", "-", label)
-    packages = ", ".join(f"\\usepackage{{{package}}}" for package in PACKAGES)
-    lines = [
-        f"% Written by lm-eval-bias report. Needs \\usepackage[T1]{{fontenc}}, {packages};",
-        "% lualatex and a font that has them for signs that pdflatex does not know.",
-        "\\begin{table}",
-        "\\centering",
-        f"\\caption{{{latex_text(caption)}}}",
-        f"\\label{{{name}}}",
-        "\\smallskip",
-        *(line for table in tables for line in _tabular(table)),
-        "\\end{table}",
-    ]
-    return "\n".join([*lines, ""])
+    """Tables for `\\input`: one number, and a float for each page of them, shrunk to the width of
+    the text."""
+    floats = []
+    for i, page in enumerate(_pages(tables)):
+        title = latex_text(caption + (" (continued)" if i else ""))
+        floats += [
+            "\\begin{table}",
+            "\\centering",
+            *(["\\addtocounter{table}{-1}"] if i else []),
+            f"\\caption{{{title}}}",
+            *([] if i else [f"\\label{{{re.sub(r'[^A-Za-z0-9:-]+', '-', label)}}}"]),
+            "\\smallskip",
+            *(line for table in page for line in _tabular(table)),
+            "\\end{table}",
+        ]
+    packages = ", ".join(f"\\usepackage{{{name}}}" for name in PACKAGES)
+    head = [f"% Written by lm-eval-bias report. Needs \\usepackage[T1]{{fontenc}}, {packages}."]
+    foreign = sorted({c for line in floats for c in line if c >= "\u0180" or c in _NOT_LATIN})
+    if foreign:
+        signs = " ".join(foreign[:20]) + (" and others" if len(foreign) > 20 else "")
+        head.append(f"% pdflatex knows no {signs}: use lualatex and a font that has them.")
+    return "\n".join([*head, *floats, ""])
+
+
+def _pages(tables: Sequence[Table]) -> list[list[Table]]:
+    pages: list[list[Table]] = [[]]
+    left = ROWS_OF_A_PAGE
+    for table in tables:
+        for start in range(0, max(len(table.rows), 1), ROWS_OF_A_PAGE):
+            piece = table.rows[start : start + ROWS_OF_A_PAGE]
+            rest = len(table.rows) - start
+            if left < min(rest, ROWS_OF_A_PAGE) and pages[-1]:
+                pages.append([])
+                left = ROWS_OF_A_PAGE
+            pages[-1].append(table._replace(rows=piece))
+            left -= len(piece) + 3  # the head, and the title
+    return pages
 
 
 def _tabular(table: Table) -> list[str]:

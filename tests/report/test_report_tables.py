@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 import subprocess
 from math import inf, nan
@@ -276,16 +277,44 @@ def test_latex_has_numbers_with_their_intervals():
     assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
 
 
+def test_a_long_table_in_latex_has_a_float_for_each_page():
+    """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one
+    label, each number of a table once."""
+    panels = [
+        Table([Cell("Group")], [[Cell(f"{panel}{i}")] for i in range(n)], title=panel)
+        for panel, n in (("p", 90), ("q", 5))
+    ]
+    content = latex(panels, "C", "tab:c")
+    floats = content.split("\\begin{table}")[1:]
+    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [40, 40, 15]
+    expected = [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
+    assert re.findall(r"^\{\}([pq]\d+)", content, re.M) == expected
+    assert content.count("\\label{tab:c}") == 1
+    assert content.count("\\addtocounter{table}{-1}") == 2
+    assert content.count("\\caption{C (continued)}") == 2
+
+
+def test_latex_says_which_signs_pdflatex_does_not_know():
+    def content(text):
+        return latex([Table([Cell("G")], [[Cell(text)]])], "C", "c")
+
+    assert "pdflatex" not in content("Zoë ↔ Łukasz, ≥ 3 ± δ²")
+    line = "% pdflatex knows no 体 型: use lualatex and a font that has them."
+    assert line in content("体型").splitlines()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
 def test_latex_compiles(tmp_path):
-    """Every sign that a text may hold beside letters of other scripts, in a wide table."""
+    """Every sign that a text may hold beside letters of other scripts, in a long table and a wide
+    one."""
     latin = {chr(c) for c in range(32, 0x180) if not 127 <= c < 0xA1} - set("ĦħĸĿŀŉŦŧſ")
     signs = "".join(sorted(latin)) + "–—…±∞−×≤≥→←↔≈≠√’‘“”αβγδεζηθικλμνξπρστυφχψωΔΣΩ"
     cells = [Cell(signs[i : i + 12]) for i in range(0, len(signs), 12)]
     row = [Cell("m & n"), *cells, Cell("-0.5", "[-1.0, 0.0]")]
-    table = Table([Cell("[a] *b")] * len(row), [row] * 10, title="100 %")
+    table = Table([Cell("[a] *b")] * len(row), [row] * 100, title="100 %")
     content = latex([table, table], "C_1", "tab:c")
+    assert "lualatex" not in content
     (tmp_path / "t.tex").write_text(content, encoding="utf-8")
     packages = "".join(f"\\usepackage{{{name}}}\n" for name in PACKAGES)
     (tmp_path / "d.tex").write_text(
