@@ -8,29 +8,34 @@ import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.export import card, numbers, records
-from lm_eval_bias.export.numbers import Result, Source
+from lm_eval_bias.export import numbers, records
+from lm_eval_bias.export.numbers import CannotMerge, Result, Source
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run, find
 from lm_eval_bias.usage import UsageError, nearest
 
-FORMATS = ("model-index", "every-eval-ever")
+FORMATS = ("hub", "model-index", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
-        "third-party format: `model-index`, results in a model card; `every-eval-ever`, a record "
-        "for each number in its schema 0.3.0. What stands in a card already stays, except older "
-        "numbers of the same task. A signed number has no direction: the first leaves it out, the "
-        "last has its distance from the null value. A line says what is left out. Without --output "
-        "or --card the result is printed."
+        "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
+        "`model-index`, results in a model card; `every-eval-ever`, a record for each number in "
+        "its schema 0.3.0. What stands in these files already stays, except older numbers of the "
+        "same task. The formats know a number, and the last whether lower is better. A signed "
+        "number has no direction: the first two leave it out, the last has its distance from the "
+        "null value. A line says what is left out. Without --output or --card the result is "
+        "printed."
     )
     finished.add_runs(parser)
     parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
@@ -38,7 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        help="for every-eval-ever: the folder that holds data/",
+        help="write below this folder: for hub, the model's repository; for every-eval-ever, the "
+        "folder that holds data/",
     )
     parser.add_argument(
         "--card", metavar="FILE", type=Path, help="for model-index: the README.md that is changed"
@@ -46,22 +52,30 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="this model only; model-index needs one where the runs have several",
+        help="this model only; hub and model-index need one where the runs have several",
     )
-    parser.add_argument(
+    _option(
+        parser,
         "--model_id",
         metavar="OWNER/NAME",
         help="what the model is called on the hub, where it ran under another name",
     )
+    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
     finished.add_metrics(parser)
-    parser.add_argument(
-        "--dataset_id", metavar="OWNER/NAME", help="the benchmark's data set on the hub"
+    _option(
+        parser,
+        "--dataset_id",
+        metavar="OWNER/NAME",
+        help="the benchmark's data set on the hub; hub needs it",
     )
-    parser.add_argument("--dataset_revision", metavar="SHA", help="its commit")
-    parser.add_argument(
-        "--source_url", metavar="URL", help="where the outputs or this report of them can be seen"
+    _option(parser, "--dataset_revision", metavar="SHA", help="its commit")
+    _option(
+        parser,
+        "--source_url",
+        metavar="URL",
+        help="where the outputs or this report of them can be seen",
     )
-    parser.add_argument("--source_name", metavar="NAME", help="what that is called")
+    _option(parser, "--source_name", metavar="NAME", help="what that is called")
     parser.add_argument(
         "--organization", metavar="NAME", help="for every-eval-ever: who asked the model"
     )
@@ -70,8 +84,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=records.RELATIONSHIPS,
         help="for every-eval-ever: of those to the model's developer; default other",
     )
-    finished.add_tasks(parser)
+    _option(
+        parser,
+        "--include_path",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="tasks of your own too, as for lm_eval",
+    )
     parser.set_defaults(run=run)
+
+
+def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) -> None:
+    """An option that may be written with hyphens, too."""
+    parser.add_argument(name, help=help, **more)
+    hidden = {**more, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument(name.replace("_", "-"), dest=name[2:], **hidden)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,14 +108,14 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     finished_runs = find(arguments.runs, known, arguments.tasks)
     results, left = numbers.chosen(_of_model(finished_runs.runs, arguments), arguments.metrics)
-    write = {"model-index": _card, "every-eval-ever": _records}[arguments.to]
+    write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")
     for line in written:
-        print(line.removesuffix("\n"))
+        print(line, end="" if line.endswith("\n") else "\n")
     return 0
 
 
@@ -98,11 +127,17 @@ _PATTERNS = {
     "dataset_revision": (r"[0-9a-f]{7,40}", "a commit, 7 to 40 of the signs 0-9 and a-f"),
     "source_url": (r"https?://[^\s/]+\S*", "an address that begins with https://"),
 }
-_NOT_FOR = {"model-index": ("output", "organization", "relationship"), "every-eval-ever": ("card",)}
+_TAKES = {
+    "hub": ("output",),
+    "model-index": ("card",),
+    "every-eval-ever": ("output", "organization", "relationship"),
+}
+_WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is changed"}
 
 
 def _source(arguments: argparse.Namespace) -> Source:
     """What the options say of the data set and of the outputs, checked."""
+    to = arguments.to
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     for name, (pattern, expected) in _PATTERNS.items():
         if name in given and not re.fullmatch(pattern, given[name], re.ASCII):
@@ -113,9 +148,14 @@ def _source(arguments: argparse.Namespace) -> Source:
         raise UsageError(
             "--source_name: the formats take it with an address only; add --source_url"
         )
-    for name in _NOT_FOR[arguments.to]:
-        if name in given:
-            raise UsageError(f"--{name} is not for --to {arguments.to}")
+    if to == "hub" and "dataset_id" not in given:
+        raise UsageError(
+            "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
+            "that is registered as a benchmark, and no task of this project has one of its own"
+        )
+    for name in ("output", "card", "organization", "relationship"):
+        if name in given and name not in _TAKES[to]:
+            raise UsageError(f"--{name} is not for --to {to}, which takes {_WHERE[_TAKES[to][0]]}")
     if "output" in given and not arguments.output.is_dir():
         raise UsageError(f"--output {arguments.output}: expected a folder that is there")
     outputs = (visible(given[k]) if k in given else None for k in ("source_url", "source_name"))
@@ -130,8 +170,9 @@ def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
         near = nearest(visible(name), sorted({visible(run.model) for run in runs}))
         raise UsageError(f"--model {visible(name)}: no run is of that model; {near}")
     models = sorted({run.model for run in chosen})
-    if len(models) > 1 and (arguments.to == "model-index" or arguments.model_id is not None):
-        of_one = "--to model-index" if arguments.to == "model-index" else "--model_id"
+    of_one = f"--to {arguments.to}" if arguments.to != "every-eval-ever" else ""
+    of_one = of_one or ("--model_id" if arguments.model_id is not None else "")
+    if len(models) > 1 and of_one:
         raise UsageError(
             f"{of_one} is of one model, and there are {len(models)}; choose with --model: "
             f"{', '.join(map(shortened, models))}"
@@ -139,15 +180,91 @@ def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
     return chosen
 
 
+# ---- The formats
+
+
+def _format(name: str) -> Any:
+    """A module that imports huggingface_hub, which takes a while."""
+    try:
+        return import_module(f"lm_eval_bias.export.{name}")
+    except ImportError as error:
+        raise UsageError(
+            f"export needs a newer huggingface_hub ({error}): "
+            "pip install -U 'huggingface_hub>=1.33'"
+        ) from error
+
+
+def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
+    hub = _format("hub")
+    entries, left = hub.entries(results, source)
+    if not entries or arguments.output is None:
+        return [hub.text(entries)] if entries else [], left
+    folder = arguments.output / hub.FOLDER
+    own = folder / hub.FILE
+    remaining = {(entry.dataset_id, entry.task_id): entry for entry in entries}
+    old: dict[Path, str] = {}
+    new: dict[Path, list[Any]] = {}
+    for path in sorted({*folder.glob("*.yaml"), *folder.glob("*.yml"), own}):
+        try:
+            old[path] = _read(path)
+            standing = hub.standing(old[path])
+        except (CannotMerge, UsageError) as error:
+            if path == own:
+                raise UsageError(f"{path}: {error}; mend or move it") from error
+            left.append(f"{path} is left alone: {error}")
+            continue
+        for there in standing:
+            entry = remaining.pop(hub.key_of(there), None)
+            if entry is None:
+                continue
+            if why := hub.keeps(there, entry):
+                left.append(f"{entry.task_id} is left out: {why}, in {path}")
+            else:
+                new.setdefault(path, []).append(entry)
+    if remaining:
+        new.setdefault(own, []).extend(remaining.values())
+    return _changed({path: (old[path], partial(hub.merged, made=new[path])) for path in new}), left
+
+
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
+    card = _format("card")
     made, left = card.eval_results(results, source)
-    if not made:
-        return [], left
-    name = arguments.model_id or visible(results[0].run.model)
-    if arguments.card is None:
-        return [card.text(name, made)], left
-    left += card.change(arguments.card, name, made)
-    return [f"wrote {arguments.card}"], left
+    name = arguments.model_id or (visible(results[0].run.model) if results else "")
+    path = arguments.card
+    if not made or path is None:
+        return [card.text(name, made)] if made else [], left
+    if not path.is_file():
+        raise UsageError(f"--card {path}: expected a README.md that is there")
+    content = _read(path)
+    try:
+        kept = card.kept(content, made)
+    except CannotMerge as error:
+        raise UsageError(
+            f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
+        ) from error
+    for one in kept:
+        names = f"{shortened(one.metric_type)} of {shortened(one.dataset_name)}"
+        left.append(f"{names} is left out: a verified result stands there")
+    made = [one for one in made if one not in kept]
+    merged = partial(card.merged, model=name, made=made)
+    return _changed({path: (content, merged)}) if made else [], left
+
+
+def _changed(files: Mapping[Path, tuple[str, Callable[[str], str]]]) -> list[str]:
+    """Change all files, or none. files: path -> what stands there, and what changes it."""
+    texts = {}
+    for path, (old, merged) in files.items():
+        try:
+            texts[path] = merged(old)
+        except CannotMerge as error:
+            raise UsageError(
+                f"{path}: {error}; nothing was changed. What is printed without --output and "
+                "--card can be put there by hand"
+            ) from error
+    changed = [path for path, text in texts.items() if text != files[path][0]]
+    for path in changed:
+        _write(path, texts[path])
+    return [f"wrote {path}" if path in changed else f"{path} is as it was" for path in texts]
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
@@ -158,9 +275,66 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
     now = int(given) if given.isdecimal() else int(time.time())
     exporter = f"lm-eval-bias {version('lm-eval-bias')}"
     made, left = records.records(results, source, who, now, exporter, arguments.model_id)
-    if arguments.output is None or not made:
+    if arguments.output is None:
         return [json.dumps(content, allow_nan=False) for _, content in made], left
+    files = {}
     for path, content in made:
-        finished.write(arguments.output / path, records.text(content))
+        file = arguments.output / path
+        if file.exists() or file.is_symlink():
+            old = _record_at(file)
+            if old.get("evaluation_id") != content["evaluation_id"]:
+                raise UsageError(
+                    f"{file} is there, and is no record of {content['evaluation_id']}; move it"
+                )
+            retrieved = {"retrieved_timestamp": old.get("retrieved_timestamp")}
+            if {**json.loads(json.dumps(content)), **retrieved} == old:
+                continue
+        files[file] = records.text(content)
+    for file, text in files.items():
+        _write(file, text)
     folder = arguments.output / "data" / records.COLLECTION
-    return [f"wrote {len(made)} record{'s' * (len(made) != 1)} below {folder}"], left
+    line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
+    if len(files) < len(made):
+        line += f"; {len(made) - len(files)} stood there already"
+    return [line] if made else [], left
+
+
+def _record_at(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(path))
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+# ---- Files
+
+
+def _read(path: Path) -> str:
+    """A file with its line breaks; "" for one that is not there. UsageError for a link."""
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, as in the hub's cache; name a copy of your own")
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _write(path: Path, content: str) -> None:
+    """The whole file or nothing of it."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

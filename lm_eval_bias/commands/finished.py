@@ -97,9 +97,8 @@ def check_output(path: Path | None) -> None:
 
 
 def write(path: Path, content: str) -> None:
-    """Its folder, too, if that is missing. Raises UsageError for a file that cannot be written."""
+    """Raises UsageError for a file that cannot be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

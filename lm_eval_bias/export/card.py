@@ -1,20 +1,24 @@
 """Results in the `model-index` of a model card, the YAML at the top of a README.md, by
-huggingface_hub's own classes, which write that YAML anew.
+huggingface_hub's own classes.
+
+Only the results that are replaced change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import yaml
-from huggingface_hub import EvalResult, metadata_load, metadata_save
+from huggingface_hub import EvalResult, ModelCard
+from huggingface_hub.repocard import REGEX_YAML_BLOCK
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from huggingface_hub.utils import yaml_dump
 
+from lm_eval_bias.export.hub import end_of_lines, first_line, loaded
 from lm_eval_bias.export.numbers import (
+    CannotMerge,
     Result,
     Source,
     about,
@@ -24,7 +28,6 @@ from lm_eval_bias.export.numbers import (
     settings,
 )
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.usage import UsageError
 
 INDEX = "model-index"
 # `--model` -> the kind of task that the hub knows such models by.
@@ -84,49 +87,84 @@ def text(model: str, made: Sequence[EvalResult]) -> str:
     return yaml_dump({INDEX: eval_results_to_model_index(model, list(made))}, sort_keys=False)
 
 
-def change(path: Path, model: str, made: Sequence[EvalResult]) -> list[str]:
-    """Replace or add results in a card; a line for each that is left out for a verified one, which
-    only the hub may change. model: its name, if it has none there. Raises UsageError for what is
-    no card."""
-    if path.is_symlink() or not path.is_file():
-        raise UsageError(f"--card {path}: expected a README.md that is there, and no link")
+def standing(content: str) -> Any:
+    return _metadata(content)[0].get(INDEX)
+
+
+def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
+    """The results in whose place a verified one stands, which only the hub may change."""
+    index = standing(content)
+    verified = {
+        (dataset.get("type"), dataset.get("config"), metric.get("type"))
+        for group in _groups(index)
+        for dataset in [group["dataset"]]
+        for metric in group["metrics"]
+        if metric.get("verified") or metric.get("verifyToken")
+    }
+    return [result for result in made if _key(result) in verified]
+
+
+def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
+    """A card with results replaced or added. model: its name, if it has none there. Raises
+    CannotMerge where that cannot be done without touching the rest."""
+    metadata, block = _metadata(content)
+    index = _merged_index(metadata.get(INDEX), model, made)
+    line_break = "\r\n" if "\r\n" in content else "\n"
+    dumped = yaml_dump({INDEX: index}, sort_keys=False).replace("\n", line_break)
+    if block is None:
+        mark = "\ufeff" if content.startswith("\ufeff") else ""
+        ways = [f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"]
+    else:
+        start, end = block
+        header = content[start:end]
+        place = _place(header)
+        # at its end; or where a text of several lines ends there, which would get one more, at its
+        # beginning
+        if place is None:
+            last = (line_break if header.strip() else "") + dumped.removesuffix(line_break)
+            ways = [
+                content[:end] + last + content[end:],
+                content[:start] + dumped + content[start:],
+            ]
+        else:
+            after = header[place[1] :]
+            ways = [
+                content[: start + place[0]]
+                + (dumped if after else dumped.removesuffix(line_break))
+                + after
+                + content[end:]
+            ]
+    wrong = [_wrong(content, new, {**metadata, INDEX: index}) for new in ways]
+    if "" not in wrong:
+        raise CannotMerge(wrong[0])
+    return ways[wrong.index("")]
+
+
+def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
+    mark = 1 if content.startswith("\ufeff") else 0
+    match = REGEX_YAML_BLOCK.search(content[mark:])
+    if not match:
+        return {}, None
+    metadata = loaded(match.group(2), "its metadata")
+    if not isinstance(metadata, (dict, type(None))):
+        raise CannotMerge("its metadata is no mapping")
+    return metadata or {}, (mark + match.start(2), mark + match.end(2))
+
+
+def _groups(index: Any) -> list[dict[str, Any]]:
+    if not index:
+        return []
     try:
-        metadata = metadata_load(path) or {}
-        elements = metadata.get(INDEX) or []
-        if elements:
-            model_index_to_eval_results(elements)
-        kept = {
-            (group["dataset"].get("type"), group["dataset"].get("config"), metric.get("type"))
-            for element in elements
-            for group in element["results"]
-            for metric in group["metrics"]
-            if metric.get("verified") or metric.get("verifyToken")
-        }
-    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
-        cause = shortened(f"{type(error).__name__}: {error}")
-        raise UsageError(
-            f"{path}: huggingface_hub cannot read its metadata ({cause}); mend it, or leave --card "
-            "out and put what is printed there by hand"
-        ) from error
-    new = [result for result in made if _key(result) not in kept]
-    if new:
-        metadata[INDEX] = _merged_index(elements, model, new)
-        try:
-            metadata_save(path, metadata)
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
-    return [
-        f"{shortened(result.metric_type)} of {shortened(result.dataset_name)} is left out: a "
-        "verified result stands there"
-        for result in made
-        if result not in new
-    ]
+        model_index_to_eval_results(index)
+    except Exception as error:  # whatever the index holds is indexed there without a look
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise CannotMerge(f"huggingface_hub cannot read its {INDEX} ({why})") from None
+    return [group for element in index for group in element["results"]]
 
 
-def _merged_index(
-    old: Sequence[Any], model: str, made: Sequence[EvalResult]
-) -> list[dict[str, Any]]:
+def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict[str, Any]]:
     """What is replaced goes; the new results belong to the first model."""
+    _groups(old)
     keys = {_key(result) for result in made}
     (new,) = eval_results_to_model_index(model, list(made))
     elements = []
@@ -140,3 +178,37 @@ def _merged_index(
         elements.append({**element, "results": groups})
     elements[0]["results"] += new["results"]
     return elements
+
+
+def _place(header: str) -> tuple[int, int] | None:
+    node = yaml.compose(header, yaml.SafeLoader)
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    if node.flow_style:
+        raise CannotMerge("its metadata stands in braces; write it as lines")
+    places = [
+        (key.start_mark.index, end_of_lines(header, value))
+        for key, value in node.value
+        if key.value == INDEX
+    ]
+    if len(places) > 1:
+        raise CannotMerge(f"it has {len(places)} times {INDEX}")
+    return places[0] if places else None
+
+
+def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
+    try:
+        metadata, block = _metadata(new)
+        ModelCard(new.removeprefix("\ufeff"))
+    except ValueError as error:
+        return f"huggingface_hub cannot read the card then ({first_line(error)})"
+    _, before = _metadata(old)
+    text = old[before[1] :] if before else old.removeprefix("\ufeff")
+    same_text = block is not None and (new[block[1] :] == text if before else new.endswith(text))
+    # a NaN is none of itself
+    same = sorted(map(repr, metadata.items())) == sorted(map(repr, expected.items()))
+    return (
+        ""
+        if same and same_text
+        else f"its {INDEX} cannot be changed without the rest of its metadata"
+    )

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import DECIMALS
+from lm_eval_bias.usage import UsageError, nearest
 
 _ROUNDING = 1e-9
 _GREATEST = 1e300
@@ -32,6 +32,10 @@ class Source(NamedTuple):
     revision: str | None = None
     url: str | None = None
     name: str | None = None
+
+
+class CannotMerge(ValueError):
+    """Why a file cannot be changed in one place and left as it is in the others."""
 
 
 class Result(NamedTuple):
@@ -68,12 +72,20 @@ def chosen(
 ) -> tuple[list[Result], list[str]]:
     """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each that
     is left out."""
-    if metrics is not None:
-        check_metrics(metrics, runs)
+    for name in metrics or ():
+        known = {
+            f"{run.task}/{m.name}" if "/" in name else m.name for run in runs for m in run.metrics
+        }
+        if name not in known:
+            raise UsageError(
+                f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}"
+            )
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
         for metric in run.metrics:
-            if not is_shown(metric, run.task, metrics) or (metric.name, None) not in run.numbers:
+            names = {metric.name, f"{run.task}/{metric.name}"}
+            named = metric.primary if metrics is None else not names.isdisjoint(metrics)
+            if not named or (metric.name, None) not in run.numbers:
                 continue
             number = run.numbers[metric.name, None]
             least, greatest = RANGE.get(metric.unit, (-inf, inf))
@@ -181,6 +193,12 @@ def settings(run: Run) -> dict[str, str]:
         if key not in ("version", "documents")
     }
     return {**options, "chat template": shortened(run.template[:12]) if run.template else "none"}
+
+
+def circumstances(run: Run) -> str:
+    options = [f"{key} {value}" for key, value in settings(run).items()]
+    parts = [f"version {shortened(run.version)}", *options]
+    return "; ".join([", ".join(parts), *(shortened(warning, 300) for warning in run.warnings)])
 
 
 # ---- What stands in the results file beside the numbers

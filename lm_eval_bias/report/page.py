@@ -181,8 +181,8 @@ def with_cut_off(run: Run, cut_off: CutOff) -> Run:
     warning = (
         f"about {100 * cut_off.cut / cut_off.answers:.0f} % of the answers seem cut off, and may "
         f"count as none (estimated from {cut_off.answers:,} answers: so many end within reasoning, "
-        "or are as long as the limit allows and end within a sentence); --metadata reasoning=true "
-        "or --gen_kwargs max_gen_toks=... gives more room"
+        "or are as long as the limit allows and end within a sentence); --metadata reasoning=true or "
+        "--gen_kwargs max_gen_toks=... gives more room"
     )
     return run._replace(warnings=(*run.warnings, warning))
 

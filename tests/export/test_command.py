@@ -36,11 +36,15 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
     monkeypatch.setattr(export, "version", lambda _: "0.1.0")
-    (records,) = (
+    hub, records = (
         line.split()[1:]
         for line in re.findall(
             r"^lm-eval-bias export .*", document.replace('"The Lab"', "The_Lab"), re.M
         )
+    )
+    status, out, err = run(*hub[1:])
+    assert status == 0 and f"```yaml\n{out}```" in document and f"```text\n{err}```" in document, (
+        out + err
     )
     assert run(*(word.replace("_L", " L") for word in records[1:]))[0] == 0
     (file,) = (tmp_path / "data").rglob("*.json")
@@ -50,18 +54,25 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("absent --to model-index", "absent is not there"),
-        ("runs --to every-eval-ever --dataset_id bench", "--dataset_id bench: expected OWNER/NAME"),
+        ("absent --to hub --dataset_id a/b", "absent is not there"),
+        ("runs --to hub", "--to hub needs --dataset_id OWNER/NAME"),
+        ("runs --to hub --dataset_id bench", "--dataset_id bench: expected OWNER/NAME"),
         (
-            "runs --to model-index",
-            "is of one model, and there are 2; choose with --model: org/one, org/two",
+            "runs --to hub --dataset_id a/b",
+            "--to hub is of one model, and there are 2; choose with --model: org/one, org/two",
         ),
         (
-            "runs --to model-index --model org/on",
+            "runs --to hub --dataset_id a/b --model org/on",
             "--model org/on: no run is of that model; did you mean org/one?",
         ),
-        ("runs --to every-eval-ever --card x", "--card is not for --to every-eval-ever"),
-        ("runs --to model-index --output .", "--output is not for --to model-index"),
+        (
+            "runs --to hub --dataset_id a/b --card x",
+            "--card is not for --to hub, which takes --output DIR",
+        ),
+        (
+            "runs --to model-index --output .",
+            "--output is not for --to model-index, which takes --card FILE",
+        ),
         (
             "runs --to model-index --model org/one --card absent.md",
             "--card absent.md: expected a README.md that is there",
@@ -91,17 +102,17 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
             "--source_name: the formats take it with an address only",
         ),
         (
-            "runs --to every-eval-ever --dataset_id a/b --dataset_revision main",
+            "runs --to hub --dataset_id a/b --dataset_revision main",
             "--dataset_revision main: expected a commit",
         ),
         (
             "runs --to every-eval-ever --dataset_revision 0123abc",
             "of which data set? Name it with --dataset_id",
         ),
-        ("runs --to model-index --organization x", "--organization is not for --to model-index"),
+        ("runs --to hub --dataset_id a/b --organization x", "--organization is not for --to hub"),
         (
-            "runs --to model-index --model org/one --metrics gap",
-            "nothing to export to model-index: no number of these runs can be",
+            "runs --to hub --dataset_id a/b --model org/one --metrics gap",
+            "nothing to export to hub: no number of these runs can be",
         ),
         (
             "theirs --to every-eval-ever",
@@ -132,7 +143,32 @@ def test_a_link_is_not_written_through(tmp_path, run):
     (tmp_path / "blob").write_text("# text\n")
     (tmp_path / "README.md").symlink_to(tmp_path / "blob")
     status, _, err = run(tmp_path / "runs", "--to", "model-index", "--card", tmp_path / "README.md")
-    assert status == 1 and "no link" in err and (tmp_path / "blob").read_text() == "# text\n"
+    assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "# text\n"
+
+
+def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, run):
+    run_of(
+        tmp_path / "runs",
+        "org/model",
+        {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")},
+    )
+    folder = tmp_path / ".eval_results"
+    folder.mkdir()
+    texts = {
+        "one.yaml": "- dataset: {id: o/b, task_id: mine.a}\n  value: 9\n",
+        "two.yaml": "[{dataset: {id: o/b, task_id: mine.b}, value: 9}]\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    status, _, err = run(
+        tmp_path / "runs", "--to", "hub", "--dataset_id", "o/b", "--output", tmp_path
+    )
+    assert (
+        status == 1
+        and "two.yaml: its list is not written as lines" in err
+        and "nothing was changed" in err
+    )
+    assert {path.name: path.read_text() for path in folder.iterdir()} == texts
 
 
 def test_hostile_names_steer_no_format(tmp_path, run):
@@ -141,7 +177,7 @@ def test_hostile_names_steer_no_format(tmp_path, run):
     for i, name in enumerate(name for name in HOSTILE if visible(name) != name or ":" in name):
         values = {name: (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}
         run_of(tmp_path / str(i), name, values, task=f"{name}\nt", metadata={"option": name})
-        for form in ("model-index", "every-eval-ever"):
-            status, out, err = run(tmp_path / str(i), "--to", form)
+        for form in (["hub", "--dataset_id", "a/b"], ["model-index"], ["every-eval-ever"]):
+            status, out, err = run(tmp_path / str(i), "--to", *form)
             assert status == 0 and all(visible(line) == line for line in (out + err).split("\n"))
-            assert yaml.safe_load(out.splitlines()[0] if form == "every-eval-ever" else out)
+            assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)

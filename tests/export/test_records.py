@@ -250,18 +250,36 @@ def run(command):
 
 
 def test_an_export_again_is_the_same_files(tmp_path, run, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     run_of(tmp_path / "runs", "org/model", VALUES)
     assert (
         run(tmp_path / "runs", "--output", tmp_path)[1]
         == f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
     )
     before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
-    run(tmp_path / "runs", "--output", tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert (
+        "wrote 0 records" in (again := run(tmp_path / "runs", "--output", tmp_path)[1])
+        and "5 stood there already" in again
+    )
     assert before == {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
     run_of(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
     run(tmp_path / "runs", "--output", tmp_path)
     assert len(list((tmp_path / "data").rglob("*.json"))) == 10
+
+
+def test_what_is_not_its_own_is_not_overwritten(tmp_path, run):
+    run_of(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
+    run(tmp_path / "runs", "--output", tmp_path)
+    (file,) = (tmp_path / "data").rglob("*.json")
+    for content in ("mine", "{}", '{"evaluation_id": "another"}', "[" * 10_000):
+        file.write_text(content)
+        status, out, err = run(tmp_path / "runs", "--output", tmp_path)
+        assert (
+            status == 1
+            and not out
+            and "is no record of mine.x/org/model" in err
+            and file.read_text() == content
+        )
 
 
 def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, run):

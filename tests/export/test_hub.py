@@ -1,0 +1,445 @@
+"""Entries for `.eval_results/` and results in a model card; everything else in the files stays."""
+
+import re
+from itertools import pairwise
+from math import nan
+
+import pytest
+import yaml
+from huggingface_hub import EvalResultEntry, ModelCard, parse_eval_result_entries
+from huggingface_hub.repocard_data import model_index_to_eval_results
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_bias.export import card, hub
+from lm_eval_bias.export.numbers import CannotMerge, Source, chosen
+from tests.gate.judged import found, run_of
+
+VALUES = {
+    "share": (12.5, 2.0, None, "lower"),
+    "gap": (-6.0, 2.0, 0, None),
+    "bare": (3.0, None, None, None),
+    "lost": (nan, 1.0, None, "lower"),
+}
+
+
+def results(folder, model="org/model", values=VALUES, **more):
+    run_of(folder, model, values, **more)
+    return chosen(found(folder).runs)[0]
+
+
+@pytest.fixture
+def run(command):
+    return lambda *arguments: command("export", *arguments)
+
+
+# ---- .eval_results
+
+
+def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
+    (entry,), _ = hub.entries(
+        results(tmp_path, n=40, metadata={"order": "both"}),
+        Source("org/bench", "0123abc", "https://a.example/x", "Outputs"),
+    )
+    (again,) = parse_eval_result_entries(yaml.safe_load(hub.text([entry])))
+    assert again == entry  # as huggingface_hub reads it, the date a text
+    assert (again.dataset_id, again.task_id, again.value, again.date) == (
+        "org/bench",
+        "mine.share",
+        12.5,
+        "2026-01-31",
+    )
+    assert (again.dataset_revision, again.source_url, again.source_name) == (
+        "0123abc",
+        "https://a.example/x",
+        "Outputs",
+    )
+    # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
+    assert again.notes.startswith(
+        "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.3 to "
+        "16.7 (made by the task over 24 clusters)"
+    )
+    assert (
+        "n = 40 documents" in again.notes
+        and "order both" in again.notes
+        and "asked 40 of 100 documents" in again.notes
+    )
+    assert "date: '2026-01-31'" in hub.text([entry])
+
+
+def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
+    run_of(tmp_path, "org/model", VALUES)
+    status, out, err = run(tmp_path, "--to", "hub", "--dataset-id", "org/bench")
+    assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
+        "mine.share"
+    ]
+    assert (
+        "mine/gap of org/model is left out: best near 0, which is neither lower nor higher" in err
+    )
+    assert (
+        "mine/bare of org/model is left out: a description" in err
+        and "mine/lost of org/model is left out: it does not exist" in err
+    )
+
+
+# 370 bytes that stand for 9 ** 9 texts
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi")
+)
+OURS = EvalResultEntry("org/bench", "mine.share", 12.5, date="2026-01-31", notes="of ours")
+THEIRS = """\
+# kept by hand
+- dataset:
+    id: cais/hle     # theirs
+    task_id: default
+  value: 20.90
+  date: 2025-01-15
+
+  # what follows is ours
+- dataset: {id: org/bench, task_id: mine.share}
+  value: 1
+  notes: >
+    old
+# the end
+"""
+
+
+def test_an_older_entry_of_the_task_is_replaced_and_every_other_line_stays():
+    new = hub.merged(THEIRS, [OURS])
+    head, _, rest = THEIRS.partition("- dataset: {id: org/bench")
+    assert new.startswith(head) and new.endswith("# the end\n") and "old" not in new
+    assert new == f"{head}{hub.text([OURS])}# the end\n" and rest
+    assert hub.merged(new, [OURS]) == new
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "# nothing yet",
+        "[]\n",
+        "- dataset: {id: a/b, task_id: c}\n  value: 1",
+        "  - dataset: {id: a/b, task_id: c}\n    value: 1\n",
+        "-\n  dataset:\n    id: a/b\n    task_id: c\n  value: 1\n",
+        "---\n- dataset: {id: a/b, task_id: c}\n  value: |\n    1\n\n\n",
+        "- dataset: {id: a/b, task_id: c}\r\n  value: 1\r\n",
+        "- # a - b\n  dataset: {id: a/b, task_id: c}\n  value: 1\n",
+        "- no entry\n- 3\n- null\n- dataset: [1]\n",
+    ],
+)
+def test_an_entry_is_added_to_what_stands_there(content):
+    try:
+        new = hub.merged(content, [OURS])
+    except CannotMerge:
+        assert content == "[]\n"  # no line begins with a dash
+        return
+    assert new.startswith(content) and yaml.safe_load(new) == [
+        *(yaml.safe_load(content) or []),
+        yaml.safe_load(hub.text([OURS]))[0],
+    ]
+    assert not re.search(r"(?<!\r)\n", new) if "\r\n" in content else "\r" not in new
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("a: 1\n", "no list"),
+        ("- {a: \n", "no YAML"),
+        (
+            "# a - b\n[{dataset: {id: org/bench, task_id: mine.share}, value: 1}]\n",
+            "not written as lines",
+        ),
+        (
+            "[{dataset: {id: org/bench, task_id: mine.share}, value: 1}, 2]\n",
+            "not written as lines",
+        ),
+        (
+            "- dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n" * 2,
+            "2 entries of org/bench, mine.share",
+        ),
+        ("- &a\n  dataset: {id: a/b, task_id: c}\n  value: 1\n- *a\n", "anchors"),
+        (BOMB, "anchors"),
+        ("- 1\n...\n---\n- 2\n", "no YAML"),
+        ("- 1\n...\n", "not written as lines"),
+        ("- " * 3000 + "1", "no YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_changed_line_by_line_is_not(content, why):
+    with pytest.raises(CannotMerge, match=why):
+        hub.merged(content, [OURS])
+
+
+names = st.sampled_from(["a/b", "org/bench"])
+tasks = st.sampled_from(["mine.share", "other", "x: y", "'", "#", "é"])
+# safe_dump itself does not keep U+0085
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85"), max_size=20)
+scalars = st.one_of(st.integers(), texts, st.none(), st.booleans())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    entries=st.lists(
+        st.tuples(names, tasks, scalars, st.dictionaries(st.sampled_from("xyz"), scalars)),
+        max_size=4,
+    ),
+    style=st.sampled_from([None, False]),
+    between=st.sampled_from(["", "\n", "# a: 1\n", "    # - b\n\n"]),
+)
+def test_whatever_stands_in_a_file_all_but_our_entry_stays(entries, style, between):
+    old = [
+        {"dataset": {"id": name, "task_id": task}, "value": value, **more}
+        for name, task, value, more in entries
+    ]
+    content = between + "".join(
+        yaml.safe_dump([entry], default_flow_style=style, allow_unicode=True, sort_keys=False)
+        + between
+        for entry in old
+    )
+    mine = [
+        entry for entry in old if entry["dataset"] == {"id": "org/bench", "task_id": "mine.share"}
+    ]
+    if len(mine) > 1:
+        with pytest.raises(CannotMerge):
+            hub.merged(content, [OURS])
+        return
+    new = hub.merged(content, [OURS])
+    ours = yaml.safe_load(hub.text([OURS]))[0]
+    assert yaml.safe_load(new) == [ours if entry in mine else entry for entry in old] + (
+        [] if mine else [ours]
+    )
+    kept = [
+        line
+        for entry in old
+        if entry not in mine
+        for line in yaml.safe_dump(
+            [entry], default_flow_style=style, allow_unicode=True, sort_keys=False
+        ).split("\n")
+    ]
+    assert set(kept) <= set(new.split("\n")) and new.count("# ") >= content.count("# a: 1")
+
+
+def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path, run):
+    run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
+    folder = tmp_path / "repo" / ".eval_results"
+    folder.mkdir(parents=True)
+    (folder / "theirs.yaml").write_text(THEIRS)
+    (folder / "broken.yaml").write_text("{")
+    arguments = (
+        tmp_path / "runs",
+        "--to",
+        "hub",
+        "--dataset_id",
+        "org/bench",
+        "--output",
+        tmp_path / "repo",
+    )
+    status, out, err = run(*arguments)
+    assert (
+        status == 0
+        and "theirs.yaml" in out
+        and "lm-eval-bias.yaml" in out
+        and "broken.yaml is left alone: it is no YAML" in err
+    )
+    read = {
+        path.name: parse_eval_result_entries(yaml.safe_load(path.read_text()))
+        for path in folder.glob("[!b]*.yaml")
+    }
+    assert [(entry.task_id, entry.value) for entry in read["theirs.yaml"]] == [
+        ("default", 20.90),
+        ("mine.share", 12.5),
+    ]
+    assert [entry.task_id for entry in read["lm-eval-bias.yaml"]] == ["mine.other"]
+    again = run(*arguments)
+    assert again[0] == 0 and again[1].count("is as it was") == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("verifyToken: abc", "signed"),
+        ("date: 2026-02-01", "newer (2026-02-01)"),
+        ('date: "2026-02-01T10:00:00Z"', "newer"),
+    ],
+)
+def test_a_signed_or_newer_entry_stays(tmp_path, run, more, why):
+    run_of(tmp_path / "runs", "org/model", VALUES)
+    file = tmp_path / ".eval_results" / "lm-eval-bias.yaml"
+    file.parent.mkdir()
+    content = f"- dataset: {{id: org/bench, task_id: mine.share}}\n  value: 1\n  {more}\n"
+    file.write_text(content)
+    status, _, err = run(
+        tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path
+    )
+    assert why in err and status == 1 and file.read_text() == content
+
+
+# ---- model-index
+
+CARD = """\
+---
+# made by hand
+license:   apache-2.0
+tags: [a,  b]
+model-index:
+- name: Their name
+  results:
+  - task: {type: text-classification}
+    dataset: {name: IMDB, type: imdb}
+    metrics:
+    - {type: accuracy, value: 0.9, unknown: kept}
+  - task: {type: text-generation}
+    dataset: {name: mine, type: mine}
+    metrics:
+    - {type: share, value: 99}
+    - {type: theirs, value: 1}
+  extra: kept
+language: en  # last
+---
+# A model
+
+model-index: in the text
+
+---
+more
+"""
+
+
+def made(tmp_path, source=None):
+    return card.eval_results(results(tmp_path), source or Source())[0]
+
+
+def test_a_card_keeps_its_text_its_metadata_and_the_results_of_others(tmp_path):
+    new = card.merged(CARD, "org/model", made(tmp_path))
+    before, after = (
+        CARD.split("model-index:\n", 1)[0],
+        "language: en  # last\n---\n" + CARD.split("# last\n---\n")[1],
+    )
+    assert new.startswith(before) and new.endswith(after)
+    index = yaml.safe_load(new.split("---")[1])["model-index"]
+    assert index[0]["name"] == "Their name" and index[0]["extra"] == "kept" and len(index) == 1
+    assert index[0]["results"][0]["metrics"] == [
+        {"type": "accuracy", "value": 0.9, "unknown": "kept"}
+    ]
+    read = {
+        (one.dataset_type, one.metric_type): one.metric_value
+        for one in ModelCard(new).data.eval_results
+    }
+    assert read == {("imdb", "accuracy"): 0.9, ("mine", "share"): 12.5, ("mine", "theirs"): 1}
+    assert card.merged(new, "org/model", made(tmp_path)) == new
+
+
+def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(tmp_path):
+    (one,) = made(tmp_path, Source("org/bench", "0123abc", "https://a.example"))
+    _, (again,) = model_index_to_eval_results(yaml.safe_load(card.text("m", [one]))["model-index"])
+    assert again == one and (one.dataset_type, one.dataset_config, one.dataset_revision) == (
+        "org/bench",
+        "mine",
+        "0123abc",
+    )
+    assert one.metric_name == (
+        "share (points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over "
+        "24 clusters); n = 100)"
+    )
+    assert (
+        one.metric_args["interval"] == pytest.approx([12.5 - 4.226302, 12.5 + 4.226302])
+        and one.metric_args["documents"] == 100
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "# only text\n",
+        "---\nlicense: mit\n---\n",
+        "---\nlicense: mit\n---",
+        "---\n---\ntext\n",
+        "---\r\nlicense: mit\r\n---\r\n# text\r\n",
+        "\ufeff---\na: 1\n---\nx",
+        "\ufeffx",
+        "---\nmodel-index:\na: 1\n---\nx",
+        "---\nmodel-index: []\na: 1\n---\nx",
+        "---\na: |\n  model-index: 3\n---\nx",
+        "---\nmodel-index: null  # none\n---\n\n---\n",
+        "---\nd: 2020-01-01\nx: .nan\n---\n",
+        "\n\n---\na: 1\n---\nx",
+        "---\n# nothing\n---\nx",
+        "---\na: 1\n...\n---\nx",
+    ],
+)
+def test_a_card_without_results_gets_them(tmp_path, content):
+    try:
+        new = card.merged(content, "org/model", made(tmp_path))
+    except CannotMerge:
+        assert "..." in content
+        return
+    read = ModelCard(new.removeprefix("\ufeff"))
+    assert read.data.model_name == "org/model" and [
+        one.metric_value for one in read.data.eval_results
+    ] == [12.5]
+    bare = content.removeprefix("\ufeff")
+    assert read.text == ModelCard(bare).text and new.startswith("\ufeff") == content.startswith(
+        "\ufeff"
+    )
+    others = {
+        key: value for key, value in ModelCard(bare).data.to_dict().items() if key != "model-index"
+    }
+    assert repr(
+        {key: value for key, value in read.data.to_dict().items() if key != "model-index"}
+    ) == repr(others)
+    assert not re.search(r"(?<!\r)\n", new) if "\r\n" in content else True
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("---\n- a\n---\n", "no mapping"),
+        ("---\na: [\n---\n", "no YAML"),
+        ("---\n{a: 1}\n---\n", "braces"),
+        ("---\nmodel-index: []\nmodel-index: []\n---\n", "2 times"),
+        ("---\nmodel-index: 3\n---\n", "cannot read its model-index"),
+        ("---\nmodel-index: [{name: a}]\n---\n", "cannot read its model-index"),
+        (
+            "---\nmodel-index: [{name: a, results: [{task: 3}]}]\n---\n",
+            "cannot read its model-index",
+        ),
+        ("---\nmodel-index: &a\n- {name: a, results: []}\nb: *a\n---\n", "anchors"),
+        (f"---\n{BOMB}---\n", "anchors"),
+    ],
+)
+def test_a_card_that_cannot_be_changed_in_one_place_is_not(tmp_path, content, why):
+    with pytest.raises(CannotMerge, match=why):
+        card.merged(content, "org/model", made(tmp_path))
+
+
+def test_of_several_models_in_a_card_the_others_keep_their_results(tmp_path):
+    group = "{task: {type: t}, dataset: {name: d, type: %s}, metrics: [{type: acc, value: %d}]}"
+    content = (
+        f"---\nmodel-index:\n- name: a\n  results: [{group % ('d', 1)}]\n- name: b\n  "
+        f"results: [{group % ('d', 2)}, {group % ('e', 3)}]\n---\n"
+    )
+    index = yaml.safe_load(card.merged(content, "m", made(tmp_path)).split("---")[1])["model-index"]
+    values = {
+        element["name"]: [
+            metric["value"] for result in element["results"] for metric in result["metrics"]
+        ]
+        for element in index
+    }
+    assert values == {"a": [1, 12.5], "b": [2, 3]}
+
+
+def test_a_verified_result_stays(tmp_path, run):
+    run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
+    file = tmp_path / "README.md"
+    file.write_text(
+        CARD.replace("{type: share, value: 99}", "{type: share, value: 99, verified: true}")
+    )
+    status, _, err = run(tmp_path / "runs", "--to", "model-index", "--card", file)
+    read = {
+        one.metric_type: one.metric_value for one in ModelCard(file.read_text()).data.eval_results
+    }
+    assert (
+        status == 0
+        and "a verified result stands there" in err
+        and (read["share"], read["other"]) == (99, 1.0)
+    )
