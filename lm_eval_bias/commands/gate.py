@@ -119,6 +119,8 @@ def _run(arguments: argparse.Namespace) -> int:
                 file.write(writers.markdown(judged, wanted, context))
         except OSError as error:
             print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        print(*writers.error_lines(judged), sep="\n")
     return code
 
 

@@ -1,4 +1,4 @@
-"""Verdicts for people: in a terminal, and in the summary of a GitHub job."""
+"""Verdicts for people: in a terminal, in the summary of a GitHub job, and as its annotations."""
 
 from __future__ import annotations
 
@@ -211,3 +211,24 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
 
 def _cell(*parts: str) -> str:
     return "<br>".join(markdown_text(part) for part in parts if part)
+
+
+def error_lines(judged: Sequence[Judged]) -> list[str]:
+    """GitHub's commands for the rules that failed or were not judged."""
+    lines = []
+    for one in judged:
+        for verdict in ordered(one):
+            if verdict.verdict in (FAIL, ERROR):
+                model, task = shortened(one.model, 60), shortened(verdict.task, 60)
+                title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
+                number = numbers(verdict)
+                rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
+                message = ". ".join([rule, verdict.reason, verdict.todo])
+                escaped = _escaped(title).replace(":", "%3A").replace(",", "%2C")
+                lines.append(f"::error title={escaped}::{_escaped(message)}")
+    return lines
+
+
+def _escaped(text: str) -> str:
+    """As GitHub's toolkit escapes the message of a command."""
+    return harmless(visible(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.verdicts import judge
-from lm_eval_bias.gate.writers import Context, harmless, markdown, text
+from lm_eval_bias.gate.writers import Context, error_lines, harmless, markdown, text
 from lm_eval_bias.results.escape import visible
 from tests.gate.judged import found, rule, run_of
 from tests.hostile import HOSTILE
@@ -29,7 +29,7 @@ def gate(command, tmp_path, monkeypatch):
     """Judges by rules: the exit status, all of standard output as one line, standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    for name in "GITHUB_STEP_SUMMARY":
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
     def run(text, *arguments):
@@ -183,12 +183,21 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate
 # ---- GitHub
 
 
-def test_under_github_the_summary_has_a_table(tmp_path, gate, command, monkeypatch):
+def test_under_github_failed_rules_are_annotated_and_the_summary_has_a_table(
+    tmp_path, gate, command, monkeypatch
+):
     run_of(tmp_path / "runs", "m", GAP)
     (tmp_path / "bias.yaml").write_text(rule(PASS, OPEN, FAIL))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("what another step said\n")
-    _, _, err = command("gate", "runs", "--rules", "bias.yaml")
+    _, out, err = command("gate", "runs", "--rules", "bias.yaml")
+    *others, last = out.splitlines()
+    assert not any(line.startswith("::") for line in others)
+    assert last.startswith(
+        "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, "
+        "[-0.3, 2.3] at 98.33 %25. "
+    )
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("what another step said\n## Bias gate: FAIL\n") and not err
     assert summary.count("| **FAIL** |") == 1 and summary.count("| pass |") == 1
@@ -258,6 +267,10 @@ def test_nothing_hostile_moves_a_terminal_or_starts_a_command(hostile):
         if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line
     ]
     assert harmless(" ::a") == " : :a" and harmless("a ::b") == "a ::b"
+    notes = error_lines(hostile)
+    assert len(notes) >= len(HOSTILE) and all(visible(line) == line for line in notes)
+    assert all(re.fullmatch(r"::error title=[^:,]*::.*", line) for line in notes)
+    assert not any("##[" in line for line in notes)
 
 
 def test_nothing_hostile_is_markup_in_the_summary(hostile):
