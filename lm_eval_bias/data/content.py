@@ -135,9 +135,8 @@ def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[
 # ---- YAML
 
 
-class Loader(yaml.SafeLoader):
-    """YAML without deep nesting, anchors and aliases (a few lines stand for billions of values).
-    Only plain decimal numbers are numbers; 010, 1:30, 1_0 and dates are texts."""
+class PlainLoader(yaml.SafeLoader):
+    """YAML without deep nesting, anchors and aliases (a few lines stand for billions of values)."""
 
     depth = 0
 
@@ -153,6 +152,10 @@ class Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+
+class Loader(PlainLoader):
+    """Only plain decimal numbers are numbers; 010, 1:30, 1_0 and dates are texts."""
 
 
 _TAG = "tag:yaml.org,2002:"
