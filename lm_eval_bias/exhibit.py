@@ -46,15 +46,14 @@ class Figure(NamedTuple):
     """How rows are drawn. Most fields name keys of the rows.
 
     kind: `bars` and `stacked` by colour; `points` with intervals, y is the category; `histogram` of
-    counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `radar`,
-    x is the axis and y the number; `scatter` with labels. facet: a panel for each value. low, high:
-    interval. label: a point's text. mask: true leaves a cell of a heat map blank. five: least,
-    quartiles, median between, greatest. order: key -> order of its values. domain: ends of the
-    scale. reference: the null value. model: what separates models that share a figure; None for a
-    figure each.
+    counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `scatter`
+    with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
+    true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
+    key -> order of its values. domain: ends of the scale. reference: the null value. model: what
+    separates models that share a figure; None for a figure of its own for each.
     """
 
-    kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "radar", "scatter"]
+    kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
     x: str
     y: str
     colour: str | None = None

@@ -1,55 +1,36 @@
 """Servers on the loopback address: of files, with interruptions, and of a chat model."""
 
 import json
-import re
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Files:
-    """files: path -> content. ranges: whether parts are sent; longest: of how many bytes at most.
-    breaks_after, stops_after: so many bytes of an answer are sent, and then the connection is
-    closed, or nothing more comes until `go_on` is set. asked: (path, Range) of every request.
-    refuses: a status in place of all that."""
+    """files: path -> content. breaks_after, stops_after: so many bytes of an answer are sent, and
+    then the connection is closed, or nothing more comes until `go_on` is set. asked: the path of
+    every request. refuses: a status in place of all that."""
 
     def __init__(self):
-        self.files, self.ranges = {}, True
+        self.files, self.asked, self.go_on = {}, [], threading.Event()
         self.breaks_after = self.stops_after = self.refuses = None
-        self.asked, self.go_on = [], threading.Event()
-        self.tells_length, self.shifted, self.longest = True, 0, None
 
     def answer(self, handler):
-        asked = handler.headers.get("Range")
-        self.asked.append((handler.path, asked))
+        self.asked.append(handler.path)
         content = self.files.get(handler.path)
         if content is None or self.refuses:
             handler.send_error(self.refuses or 404)
             return
-        part, first = content, re.fullmatch(r"bytes=(\d+)-", asked or "")
-        if first and self.ranges:
-            start = int(first[1])
-            if start >= len(content):
-                handler.send_error(416)
-                return
-            part = content[start + self.shifted :][: self.longest]
-            handler.send_response(206)
-            end = start + self.shifted + len(part) - 1
-            handler.send_header(
-                "Content-Range", f"bytes {start + self.shifted}-{end}/{len(content)}"
-            )
-        else:
-            handler.send_response(200)
-        if self.tells_length:
-            handler.send_header("Content-Length", str(len(part)))
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         cut = self.breaks_after or self.stops_after
-        handler.wfile.write(part[:cut])
+        handler.wfile.write(content[:cut])
         if self.stops_after:
             handler.wfile.flush()
             self.go_on.wait(60)
         if not self.breaks_after and cut:
-            handler.wfile.write(part[cut:])
+            handler.wfile.write(content[cut:])
 
 
 @contextmanager

@@ -21,11 +21,10 @@ NOTHING = 2
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "Compare two finished runs, task by task: each primary number of both, and the second less "
-        "the first with a 95 % interval and a p after Holm, largest first in standard errors. Runs "
-        "with samples (--log_samples) are compared on the documents that both were asked; others "
-        "as if each had been asked other questions, and so marked. What was asked otherwise "
-        "(documents, items, prompts, options, version, chat template) is refused and named, and "
-        "the rest goes on; exit status 2 if nothing is left."
+        "the first with a 95 % interval and a p after Holm, largest first in standard errors, on "
+        "the documents that both were asked (--log_samples). What was asked otherwise (documents, "
+        "items, prompts, options, version, chat template) is refused and named, and the rest goes "
+        "on; exit status 2 if nothing is left."
     )
     parser.add_argument(
         "runs",
@@ -105,8 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
     """The runs of one model."""
     models = list(dict.fromkeys(run.model for run in candidates))
-    if not models:
-        raise UsageError(f"{path}: no run has numbers to compare")
     if name is None and len(models) > 1:
         names = ", ".join(map(shortened, models))
         raise UsageError(f"{path} has {len(models)} models; say which with --models: {names}")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-from tqdm import tqdm
 
 from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
@@ -24,13 +20,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "The tasks with `official` in their name ask what the authors of a paper released. A run "
         "fetches it when it is missing; this command does so before, for example for a machine "
         "without a network.\n\n"
-        "  fetch   get what is missing from the pinned commit and check it; goes on after a break\n"
+        "  fetch   get what is missing from the pinned commit and check it\n"
         "  list    the files of each source, their sizes, and where they are kept\n"
         "  verify  compare the checksums; the exit status is 1 if a file differs or is missing\n\n"
-        "A file whose checksum is unknown is fetched last, kept with the checksum that it has, and "
-        "called unverified. Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by "
-        "default ~/.cache. $LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used "
-        "instead; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."
+        "A file whose checksum is unknown is fetched last, and called unverified. Files are kept "
+        "in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. $LM_EVAL_BIAS_DATA "
+        "names a folder with SOURCE/FILE in it that is used instead; $LM_EVAL_BIAS_MIRROR a server "
+        "that has the same files at the same paths."
     )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
@@ -65,32 +61,12 @@ def fetch(releases: list[sources.Source]) -> int:
     # Those without a checksum were never seen here: if one fails, the others are there already.
     for release, file, about in sorted(files, key=lambda entry: entry[2].sha256 is None):
         there = downloads.is_kept(release.folder() / file, about.sha256)
-        try:
-            with bar(f"{release.name}/{file}", about.bytes) as progress:
-                kept = sources.official_file(release.name, file, progress)
-        except KeyboardInterrupt:
-            raise UsageError(
-                "interrupted; run the command again, which goes on where it stopped"
-            ) from None
+        kept = sources.official_file(release.name, file)
         done = "is there already" if there else "fetched"
         unverified = "" if about.sha256 else f", {UNVERIFIED}"
         size = f"{kept.stat().st_size:,} bytes"
         print(f"{release.name}/{file}: {done}, {size}, {kept}{unverified}", flush=True)
     return 0
-
-
-@contextmanager
-def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
-    shown = {"unit": "B", "unit_scale": True, "disable": None, "leave": False}
-    with tqdm(desc=name, total=size, **shown) as line:
-
-        def progress(there: int, total: int | None) -> None:
-            if not line.n:
-                line.initial = there  # what the last call left
-            line.total = total or size
-            line.update(there - line.n)
-
-        yield progress
 
 
 def listing(releases: list[sources.Source]) -> int:
@@ -118,9 +94,6 @@ def state(path: Path, about: sources.File) -> str:
         if about.bytes is None:
             return f"kept, {size:,} bytes, {UNVERIFIED}"
         return "kept" if size == about.bytes else f"has {size:,} bytes: not this file"
-    begun = downloads.begun(path)
-    if not os.environ.get(sources.LOCAL) and begun.is_file() and (size := begun.stat().st_size):
-        return f"begun, {size:,} bytes"
     return "missing"
 
 
@@ -146,12 +119,10 @@ def compared(path: Path, about: sources.File) -> tuple[str, bool]:
     """The result of comparing a file's checksum, and whether the file may be used."""
     if not path.is_file():
         return "missing", False
-    if about.sha256 is not None:
-        right = downloads.has_checksum(path, about.sha256)
-        return "ok" if right else "differs", right
-    if os.environ.get(sources.LOCAL) or downloads.is_kept(path, None):
+    if about.sha256 is None:
         return UNVERIFIED, True
-    return "differs from what was fetched", False
+    right = downloads.is_kept(path, about.sha256)
+    return "ok" if right else "differs", right
 
 
 def count(files: int) -> str:

@@ -19,7 +19,7 @@ from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.runs import Run, find
 from lm_eval_bias.usage import UsageError, nearest
 
 FORMATS = ("hub", "model-index", "every-eval-ever")
@@ -106,17 +106,11 @@ def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = finished.find(arguments.runs, known, arguments.tasks, to="export")
+    finished_runs = find(arguments.runs, known, arguments.tasks)
     results, left = numbers.chosen(_of_model(finished_runs.runs, arguments), arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
-    for line in [
-        *finished_runs.notes,
-        *finished.not_ours(finished_runs),
-        *left,
-        *more,
-        *numbers.warnings(results),
-    ]:
+    for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.results import runs, samples
+from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.runs import FinishedRuns, Run
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
@@ -107,33 +107,6 @@ def write(path: Path, content: str) -> None:
 def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
     """Every task by its name; of several the last, which is a person's own."""
     return {task.name: task for task in catalogue.tasks(include_path)}
-
-
-def find(
-    paths: Sequence[Path],
-    known: Mapping[str, catalogue.Task],
-    tasks: Sequence[str] | None,
-    to: str = "compare",
-) -> FinishedRuns:
-    """As `runs.find`, but a UsageError where no run has a number. to: what was to be done with
-    them."""
-    return with_numbers(runs.find(paths, known, tasks), to)
-
-
-def with_numbers(finished: FinishedRuns, to: str) -> FinishedRuns:
-    """UsageError where no run has a number, with what there is in place of one."""
-    if not finished.runs:
-        lines = [f"no run has numbers to {to}", *finished.notes, *not_ours(finished)]
-        raise UsageError("\n".join(map(visible, lines)))
-    return finished
-
-
-def not_ours(finished: FinishedRuns) -> list[str]:
-    """A line for each task of the harness that was left alone."""
-    return [
-        f"{other.results}: {other.task} is a task of the harness, without a measure of bias"
-        for other in finished.others
-    ]
 
 
 def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | None]:

@@ -7,27 +7,21 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from math import isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished, tell
-from lm_eval_bias.commands.plan import Pilot, whole_task
 from lm_eval_bias.gate import rules, verdicts, writers
 from lm_eval_bias.gate.junit import junit
-from lm_eval_bias.gate.rules import WORSE, Rule, Rules
-from lm_eval_bias.gate.verdicts import Change, Changes, Incomparable, Narrowing, Needed
-from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results import paired, sample_size
+from lm_eval_bias.gate.rules import WORSE, Rules
+from lm_eval_bias.gate.verdicts import Changes
+from lm_eval_bias.measure import Metric
+from lm_eval_bias.report.compare import Pair
 from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
-from lm_eval_bias.results.samples import other_prompts
 from lm_eval_bias.usage import UsageError
 
-FEW = 20_000
-"""Documents of a run, at most, whose answers are read."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -93,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [], [])
+    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
     baseline = before.runs
     rules.check(
         wanted,
@@ -102,13 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
         bool(baseline),
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
-    judged = verdicts.judge(
-        wanted,
-        finished_runs.runs,
-        baseline,
-        changes(known, wanted, finished_runs.runs, baseline),
-        narrowing(known),
-    )
+    judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
@@ -126,11 +114,13 @@ def _run(arguments: argparse.Namespace) -> int:
         finished.write(arguments.junit, junit(judged, datetime.now(UTC)))
     print(writers.text(judged, wanted, context, finished.width()))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        note = writers.append_summary(summary, writers.markdown(judged, wanted, context))
-        if note:
-            print(note, file=sys.stderr)
+        try:
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(writers.markdown(judged, wanted, context))
+        except OSError as error:
+            print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print("".join(f"{line}\n" for line in writers.error_lines(judged)), end="")
+        print(*writers.error_lines(judged), sep="\n")
     return code
 
 
@@ -152,7 +142,7 @@ def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Fini
             "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
             f"these:\n{lines}"
         )
-    return finished.with_numbers(finished_runs, "judge")
+    return finished_runs
 
 
 def _metrics(
@@ -195,119 +185,19 @@ def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run])
         )
 
 
-# ---- Documents that would decide
-
-
-def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
-    """Documents that would decide, by how the clusters of the task's documents grow."""
-    pilots: dict[tuple[str, Path], Pilot] = {}
-
-    def needed(rule: Rule, run: Run, share: float) -> Needed | None:
-        task = known.get(run.task)
-        if task is None or task.measure is None or not task.measure.clusters or rule.group:
-            return None
-        key = (run.task, run.results)
-        if key not in pilots:
-            pilots[key] = Pilot(run, task, task.measure, FEW)
-        pilot = pilots[key]
-        if not pilot.labels or min(pilot.clusters, default=0) < FEWEST_CLUSTERS:
-            return None
-        parts: Sequence[sample_size.Window] = ()
-        if rule.condition != WORSE:  # parts of a change would be those of two runs
-            parts = pilot.windows.get(str(rule.metric), ())
-        width = sample_size.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
-        window = sample_size.Window(run.n, pilot.clusters, width)
-        ends = sample_size.between(window, width * share, pilot.grown, parts, pilot.ends)
-        return Needed(*ends, whole_task(task, known), len(pilot.labels))
-
-    return needed
-
-
 # ---- Changes against the baseline
 
 
-def changes(
-    known: Mapping[str, catalogue.Task], wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]
-) -> Changes:
-    """Paired changes, computed once for all rules on a run."""
+def changes(known: Mapping[str, catalogue.Task]) -> Changes:
+    """Paired changes; the answers of two runs are read once for all rules."""
+    pairs: dict[tuple[Path, Path, str], Pair] = {}
 
-    @cache
-    def differences(now: int, before: int) -> Mapping[Key, paired.Difference]:
-        run = runs[now]
-        keys = [
-            (str(rule.metric), rule.group)
-            for rule in wanted.rules
-            if rule.task == run.task and rule.condition == WORSE
-        ]
-        return _differences(known, run, baseline[before], keys)
-
-    def change(now: Run, before: Run, key: Key) -> Change:
-        result = differences(runs.index(now), baseline.index(before)).get(key)
-        if result is None:
-            raise Incomparable(
-                f"{key[0]} has no change that could be computed", "see the numbers of both runs"
-            )
-        number = Number(*result[2:6], result.clusters)
-        lacks_error = isnan(number.stderr) and not isnan(number.value)
-        no_error = _no_error(now, key) if lacks_error else ""
-        return Change(result.first, result.second, number, no_error)
+    def change(now: Run, before: Run, key: Key) -> Difference:
+        which = (now.results, before.results, now.task)
+        if which not in pairs:
+            pairs[which] = Pair(before, now, finished.reader(known))
+        if notes := pairs[which].notes:
+            raise UsageError("; ".join(notes))
+        return pairs[which].change(key)
 
     return change
-
-
-def _no_error(run: Run, key: Key) -> str:
-    """Why a change of enough clusters has no error."""
-    metric = next(metric for metric in run.metrics if metric.name == key[0])
-    why = f"a change of {key[0]} has no error, since it is not defined without some clusters"
-    if metric.null_value is None:
-        return why
-    return (
-        f"{why}, or a run cannot be distinguished from {metric.null_value:g}, beyond which it "
-        "cannot lie"
-    )
-
-
-def _differences(
-    known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
-) -> Mapping[Key, paired.Difference]:
-    """The paired changes of some numbers. Raises Incomparable."""
-    again = "run it again as this model was run"
-    a, b = dict(before.settings), dict(now.settings)
-    names = [
-        f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)"
-        for key in {**a, **b}
-        if a.get(key) != b.get(key)
-    ]
-    if before.template != now.template:
-        names.append("chat template")
-    generation = [
-        [line for line in run.warnings if line.startswith("generation settings")]
-        for run in (before, now)
-    ]
-    if generation[0] != generation[1]:
-        names.append("generation settings (--gen_kwargs)")
-    if names:
-        raise Incomparable(f"the baseline was run otherwise: {', '.join(names)}", again)
-    for which, run in (("the baseline", before), ("this run", now)):
-        if not run.samples:
-            raise Incomparable(
-                f"{which} has no answers beside its results", "run it again with --log_samples"
-            )
-    read = finished.reader(known)
-    first, second = read(before), read(now)
-    if first is None or second is None:
-        raise Incomparable(
-            f"{now.task} is not known here, so its answers cannot be read",
-            "name its folder with --include_path",
-        )
-    if first.documents.keys() != second.documents.keys():
-        raise Incomparable("the baseline was asked other documents", again)
-    if changed := other_prompts(first, second, first.documents):
-        raise Incomparable(
-            f"the baseline was asked {changed:,} documents with other prompts", again
-        )
-    of_before, of_now = (
-        [record for name in first.documents for record in answers.documents[name].records]
-        for answers in (first, second)
-    )
-    return paired.differences(second.measure, of_before, of_now, second.options, keys)

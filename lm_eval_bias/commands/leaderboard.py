@@ -8,6 +8,7 @@ import sys
 
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.report import leaderboard, leaderboard_files
+from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import visible
 
 
@@ -17,9 +18,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "for each model and a column for each primary number: its 95 % interval, and the ranks "
         "that the data leave open, from tests of all pairs (Holm), on the same documents where all "
         "have samples (--log_samples). There is no score over all. Of two runs of the same model "
-        "and task the newest counts, unless an older one asked more documents; runs in parts "
-        "(shard=1/4) are put together from their samples. Models that were asked otherwise stand "
-        "in tables of their own."
+        "and task the newest counts, unless an older one asked more documents. Models that were "
+        "asked otherwise stand in tables of their own."
     )
     finished.add_runs(parser)
     parser.add_argument(
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = finished.find(arguments.runs, known, arguments.tasks)
+    finished_runs = runs.find(arguments.runs, known, arguments.tasks)
 
     board = leaderboard.board(
         finished_runs,

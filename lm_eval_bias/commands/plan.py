@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import sys
 import textwrap
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +24,12 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.paired import quietly
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
 """The units that a width without a name is for."""
-READ = 500
-"""Samples of a file whose prompts are measured."""
 WIDTH = 120
 
 LEGEND = {
@@ -48,14 +45,13 @@ LEGEND = {
     "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
     "the pilot; a larger pilot, with more of each cluster, tells it.",
 }
-ONE_OF_SEVERAL = "a pilot of one task tells it"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "From a pilot run, on a part of the documents, say how many documents it takes until the "
         "95 % intervals of a task's primary numbers are so narrow, and how long that takes at the "
-        "pilot's speed. It counts clusters, never documents. With --log_samples in the pilot, its "
+        "pilot's speed. It counts clusters, never documents. The pilot needs --log_samples: its "
         "parts tell how much of the variance more documents leave as it is."
     )
     parser.add_argument(
@@ -85,12 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     pilots = runs.find(arguments.pilot, known, arguments.tasks)
     for note in pilots.notes:
         print(visible(note), file=sys.stderr)
-    if not pilots.runs:
-        raise UsageError("no run of the pilot has numbers to plan with")
     check(wanted, pilots.runs)
-    tables, speeds = zip(*(pilot_table(one, known, wanted) for one in pilots.runs), strict=True)
-    blocks = [*tables, *(textwrap.fill(line, WIDTH) for line in dict.fromkeys(speeds) if line)]
-    if any("FLOOR" in text for text in tables):
+    blocks = [pilot_table(one, known, wanted) for one in pilots.runs]
+    if any("FLOOR" in text for text in blocks):
         indent = " " * (max(map(len, LEGEND)) + 2)
         lines = [f"{name:{len(indent)}}{meaning}" for name, meaning in LEGEND.items()]
         filled = (textwrap.fill(line, WIDTH, subsequent_indent=indent) for line in lines)
@@ -152,29 +145,32 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | 
 class Pilot:
     """A run, and what the documents of its task and its answers tell of clusters.
 
-    labels: the cluster of each document of the task, in the first clustering. grown: clusters of
-    the first n documents, shape (clusterings, documents + 1). records: of each document of the run,
-    if it has at most `most`. clusters: of the run, in each clustering. All are empty where unknown;
-    missing: why.
+    labels: the cluster of each document of the task, in the first clustering; grown: clusters of
+    the first n documents, shape (clusterings, documents + 1); both empty where unknown, and
+    `missing` says why. records: of each document of the run. clusters: of the run, in each
+    clustering. Raises UsageError without samples.
     """
 
-    def __init__(self, run: Run, task: catalogue.Task, measure: Measure, most: float = inf) -> None:
+    def __init__(self, run: Run, task: catalogue.Task, measure: Measure) -> None:
         self.run, self.task, self.measure = run, task, measure
-        self.missing: list[str] = []
+        self.missing = ""
         self.labels: list[Hashable] = []
         self.grown: Any = None
         self._make_documents()
-        self.records = self._answered() if run.n <= most else []
-        if self.records:
-            self.clusters = plan.clusters_in(measure, self.records)
-        else:
-            self.clusters = self._clusters_of_documents()
+        documents = samples.documents(task, run.samples) if run.samples else ()
+        self.records = [document.records for document in documents if document.records]
+        if len(self.records) != run.n:
+            raise UsageError(
+                f"it has samples of {len(self.records):,} of its {run.n:,} documents, by which "
+                "clusters are counted; run it again with --log_samples"
+            )
+        self.clusters = plan.clusters_in(measure, self.records)
 
     def _make_documents(self) -> None:
         """With the options of the run, without a fixed size."""
         run, task = self.run, self.task
         if task.builder is None:
-            self.missing.append("How many documents the task has is known in a run alone.")
+            self.missing = "How many documents the task has is known in a run alone."
             return
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
         try:
@@ -184,55 +180,12 @@ class Pilot:
                 [clusters_of(document, columns) for document in documents]
                 for columns in self.measure.clusters
             ]
-        except (UsageError, OSError) as error:
-            self.missing.append(f"The task's documents cannot be made here: {visible(error)}")
-        except (KeyError, TypeError) as error:
-            self.missing.append(
-                "The clusters of the task's documents cannot be told before they are answered "
-                f"({visible(error)})."
-            )
+        except (UsageError, OSError, KeyError, TypeError) as error:
+            cause = visible(f"{type(error).__name__}: {error}")
+            self.missing = f"The clusters of the task's documents cannot be told here ({cause})."
         else:
             self.labels = [tuple(names) for names in clusters[0]]
             self.grown = plan.growth(clusters)
-
-    def _answered(self) -> list[list[dict[str, Any]]]:
-        run = self.run
-        try:
-            records = list(samples.records(self.task, run.samples))
-            numbers = [number for file in run.samples for number in _documents(file)]
-            for record in records:
-                for columns in self.measure.clusters:
-                    clusters_of(record, columns)
-        except KeyError as error:
-            self.missing.append(
-                f"The samples have no column {visible(error)}; clusters are counted in the "
-                "documents."
-            )
-            return []
-        except (ValueError, OSError, TypeError, AttributeError) as error:
-            self.missing.append(f"The samples are left aside: {visible(error)}")
-            return []
-        n = len(numbers)
-        answers, rest = divmod(len(records), max(n, 1))
-        if run.samples and (rest or not answers or n != run.n):
-            self.missing.append(
-                "The samples are left aside: they are not those of the run, or hold another number "
-                "of answers for each document."
-            )
-            return []
-        # several processes write theirs one after the other
-        order = sorted(range(n), key=numbers.__getitem__) if len(run.samples) == 1 else range(n)
-        return [records[i * answers : (i + 1) * answers] for i in order]
-
-    def _clusters_of_documents(self) -> list[int]:
-        """Those of the first documents, unless the run asked others or has another number."""
-        run = self.run
-        part = run.parts or run.options.get("shard") not in (None, "1/1")
-        if part or self.grown is None or run.n > len(self.labels):
-            return []
-        counted = [int(n) for n in self.grown[:, run.n]]
-        stated = {n.clusters for (_, group), n in run.numbers.items() if group is None} - {None}
-        return counted if not stated or stated == {min(counted)} else []
 
     @property
     def ends(self) -> list[int]:
@@ -243,19 +196,12 @@ class Pilot:
     def windows(self) -> dict[str, list[plan.Window]]:
         """The intervals in parts of the run: metric -> a window each."""
         run, task = self.run, self.task
-        if not self.records:
-            return {}
         known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
         options = {**read_options(task.name, {}, task.options), **known}
         metrics = [metric for metric in run.metrics if (metric.name, None) in run.numbers]
-        before = logging.root.manager.disable
-        logging.disable(logging.WARNING)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return plan.in_windows(self.measure, self.records, options, metrics)
-        finally:
-            logging.disable(before)
+        with quietly(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return plan.in_windows(self.measure, self.records, options, metrics)
 
 
 def _kwargs(task: catalogue.Task) -> dict[str, Any]:
@@ -281,30 +227,17 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
     return next(same, task.name)
 
 
-def _documents(file: Path) -> list[int]:
-    with file.open(encoding="utf-8") as lines:
-        return [int(json.loads(line)["doc_id"]) for line in lines]
-
-
 # ---- Its table
 
 
-def pilot_table(
-    run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]
-) -> tuple[str, str]:
-    """The numbers of a run and what follows; and how its speed was found, if several share it."""
+def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]) -> str:
+    """The numbers of a run and what follows."""
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:
-        return (
-            f"{title}\n  It is not known here, and what depends on what neither: name its folder "
-            "with --include_path."
-        ), ""
+        return f"{title}\n  It is not known here; name its folder with --include_path."
     if not task.measure.clusters:
-        return (
-            f"{title}\n  Its measure declares no clusters, without which nothing can be planned; "
-            "see `Measure.clusters`."
-        ), ""
+        return f"{title}\n  Its measure declares no clusters, so nothing can be planned."
     chosen, aside = [], []
     for metric in run.metrics:
         if (metric.name, None) not in run.numbers or not (metric.stderr or metric.own_interval):
@@ -320,15 +253,17 @@ def pilot_table(
         name = aside[0].partition(" ")[0]
         left = f"No width was given for {', '.join(aside)}: --width {name}=VALUE."
     if not chosen:
-        return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}", ""
-    pilot = Pilot(run, task, task.measure)
+        return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}"
+    try:
+        pilot = Pilot(run, task, task.measure)
+    except UsageError as error:
+        return f"{title}\n{_filled(f'Nothing can be planned from it: {visible(error)}')}"
     seconds, how = speed(run)
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
     grown, ends = (pilot.grown, pilot.ends) if total else _standing(run.n, pilot.clusters)
     rows = []
     needed: list[int | None] = []
     cannot: dict[str, list[str]] = {}
-    unknown = False
     for metric, now, width in chosen:
         window, parts = plan.Window(run.n, pilot.clusters, now), pilot.windows.get(metric.name, ())
         made = plan.plan(window, width, grown, parts, ends)
@@ -338,7 +273,6 @@ def pilot_table(
         known = made.share.known or not made.share.matters
         documents = made.documents if known else made.most
         needed.append(documents)
-        unknown |= not known
         rows.append((metric.name, metric.unit, *_row(made, known, documents, seconds, ends[-1])))
     whole = whole_task(task, tasks)
     of = f" of {total:,} documents" if total else " documents"
@@ -357,20 +291,11 @@ def pilot_table(
                 f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
                 f"{enough[0]} --log_samples"
             )
-    shared = ""
-    notes = [*pilot.missing, left]
+    notes = [pilot.missing, left]
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
-        if ONE_OF_SEVERAL in how:
-            shared = how
-        else:
-            notes.insert(0, how)
-    if unknown and not pilot.records:
-        notes.append(
-            "FLOOR is unknown: run the pilot again with --log_samples. BETWEEN goes from none of "
-            "the variance to all of it."
-        )
-    return "\n".join([*lines, *(_filled(note) for note in notes if note)]), shared
+        notes.insert(0, how)
+    return "\n".join([*lines, *(_filled(note) for note in notes if note)])
 
 
 def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
@@ -426,45 +351,13 @@ def speed(run: Run) -> tuple[float, str]:
     """Seconds for each document of a run, NaN where unknown, and how they were found."""
     try:
         content = json.loads(run.results.read_text(encoding="utf-8"))
-        seconds = float(content["total_evaluation_time_seconds"])
-        counts = {key: int(content["n-samples"][key]["effective"]) for key in content["configs"]}
-        mine = next(key for key in counts if key.rpartition("::")[2] == run.task)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        seconds, several = float(content["total_evaluation_time_seconds"]), len(content["configs"])
+    except (OSError, ValueError, KeyError, TypeError):
         return nan, "The pilot does not say how long it took."
-    if run.parts or not isfinite(seconds) or seconds <= 0 or not counts[mine]:
-        return nan, "How long all parts of the pilot took is not known."
-    if len(counts) == 1:
-        rate = _number(counts[mine] / seconds)
-        return seconds / counts[mine], f"Speed: {rate} documents a second, those of the pilot."
-    name = run.results.name
-    lengths = {
-        key: _length(run.results.with_name(name.replace("results_", f"samples_{key}_", 1) + "l"))
-        for key in counts
-    }
-    work, shared = dict[str, float](counts), "their numbers of documents"
-    if all(length > 0 for length in lengths.values()):
-        work = {key: lengths[key] * counts[key] for key in counts}
-        shared = "the length of their prompts and answers"
-    return seconds * work[mine] / sum(work.values()) / counts[mine], (
-        f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; "
-        f"{ONE_OF_SEVERAL}."
-    )
-
-
-def _length(file: Path) -> float:
-    """Mean characters of a document's prompts, each once, and of its answers; NaN where unknown."""
-    lengths = []
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for line in islice(lines, READ):
-                sample = json.loads(line)
-                texts = [text for part in sample["resps"] for text in part]
-                requests = [text for part in sample["arguments"].values() for text in part.values()]
-                texts += dict.fromkeys(text for text in requests if isinstance(text, str))
-                lengths.append(sum(len(text) for text in texts if isinstance(text, str)))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return nan
-    return sum(lengths) / len(lengths) if lengths else nan
+    if several > 1:
+        return nan, f"How long each of its {several} tasks took, a pilot of one task tells."
+    rate = _number(run.n / seconds)
+    return seconds / run.n, f"Speed: {rate} documents a second, those of the pilot."
 
 
 def _number(value: float) -> str:

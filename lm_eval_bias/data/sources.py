@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lm_eval_bias.data import downloads
-from lm_eval_bias.data.downloads import cache_folder, has_checksum, is_kept
+from lm_eval_bias.data.downloads import cache_folder, is_kept
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
 
@@ -59,9 +59,7 @@ def source(name: str) -> Source:
     return Source(name, entry["repository"], entry["commit"], files)
 
 
-def official_file(
-    name: str, file: str, progress: downloads.Progress = downloads.no_progress
-) -> Path:
+def official_file(name: str, file: str) -> Path:
     """A file of a release, checked if a checksum is known; fetched into the cache if it is missing
     and $LM_EVAL_BIAS_DATA is not set. Raises UsageError if it cannot be had or is another one.
     """
@@ -72,17 +70,17 @@ def official_file(
             raise UsageError(
                 f"{kept} is missing; {LOCAL} must be a folder with {name}/{file} in it, or be unset"
             )
-        if sha256 is not None and not has_checksum(kept, sha256):
+        if not is_kept(kept, sha256):
             raise UsageError(
                 f"{kept} is not the file that the authors released at commit "
                 f"{release.commit[:8]}: its checksum differs"
             )
     elif not is_kept(kept, sha256):
         try:
-            downloads.fetch(release.address(file), kept, sha256, progress)
+            downloads.fetch(release.address(file), kept, sha256)
         except downloads.Unreachable as error:
-            again = "check the network and run the command again, which goes on where it stopped, "
-            how = "put a copy of it" if error.absent else f"{again}or put the file"
+            again = "check the network and run the command again, or put the file"
+            how = "put a copy of it" if error.absent else again
             raise UsageError(
                 f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder"
             ) from error

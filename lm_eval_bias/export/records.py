@@ -70,7 +70,6 @@ def records(
     """A record for each number that has a direction or a null value, and what was left out. now:
     seconds since 1970. model_id: the model's name on the hub."""
     made, left = [], []
-    folders: dict[str, str] = {}
     for result in results:
         if better(result.metric) is None and result.metric.null_value is None:
             left.append(
@@ -80,12 +79,8 @@ def records(
         name = model_id or _model_id(result)
         if "/" not in name and (note := NAMELESS.format(shortened(name))) not in left:
             left.append(note)
-        folder = folder_of(name)
-        if folders.setdefault(folder.casefold(), name) != name:
-            folder = _apart(folder, name)
-            folders[folder.casefold()] = name
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
-        path = PurePosixPath("data", COLLECTION, *folder.split("/"), f"{identity}.json")
+        path = PurePosixPath("data", COLLECTION, *folder_of(name).split("/"), f"{identity}.json")
         made.append((path, _record(result, name, source, evaluator, now, exporter)))
     return made, left
 
@@ -106,8 +101,7 @@ def _model_id(result: Result) -> str:
 
 
 def folder_of(model: str) -> str:
-    """DEVELOPER/MODEL. A name that had to be changed ends in its checksum, so that no two models
-    share a folder."""
+    """DEVELOPER/MODEL. A name that had to be changed ends in its checksum."""
     developer, slash, name = model.partition("/")
     if not slash:
         return f"{UNKNOWN}/{_safe(model)}"
@@ -119,11 +113,7 @@ def _safe(name: str) -> str:
     taken = DEVICE.fullmatch(safe) or _TAKEN.fullmatch(safe)
     if len(safe) > _LONGEST or safe.startswith(".") or safe.endswith(".") or not safe or taken:
         safe = f"_{safe[:_LONGEST].strip('. ')}"
-    return safe if safe == name else _apart(safe, name)
-
-
-def _apart(folder: str, name: str) -> str:
-    return f"{folder}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _identity(result: Result) -> bytes:

@@ -52,9 +52,7 @@ STEPS = 64
 def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """The Vega-Lite specification of a figure, and the notes below it."""
     kind = plan.figure.kind
-    if kind == "radar" and len(plan.xs) > 2:
-        canvas = _radar(plan)
-    elif kind in ("histogram", "heatmap", "scatter"):
+    if kind in ("histogram", "heatmap", "scatter"):
         canvas = {"histogram": _histogram, "heatmap": _heatmap, "scatter": _scatter}[kind](plan)
     else:
         canvas = _categories(plan)
@@ -206,10 +204,6 @@ def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str
     }
 
 
-def _hidden_axis(low: float, high: float) -> dict[str, Any]:
-    return {"scale": alt.Scale(domain=[low, high], nice=False, zero=False), "axis": None}
-
-
 def _columns(plan: Plan, labels: float, least: float = 130) -> tuple[int, float]:
     """The number of panels in a row, and their width. labels: the width of labels on the left."""
     if len(plan.panels) > 1:
@@ -313,7 +307,7 @@ class Categories(Canvas):
         self.texts = [written(n, self.places) for n in numbers]
         longest = max(wide(text, SMALL) for text in self.texts)
         fits = self.bar + 3 >= longest if self.upright else self.bar >= 11 and longest < size / 3
-        self.numbered = fits and self.kind in ("bars", "radar")
+        self.numbered = fits and self.kind == "bars"
         room = 0.07 if self.upright else (longest + 14) / size
         below, above = (room if self.on.low < 0 else 0, room) if self.numbered else (0, 0)
         self.axis = self.on.padded(*((0.03, 0.03) if self.kind == "points" else (below, above)))
@@ -431,7 +425,7 @@ class Categories(Canvas):
 
 def _categories(plan: Plan) -> Canvas:
     canvas = Categories(plan)
-    bars = canvas.kind in ("bars", "stacked", "radar")
+    bars = canvas.kind in ("bars", "stacked")
     if canvas.kind != "points":
         canvas.bars()
     if bars and canvas.on.low <= 0 <= canvas.on.high:
@@ -564,92 +558,6 @@ def _heatmap(plan: Plan) -> Canvas:
     if blank:
         canvas.notes.append(f"Blank: {plan.titles.get(figure.mask or '', 'masked')}")
     if empty:
-        canvas.notes.append(NO_VALUE)
-    return canvas
-
-
-# ---- Radar
-
-
-def _radar(plan: Plan) -> Canvas:
-    figure, axes = plan.figure, len(plan.xs)
-    columns, room = (1, 330) if len(plan.panels) == 1 else (2, 240)
-    radius = room / 2 - 46
-    width, height = room + (90 if columns == 1 else 0), room - 20
-    reference = [] if figure.reference is None else [figure.reference]
-    on = scale([0.0, *reference, *(item.value for item in plan.items)], domain=figure.domain)
-    marks, places = ticks(on, 4), digits(on)
-
-    def at(axis: float, value: float, beyond: float = 0) -> dict[str, float]:
-        angle = 2 * math.pi * axis / axes
-        far = (on.inside(value) - on.low) / on.span * radius + beyond
-        return {"p": width / 2 + far * math.sin(angle), "v": height / 2 - far * math.cos(angle)}
-
-    def ring(value: float) -> list[dict[str, Any]]:
-        return [{**at(i, value), "d": f"ring {value}", "i": i} for i in range(axes + 1)]
-
-    canvas = Canvas(plan, width, height, columns)
-    here = {
-        "x": alt.X("p:Q", **_hidden_axis(0, width)),
-        "y": alt.Y("v:Q", **_hidden_axis(height, 0)),
-    }
-    path = {**here, "order": "i:Q", "detail": "d:N"}
-    grid = [row for value in {*marks, on.high} for row in ring(value)]
-    grid += [{**at(i, v), "d": f"axis {i}", "i": v} for i in range(axes) for v in on]
-    canvas.add("line", grid, path, stroke=palette.GRID, strokeWidth=1)
-    for value in reference:
-        canvas.add("line", ring(value), path, stroke=palette.INK, **DASHED)
-        canvas.notes.append(_no_bias(value, places))
-
-    corners, points, gaps = [], [], []
-    of: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
-    for item in plan.items:
-        of[item.panel, item.series][item.x] = item.value
-    for (panel, series), values in of.items():
-        missing = [i for i in range(axes) if not math.isfinite(values.get(i, math.nan))]
-        gaps += [{"f": panel, **at(i + 0.03 * series, on.high, -7), "t": MISSING} for i in missing]
-        # from a gap on, so that each piece is one line; without a gap the line closes
-        start, piece = missing[0] if missing else 0, 0
-        for n in range(axes + 1):
-            i = (start + n) % axes
-            if i in missing:
-                piece += 1
-                continue
-            corner = {"f": panel, **at(i, values[i]), "s": canvas.series[series]}
-            points.append(corner)
-            dashes = palette.paint("dashed", series)
-            corners.append({**corner, "d": f"{series} {piece}", "i": n, "c": dashes})
-    stroke = alt.Stroke("c:N", scale=None)
-    canvas.add("line", corners, {**path, "stroke": stroke}, strokeWidth=2)
-    canvas.add("point", points, {**here, **canvas.points()}, size=40, **SOLID)
-    canvas.add("text", gaps, {**here, "text": "t:N"}, **TEXT)
-
-    text = {**here, "text": "t:N"}
-    names = []
-    for i, name in enumerate(unlike(plan.xs, lines(88, 2, SMALL))):
-        side, up = math.sin(2 * math.pi * i / axes), math.cos(2 * math.pi * i / axes)
-        above = name.count("\n") * SMALL * 1.15
-        if abs(side) < 0.3:
-            align, raised = "center", above if up > 0 else 0
-        else:
-            align, raised = "left" if side > 0 else "right", above / 2
-        place = at(i, on.high, 13 if align == "center" else 9)
-        names.append({**place, "v": place["v"] - raised + SMALL * 0.35, "t": name, "a": align})
-    align = alt.ExprRef("datum.a")
-    canvas.add("text", names, text, align=align, lineBreak="\n", **TEXT)
-    between = [(at(0, value), at(1, value), value) for value in marks]
-    numbers = [
-        {
-            "p": (one["p"] + other["p"]) / 2,
-            "v": (one["v"] + other["v"]) / 2,
-            "t": written(value, 0 if value == round(value) else places),
-        }
-        for one, other, value in between
-    ]
-    canvas.add("text", numbers, text, fontSize=10, **INK)
-    if title := plan.titles.get(figure.y):
-        canvas.notes.append(f"From the middle outwards: {title}")
-    if gaps:
         canvas.notes.append(NO_VALUE)
     return canvas
 

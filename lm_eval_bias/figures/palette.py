@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 COLOURS = ("#2f74c8", "#d2550a", "#7d8089", "#c061b8", "#5a8a2a", "#4f93d8", "#a05a4a", "#8a8f1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-DASHES = ("", "6 3", "2 2", "8 2 2 2", "10 4", "4 1 1 1 1 1", "1 3")
 # Lines over a tile of 8 by 8. The first series is plain, the third has dots.
 PATTERNS = (
     "",
@@ -38,11 +37,11 @@ SEQUENTIAL = (
 INK = "#010101"
 """Stands for the colour of the page's text, `currentColor`, until a figure is written."""
 GRID = "#010102"
-_ROLES = ("solid", "area", "dashed", "halo")
+_ROLES = ("solid", "area", "halo")
 
 
 class Paint(NamedTuple):
-    """A placeholder colour. role: solid, area (with a pattern), dashed, or halo (around a text)."""
+    """A placeholder colour. role: solid, area (with a pattern), or halo (around a text)."""
 
     role: str
     number: int
@@ -65,10 +64,6 @@ def colour(number: int) -> str:
 
 def shape(number: int) -> str:
     return SHAPES[number % len(SHAPES)]
-
-
-def dash(number: int) -> str:
-    return DASHES[number % len(DASHES)]
 
 
 def pattern(number: int) -> str:

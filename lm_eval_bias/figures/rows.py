@@ -144,7 +144,7 @@ def _duplicate(items: Sequence[Item]) -> Item | None:
 
 def _merged_panels(planned: Plan) -> Plan:
     """Join panels that share no category. Their titles then stand among the categories."""
-    if planned.figure.kind in ("heatmap", "radar"):
+    if planned.figure.kind == "heatmap":
         return planned
     of: dict[int, set[int]] = {}
     for item in planned.items:

@@ -195,8 +195,6 @@ def _painted(look: Attributes, name: str, used: set[int]) -> dict[str, str]:
             if paint.role == "area" and palette.pattern(paint.number):
                 used.add(paint.number)
                 painted[key] = f"url(#{name}-{paint.number})"
-            elif paint.role == "dashed" and palette.dash(paint.number):
-                painted["stroke-dasharray"] = palette.dash(paint.number)
             elif paint.role == "halo":
                 painted["paint-order"] = "stroke"
     return painted

@@ -1,8 +1,7 @@
 """Verdicts as JUnit XML, which GitLab, Jenkins and the test reporters of GitHub read.
 
 A suite for each model and task, a case for each rule. It keeps what the schemas of Ant
-(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common: properties belong to the
-suite, so those of a case begin with its name.
+(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from datetime import datetime
-from math import isnan
 
 from lm_eval_bias.gate.verdicts import (
     ERROR,
@@ -58,12 +56,10 @@ def _suite(
         skipped=skipped,
         time="0",
     )
-    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(suite, "properties")
     lines = []
     for verdict in verdicts:
         name = f"{subject(verdict)} {condition(verdict.rule, verdict.metric)}"
-        for key, value in _properties(verdict).items():
-            ET.SubElement(properties, "property", name=f"{name}: {key}", value=value)
         case = ET.SubElement(suite, "testcase", name=name, classname=f"{model}: {task}", time="0")
         message = ". ".join(part for part in (numbers(verdict), verdict.reason) if part)
         if verdict.verdict in _ELEMENTS:
@@ -74,28 +70,3 @@ def _suite(
         lines.append(visible(f"{WORDS[verdict.verdict]}: {name}: {message}"))
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
     ET.SubElement(suite, "system-err")
-
-
-def _properties(verdict: Verdict) -> dict[str, str]:
-    values = {
-        "verdict": verdict.verdict,
-        "line": verdict.rule.line,
-        "bound": verdict.rule.bound,
-        "unit": verdict.metric.unit if verdict.metric else "",
-        "value": verdict.value,
-        "low": verdict.low,
-        "high": verdict.high,
-        "confidence": verdict.confidence,
-        "adjusted p": verdict.p,
-        "before": verdict.before,
-        "now": verdict.now,
-        "clusters": verdict.clusters,
-        "documents": verdict.n_documents,
-        "documents of the task": verdict.of_documents,
-        "documents that would decide": verdict.needed,
-    }
-    return {
-        name: str(value)
-        for name, value in values.items()
-        if value not in (None, "") and not (isinstance(value, float) and isnan(value))
-    }

@@ -14,7 +14,6 @@ the two one-sided tests procedure and the power approach, 1987.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
@@ -25,9 +24,11 @@ from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
 from lm_eval_bias.results.table import number_text
+from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""
@@ -74,37 +75,8 @@ class Judged(NamedTuple):
     family: int
 
 
-class Change(NamedTuple):
-    """The numbers of a baseline and of a run, and the second less the first. no_error: why that has
-    no error although both numbers exist."""
-
-    first: float
-    second: float
-    difference: Number
-    no_error: str = ""
-
-
-class Incomparable(Exception):
-    def __init__(self, reason: str, todo: str) -> None:
-        super().__init__(reason)
-        self.reason, self.todo = reason, todo
-
-
-class Needed(NamedTuple):
-    """The fewest and the most documents that narrow an interval enough, None where the task, which
-    has so many, has too few."""
-
-    fewest: int | None
-    most: int | None
-    task: str
-    of_documents: int
-
-
-Narrowing = Callable[[Rule, Run, float], Needed | None]
-"""(rule, run, part of its width that the interval may keep) -> documents for that; None where
-unknown."""
-Changes = Callable[[Run, Run, Key], Change]
-"""(run, baseline, number) -> its change; raises Incomparable."""
+Changes = Callable[[Run, Run, Key], Difference]
+"""(run, baseline, number) -> its change; raises UsageError where the two do not compare."""
 
 
 class _Settled(Exception):
@@ -285,18 +257,13 @@ def levels(p: Sequence[float], alpha: float) -> list[Level]:
 
 
 def judge(
-    rules: Rules,
-    runs: Sequence[Run],
-    baseline: Sequence[Run] = (),
-    changes: Changes | None = None,
-    narrowing: Narrowing | None = None,
+    rules: Rules, runs: Sequence[Run], baseline: Sequence[Run] = (), changes: Changes | None = None
 ) -> list[Judged]:
-    """Every model of the runs, in the order of their names. narrowing: without it, documents that
-    would decide follow from the square root of their number."""
+    """Every model of the runs, in the order of their names."""
     judged = []
     for model in sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name)):
         of_model = {run.task: run for run in runs if run.model == model}
-        judged.append(_judged(rules, model, of_model, baseline, changes, narrowing))
+        judged.append(_judged(rules, model, of_model, baseline, changes))
     return judged
 
 
@@ -310,7 +277,6 @@ def _judged(
     runs: Mapping[str, Run],
     baseline: Sequence[Run],
     changes: Changes | None,
-    narrowing: Narrowing | None,
 ) -> Judged:
     caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
     on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
@@ -327,9 +293,7 @@ def _judged(
     fails, passes = (levels([pair[side] for pair in p], alpha) for side in (0, 1))
     decided = {}
     for test, fail, pass_ in zip(tests, fails, passes, strict=True):
-        rule = test.verdict.rule
-        needed = partial(narrowing, rule, runs[rule.task]) if narrowing and test.quantity else None
-        decided[rule] = _decided(test, fail, pass_, needed)
+        decided[test.verdict.rule] = _decided(test, fail, pass_)
     tasks = dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)])
     verdicts = []
     for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY):
@@ -390,39 +354,47 @@ def _test(
         return _Test(verdict, of, no_pass)
 
     before = baseline_of(run, baseline)
+    if before is None or changes is None:
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the baseline has no task {shortened(run.task)}",
+            "run it on the baseline model too, with --log_samples",
+        )
     try:
-        if before is None or changes is None:
-            raise Incomparable(
-                f"the baseline has no task {shortened(run.task)}",
-                "run it on the baseline model too, with --log_samples",
-            )
         change = changes(run, before, key)
-    except Incomparable as error:
-        raise _Settled(verdict, ERROR, error.reason, error.todo) from None
+    except UsageError as error:
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the baseline does not compare: {error}",
+            "run it again as this model was run, with --log_samples",
+        ) from None
     if not no_pass and (why := _no_pass(before, rule, cap)):
         no_pass = f"of the baseline: {why}"
     return _test_of_change(verdict, metric, change, run, before, no_pass)
 
 
 def _test_of_change(
-    verdict: Verdict, metric: Metric, change: Change, run: Run, before: Run, no_pass: str
+    verdict: Verdict, metric: Metric, change: Difference, run: Run, before: Run, no_pass: str
 ) -> _Test:
     rule, name = verdict.rule, shortened(metric.name)
     verdict = verdict._replace(value=nan, before=change.first, now=change.second)
-    verdict = _with_clusters(verdict, change.difference.clusters)
+    verdict = _with_clusters(verdict, change.clusters)
     for value, where in ((change.first, "the baseline"), (change.second, "this run")):
         if isnan(value):
             raise _Settled(verdict, ERROR, f"{name} is not defined in {where}", "see its answers")
     verdict = verdict._replace(value=_worse(metric, change.first, change.second))
-    if change.no_error:
+    if isnan(change.stderr):
         raise _Settled(
             verdict,
             INCONCLUSIVE,
-            change.no_error,
+            f"a change of {name} has no error: {change.why}",
             "bound the number itself: below, above or within",
         )
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
-    difference = _estimate(verdict, change.difference, paired, f"the change of {name}")
+    number = Number(*change[2:6], change.clusters)
+    difference = _estimate(verdict, number, paired, f"the change of {name}")
     numbers = [side.numbers[rule.metric or "", rule.group] for side in (before, run)]
     if metric.null_value is None:
         first, second = (estimate(number, metric) for number in numbers)
@@ -572,9 +544,7 @@ def _capped(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> Verdi
     return verdict
 
 
-def _decided(
-    test: _Test, fails: Level, passes: Level, narrowing: Callable[[float], Needed | None] | None
-) -> Verdict:
+def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     verdict, of = test.verdict, test.quantity
     if of is None:
         return verdict
@@ -625,47 +595,20 @@ def _decided(
         )
     if not isfinite(half) or not verdict.n_documents:
         return verdict._replace(todo="its interval has no end on that side: ask more documents")
-    needed, todo = _documents(
-        verdict,
-        half / gap,
-        f"would decide ({FAIL if beyond else PASS}), if the number stays where it is",
-        narrowing(gap / half) if narrowing else None,
+    needed, has = rounded_up(verdict.n_documents * (half / gap) ** 2), verdict.of_documents
+    todo = (
+        f"at least {needed:,} documents would decide ({FAIL if beyond else PASS}), if the number "
+        "stays where it is and new documents bring new clusters"
     )
+    if has is not None:
+        more = f": more than the {has:,} that the task has"
+        todo += more if needed > has else f"; the task has {has:,}"
     if not beyond and verdict.n_documents == verdict.of_documents:
         todo += (
             f"; with those of this run, `{_bound(verdict.rule, high, unit)}` is the tightest bound "
             "that passes"
         )
     return verdict._replace(needed=needed, todo=todo)
-
-
-def _documents(
-    verdict: Verdict, too_wide: float, decide: str, needed: Needed | None
-) -> tuple[int | None, str]:
-    """The documents that would decide, and a sentence on them. too_wide: how many times."""
-    if needed is None:
-        least = rounded_up((verdict.n_documents or 0) * too_wide**2)
-        text = f"at least {least:,} documents {decide} and new documents bring new clusters"
-        has = verdict.of_documents
-        if has is not None:
-            more = f": more than the {has:,} that the task has"
-            text += more if least > has else f"; the task has {has:,}"
-        return least, text
-    task, has = shortened(needed.task), needed.of_documents
-    if needed.fewest is None:
-        return None, f"not even the {has:,} documents of {task} {decide}"
-    fewest = min(rounded_up(needed.fewest), has)
-    if needed.fewest == needed.most:
-        return fewest, f"about {fewest:,} documents {decide}; {task} has {has:,}"
-    most = (
-        f"or more than the {has:,} that {task} has"
-        if needed.most is None
-        else f"to {min(rounded_up(needed.most), has):,} of {task}"
-    )
-    return (
-        fewest,
-        f"{fewest:,} documents {most} {decide}: this run does not show how far they share clusters",
-    )
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
@@ -34,9 +33,6 @@ _COUNTED = {
     INCONCLUSIVE: "inconclusive",
     PASS: "passed",
 }
-SUMMARY_LIMIT = 1 << 20
-"""Bytes that GitHub takes as a step's summary; of a longer one nothing is shown."""
-_CUT = "\n\nThe rest is left out: a summary has 1 MiB at most. The job's log has all of it.\n"
 
 
 class Context(NamedTuple):
@@ -217,23 +213,8 @@ def _cell(*parts: str) -> str:
     return "<br>".join(markdown_text(part) for part in parts if part)
 
 
-def append_summary(path: str, content: str) -> str:
-    """Add to the summary of the step. Returns a note where that failed, or was cut."""
-    data = content.encode("utf-8")
-    try:
-        room = SUMMARY_LIMIT - (os.path.getsize(path) if os.path.exists(path) else 0)
-        fits = len(data) <= room
-        if not fits:
-            kept = data[: max(0, room - len(_CUT.encode()))].decode("utf-8", "ignore")
-            data = (kept.rpartition("\n")[0] + _CUT).encode("utf-8") if kept else b""
-        with open(path, "ab") as file:
-            file.write(data)
-    except OSError as error:
-        return f"cannot write GITHUB_STEP_SUMMARY {visible(path)}: {error.strerror or error}"
-    return "" if fits else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
-
-
 def error_lines(judged: Sequence[Judged]) -> list[str]:
+    """GitHub's commands for the rules that failed or were not judged."""
     lines = []
     for one in judged:
         for verdict in ordered(one):
@@ -243,14 +224,11 @@ def error_lines(judged: Sequence[Judged]) -> list[str]:
                 number = numbers(verdict)
                 rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
                 message = ". ".join([rule, verdict.reason, verdict.todo])
-                lines.append(f"::error title={_property(title)}::{_data(message)}")
+                escaped = _escaped(title).replace(":", "%3A").replace(",", "%2C")
+                lines.append(f"::error title={escaped}::{_escaped(message)}")
     return lines
 
 
-def _data(text: str) -> str:
+def _escaped(text: str) -> str:
     """As GitHub's toolkit escapes the message of a command."""
     return harmless(visible(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

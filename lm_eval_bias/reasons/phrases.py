@@ -53,25 +53,10 @@ def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
     return Counter(p for text in texts for p in phrases_in(text.reasons, least, most))
 
 
-def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) -> list[int]:
-    """The `top` candidates most similar to a text, in descending order.
-
-    candidates: shape (n, d), unit rows. text: shape (d,). diversity: weight of the greatest
-    similarity to an earlier choice, which is subtracted. Source: KeyBERT.
-    """
-    similar = candidates @ text
-    if not diversity:
-        return [int(i) for i in np.argsort(-similar, kind="stable")[:top]]
-    chosen: list[int] = []
-    to_chosen = np.full(len(candidates), -np.inf)
-    score = similar.copy()
-    while len(chosen) < min(top, len(candidates)):
-        score[chosen] = -np.inf
-        best = int(np.argmax(score))
-        chosen.append(best)
-        to_chosen = np.maximum(to_chosen, candidates @ candidates[best])
-        score = (1 - diversity) * similar - diversity * to_chosen
-    return sorted(chosen, key=lambda i: -similar[i])
+def nearest(candidates: Array, text: Array, top: int) -> list[int]:
+    """The `top` candidates most similar to a text, in descending order. candidates: shape (n, d),
+    unit rows. text: shape (d,). Source: KeyBERT."""
+    return [int(i) for i in np.argsort(-(candidates @ text), kind="stable")[:top]]
 
 
 class Embedded:
@@ -95,19 +80,19 @@ class Embedded:
             [unit(np.mean([vectors[r.cleaned] for r in text.reasons], axis=0)) for text in texts]
         )
 
-    def key_phrases(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
+    def key_phrases(self, members: Sequence[int], top: int) -> list[Phrase]:
         """Table 10: the phrases nearest to some answers' mean. members: indices into `texts`."""
         contain = counts((self.texts[i] for i in members), *self.words)
         names = [phrase for phrase in self.phrases if contain[phrase] >= self.min_answers]
-        nearest_names = self._nearest(names, self._centre(members), top, diversity)
+        nearest_names = self._nearest(names, self._centre(members), top)
         return [self._phrase(name, members, None) for name in nearest_names]
 
-    def most_common(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
+    def most_common(self, members: Sequence[int], top: int) -> list[Phrase]:
         """Table 3: the phrases that are key phrases of most answers."""
         key_in: Counter[str] = Counter()
         for i in members:
             names = sorted(phrases_in(self.texts[i].reasons, *self.words) & self._vectors.keys())
-            key_in.update(self._nearest(names, self._centres[i], OF_AN_ANSWER, diversity))
+            key_in.update(self._nearest(names, self._centres[i], OF_AN_ANSWER))
         centre = self._centre(members)
         order = sorted(key_in, key=lambda p: (-key_in[p], -float(self._vectors[p] @ centre), p))
         return [self._phrase(name, members, key_in[name]) for name in order[:top]]
@@ -115,11 +100,11 @@ class Embedded:
     def _centre(self, members: Sequence[int]) -> Array:
         return unit(self._centres[members].mean(axis=0))
 
-    def _nearest(self, names: list[str], text: Array, top: int, diversity: float) -> list[str]:
+    def _nearest(self, names: list[str], text: Array, top: int) -> list[str]:
         if not names:
             return []
         candidates = np.array([self._vectors[name] for name in names])
-        return [names[i] for i in nearest(candidates, text, top, diversity)]
+        return [names[i] for i in nearest(candidates, text, top)]
 
     def _phrase(self, phrase: str, members: Sequence[int], key_in: int | None) -> Phrase:
         centre = self._centre(members)

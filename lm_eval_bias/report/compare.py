@@ -1,25 +1,22 @@
 """Two runs of a task: which of their numbers differ, by how much, and how sure that is.
 
-Runs on the same documents are compared on them (`results.paired`); those without samples by their
-intervals. A task that was asked otherwise is refused.
+Runs on the same documents are compared on them (`results.paired`). A task that was asked otherwise,
+or has no samples, is refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import hypot, inf, isfinite, isnan, nan
+from dataclasses import InitVar, dataclass, field
+from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
-from scipy import stats
-
-from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import Difference, JackknifePlan, Replicates, difference
+from lm_eval_bias.results.paired import Difference, Replicates, difference, replicated
 from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
@@ -28,14 +25,13 @@ LEVEL = 0.05
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. paired: whether on the same documents. p: after Holm. towards: of a
-    significant difference, whether the second is better, worse, nearer, farther or across."""
+    """One number of both runs. p: after Holm. towards: of a significant difference, whether the
+    second is better, worse, nearer, farther or across."""
 
     task: str
     metric: Metric
     group: str | None
     difference: Difference
-    paired: bool
     p: float = nan
     towards: str = ""
 
@@ -100,9 +96,9 @@ def comparison(
             continue
         try:
             one, two = of_first[task], of_second[task]
-            pair = _Pair(one, two, metrics, groups, common, one.n)
-            rows += pair.rows(answers)
-            documents[task] = pair.n
+            pair = Pair(one, two, answers, common)
+            rows += pair.rows(metrics, groups)
+            documents[task] = len(pair.documents)
             all_notes += pair.notes
         except UsageError as error:
             refusals[task] = str(error)
@@ -124,22 +120,19 @@ def comparison(
 
 
 @dataclass
-class _Pair:
-    """Two runs of a task. n: documents that are compared. notes: what a reader must know."""
+class Pair:
+    """Two runs of a task on the same documents. common: compare the documents that both were asked.
+    notes: what a reader must know. UsageError says why they cannot be compared."""
 
     one: Run
     two: Run
-    metrics: Sequence[str] | None
-    groups: bool
-    common: bool
-    n: int
+    answers: InitVar[Callable[[Run], Answers | None]]
+    common: bool = False
+    documents: list[str] = field(init=False)
+    runs: list[Replicates] = field(init=False)
     notes: list[str] = field(default_factory=list)
 
-    def _note(self, text: str) -> None:
-        self.notes.append(f"{self.one.task}: {text}")
-
-    def rows(self, answers: Callable[[Run], Answers | None]) -> list[ComparedNumber]:
-        """UsageError says why there are none."""
+    def __post_init__(self, answers: Callable[[Run], Answers | None]) -> None:
         one, two = self.one, self.two
         _check_asked(one, two)
         if one.template != two.template:
@@ -147,56 +140,16 @@ class _Pair:
                 "each model was asked with a chat template of its own, so a difference may be the "
                 "template's"
             )
-        if not one.samples or not two.samples:
-            return self._without_samples()
+        if lacking := " and ".join(shortened(run.results) for run in (one, two) if not run.samples):
+            raise UsageError(f"{lacking} has no samples beside it; run it again with --log_samples")
         mine, theirs = answers(one), answers(two)
         if mine is None or theirs is None:
-            self._note(
-                "unpaired, since its measure is not known here; name its folder with --include_path"
-            )
-            return self._unpaired()
-        common = self._common(mine, theirs)
-        if not mine.measure.clusters:
-            if len(common) < max(len(mine.documents), len(theirs.documents)):
-                raise UsageError(
-                    "its measure declares no clusters, so its numbers cannot be compared on a part "
-                    "of the documents"
-                )
-            self._note("unpaired, since its measure declares no clusters")
-            return self._unpaired()
-        if changed := different(mine.options, theirs.options):
-            raise UsageError(f"other options: {', '.join(sorted(key for key, *_ in changed))}")
-        self.n = len(common)
-        # In one order, that of the first run: what a summary makes of records may not depend on who
-        # was asked when.
-        records = [
-            [record for name in common for record in of.documents[name].records]
-            for of in (mine, theirs)
-        ]
-        plan = JackknifePlan(mine.measure, records)
-        runs = [Replicates(plan, of, mine.options) for of in records]
-        if runs[0].answers == runs[1].answers:
-            self._note("all answers are the same in both runs")
-        return self._paired(*runs)
+            raise UsageError("its measure is not known here; name its folder with --include_path")
+        self.documents = self._common(mine, theirs)
+        self.runs = replicated([mine, theirs], self.documents)
 
-    def _without_samples(self) -> list[ComparedNumber]:
-        runs = (self.one, self.two)
-        lacking = " and ".join(shortened(str(run.results)) for run in runs if not run.samples)
-        if self.common:
-            raise UsageError(
-                f"--common needs samples, which {lacking} lacks; run it again with --log_samples"
-            )
-        if self.one.n != self.two.n:
-            raise UsageError(
-                f"{self.one.n:,} documents against {self.two.n:,}; --log_samples and --common "
-                "compare those that both were asked"
-            )
-        self._note(
-            f"unpaired, since {lacking} has no samples beside it: each number is taken as if its "
-            "model had been asked other documents, and whether they were the same is not checked; "
-            "run with --log_samples"
-        )
-        return self._unpaired()
+    def _note(self, text: str) -> None:
+        self.notes.append(f"{self.one.task}: {text}")
 
     def _common(self, mine: Answers, theirs: Answers) -> list[str]:
         """The documents that both were asked, in the order of the first run."""
@@ -221,58 +174,24 @@ class _Pair:
             )
         return common
 
-    def _numbers(
-        self,
-        metrics: Iterable[Metric],
-        keys: Iterable[Key],
-        of: Callable[[Key], Difference],
-        paired: bool,
-    ) -> list[ComparedNumber]:
+    def change(self, key: Key) -> Difference:
+        return difference(self.runs[0], self.runs[1], key)
+
+    def rows(self, metrics: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
-        task, keys = self.one.task, list(keys)
+        task, (first, second) = self.one.task, self.runs
+        if first.answers == second.answers:
+            self._note("all answers are the same in both runs")
+        keys: list[Key] = [(name, None) for name in first.whole.values]
+        if groups:
+            keys += [(name, group) for name, of in first.whole.groups.items() for group in of]
         return [
-            ComparedNumber(task, metric, key[1], of(key), paired)
-            for metric in metrics
-            if metric.unit not in ("p", "t") and is_shown(metric, task, self.metrics)
+            ComparedNumber(task, metric, key[1], self.change(key))
+            for metric in first.measure.metrics
+            if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)
             for key in keys
-            if key[0] == metric.name and (key[1] is None or self.groups)
+            if key[0] == metric.name
         ]
-
-    def _paired(self, first: Replicates, second: Replicates) -> list[ComparedNumber]:
-        whole = first.whole
-        keys: list[Key] = [(name, None) for name in whole.values]
-        keys += [(name, group) for name, of in whole.groups.items() for group in of]
-        metrics = first.measure.metrics
-        return self._numbers(metrics, keys, lambda key: difference(first, second, key), True)
-
-    def _unpaired(self) -> list[ComparedNumber]:
-        one, two = self.one.numbers, self.two.numbers
-        keys = [key for key in one if key in two]
-        return self._numbers(
-            self.one.metrics, keys, lambda key: _unpaired(one[key], two[key]), False
-        )
-
-
-def _unpaired(first: Number, second: Number) -> Difference:
-    """From two intervals (Zou and Donner 2008, as in `metrics.ranks`), with the degrees of freedom
-    of the fewer clusters."""
-    change = second.value - first.value
-    known = [n for n in (first.clusters, second.clusters) if n is not None]
-    fewest = min(known, default=0)
-    result = Difference(first.value, second.value, change, nan, nan, nan, nan, fewest)
-    down = hypot(second.value - second.low, first.high - first.value)
-    up = hypot(second.high - second.value, first.value - first.low)
-    towards = down if change >= 0 else up
-    if isnan(change):
-        return result._replace(why="not defined in one of them")
-    if known and fewest < FEWEST_CLUSTERS:
-        return result._replace(why=f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed")
-    if isnan(down) or isnan(up) or not 0 < towards < inf:
-        return result._replace(why="an interval is lacking, without end, or of no width")
-    df = fewest - 1 if known else inf
-    quantile = float(stats.t.ppf(0.975, df))
-    p = float(2 * stats.t.sf(quantile * abs(change) / towards, df))
-    return result._replace(stderr=towards / quantile, low=change - down, high=change + up, p=p)
 
 
 def _check_asked(one: Run, two: Run) -> None:
@@ -321,10 +240,9 @@ LEGEND = (
     "largest difference, in standard errors, stands first. p is after Holm over all tests of this "
     "comparison: differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
     "have a false one anywhere, as far as the intervals hold.",
-    "Paired: both were asked the same documents, and what a question does to both is no part of "
-    "the difference. The error is a jackknife's: the task's own numbers, computed again without "
-    "the same clusters of both runs. Unpaired: as if each had been asked other questions, which "
-    "hides differences.",
+    "Both were asked the same documents, and what a question does to both is no part of the "
+    "difference. The error is a jackknife's: the task's own numbers, computed again without the "
+    "same clusters of both runs.",
     "Nearer, farther: to or from the number of a model without bias. Across: on the other side of "
     "it, whichever is nearer. Where a difference has no error, a dash stands, and the reason.",
     "The intervals are those of the questions. Other prompts, words and events, and what a sampled "

@@ -48,8 +48,7 @@ def verdict(row: ComparedNumber) -> str:
     """What a reader may say of it."""
     if row.why:
         return row.why
-    words = row.towards if row.p <= LEVEL else "no significant difference"
-    return words if row.paired else f"{words} (unpaired)"
+    return row.towards if row.p <= LEVEL else "no significant difference"
 
 
 def summary(comparison: Comparison) -> str:
@@ -134,7 +133,6 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 },
                 "p_holm": finite(row.p),
                 "tests": comparison.tests,
-                "paired": row.paired,
                 "clusters": of.clusters,
                 "documents": comparison.documents[row.task],
                 "towards": row.towards or None,

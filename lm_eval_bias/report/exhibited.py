@@ -148,8 +148,6 @@ def _differences(
     reasons = []
     if run.limit is not None or any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")
-    elif any("missing: " in line for line in run.warnings):
-        reasons.append("a part of this run is missing")
     if version and run.version and version != run.version:
         reasons.append(
             f"this run is of version {run.version} of the task, and the comparison was made for "

@@ -15,10 +15,9 @@ import numpy as np
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.paired import JackknifePlan, Replicates, measured, pair_p
+from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     FinishedRuns,
-    OtherTask,
     Question,
     Run,
     by_question,
@@ -90,7 +89,6 @@ class Board(NamedTuple):
     models: Sequence[Model]
     tasks: Sequence[str]
     sections: Sequence[Section]
-    others: Sequence[OtherTask]
     notes: Sequence[str]
     sorted_by: str | None
 
@@ -135,7 +133,7 @@ def board(
         models.sort(key=lambda model: _order(column, model.name))
     tasks = sorted({run.task for run in finished.runs})
     name = column.name if column else None
-    return Board(models, tasks, sections, finished.others, notes, name)
+    return Board(models, tasks, sections, notes, name)
 
 
 def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
@@ -209,19 +207,15 @@ def _by_documents(
 
 
 def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
-    """None where a model has no answers, or they cannot be compared."""
+    """Empty where a model has no answers, or the measure no clusters. UsageError where the runs
+    cannot be compared."""
     known = {model: of for model, of in answers if of is not None}
     if len(known) < max(len(answers), 2):
         return {}
-    first, *others = known.values()
-    if not first.measure.clusters or any(of.options != first.options for of in others):
+    first = next(iter(known.values()))
+    if not first.measure.clusters:
         return {}
-    records = {
-        model: [record for name in first.documents for record in of.documents[name].records]
-        for model, of in known.items()
-    }
-    plan = JackknifePlan(first.measure, list(records.values()))
-    return {model: Replicates(plan, of, first.options) for model, of in records.items()}
+    return dict(zip(known, replicated(list(known.values()), list(first.documents)), strict=True))
 
 
 # ---- Columns

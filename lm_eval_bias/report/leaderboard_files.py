@@ -16,16 +16,13 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cel
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
     """Coverage, and a table for each section. most: characters of a name. brief: short ranks."""
     coverage = Table(
-        [Cell("model"), Cell("tasks"), *(Cell(shortened(task)) for task in board.tasks)],
+        [Cell("model"), Cell("tasks")],
         [
-            [
-                Cell(shortened(model.name, most)),
-                Cell(f"{len(model.tasks)} of {len(board.tasks)}"),
-                *(Cell("yes" if task in model.tasks else "no") for task in board.tasks),
-            ]
+            [Cell(shortened(model.name, most)), Cell(f"{len(model.tasks)} of {len(board.tasks)}")]
             for model in board.models
         ],
-        title="Which tasks each model was asked",
+        frozenset({0, 1}),
+        title="How many of the tasks each model was asked",
     )
     return [coverage, *(_section(board, section, most, brief) for section in board.sections)]
 
@@ -92,9 +89,6 @@ def remarks(board: Board) -> dict[str, list[str]]:
             for model, tasks in missing.items()
             if tasks
         ],
-        "Other tasks of the harness, left alone": sorted(
-            {f"{shortened(other.task)} of {shortened(other.model)}" for other in board.others}
-        ),
         "Notes": [shortened(note, 1000) for note in board.notes],
     }
     return {title: of for title, of in lines.items() if of}
@@ -103,10 +97,7 @@ def remarks(board: Board) -> dict[str, list[str]]:
 def text(board: Board, width: int) -> list[list[str]]:
     """Blocks of lines for a terminal."""
     coverage, *sections = tables(board, max(16, width // 4), brief=True)
-    short = coverage._replace(
-        head=coverage.head[:2], rows=[row[:2] for row in coverage.rows], words=frozenset({0, 1})
-    )
-    blocks = [[table.text(short)]]
+    blocks = [[table.text(coverage)]]
     for section in sections:
         blocks.append([shortened(section.title, width), table.text(section, width)])
     return blocks
@@ -129,16 +120,20 @@ def jsonl(board: Board) -> str:
             "model": model.name,
             "tasks": list(model.tasks),
             "of": list(board.tasks),
-            "numbers": [
-                _entry(section, column, column.entries[model.name])
-                for section in board.sections
-                for column in section.columns
-                if model.name in column.entries
-            ],
+            "numbers": _entries(board, model.name),
             "warnings": [{"task": task, "warning": line} for task, line in model.warnings],
         }
         lines.append(json.dumps(row, allow_nan=False))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _entries(board: Board, model: str) -> list[dict[str, Any]]:
+    return [
+        _entry(section, column, column.entries[model])
+        for section in board.sections
+        for column in section.columns
+        if model in column.entries
+    ]
 
 
 def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
@@ -161,23 +156,19 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
 
 
 def csv_table(board: Board) -> str:
-    """A row for each model; of each number value, interval, n, ranks and ties."""
-    columns = [(section, column) for section in board.sections for column in section.columns]
-    parts = ("", " low", " high", " n", " rank from", " rank to", " ties")
-    head = [f"{section.title}/{c.metric.name}{part}" for section, c in columns for part in parts]
-    rows = []
-    for model in board.models:
-        warnings = "; ".join(f"{task}: {warning}" for task, warning in model.warnings)
-        row: list[Any] = [model.name, len(model.tasks), len(board.tasks), warnings]
-        for _, column in columns:
-            entry = column.entries.get(model.name)
-            if entry is None:
-                row += [None] * len(parts)
-            else:
-                number, rank = entry.number, entry.rank or (None, None)
-                row += [number.value, number.low, number.high, entry.n, *rank, entry.ties or None]
-        rows.append(row)
-    return csv_text(["model", "tasks", "of", "warnings", *head], rows)
+    """A row for each number of each model, as in the JSON lines."""
+    rows = [
+        {
+            "model": model.name,
+            **entry,
+            "asked": listed(entry["asked"]),
+            "rank": "–".join(map(str, entry["rank"] or ())),
+            "warnings": "; ".join(line for of, line in model.warnings if of == entry["task"]),
+        }
+        for model in board.models
+        for entry in _entries(board, model.name)
+    ]
+    return csv_text(list(rows[0]) if rows else [], (list(row.values()) for row in rows))
 
 
 def html(board: Board) -> str:

@@ -22,7 +22,6 @@ from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import (
-    PART,
     FinishedRuns,
     Question,
     Run,
@@ -562,27 +561,16 @@ def _overview(
         missing=missing,
         expected=expected,
         warnings=list(_warnings(models)),
-        others=sorted({(other.task, other.model) for other in finished.others}),
         notes=finished.notes,
         **_evidence(tests, named=len(models) > 1),
     )
 
 
 def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
-    """(model, warning, the tasks that have it); all limits of a model are one."""
+    """(model, warning, the tasks that have it)."""
     for model in models:
         tasks: dict[str, list[str]] = {}
-        limited = []
         for run in model.runs:
             for warning in run.warnings:
-                if part := re.fullmatch(PART, warning):
-                    limited.append((run.task, part))
-                else:
-                    tasks.setdefault(warning, []).append(run.task)
-        if len(limited) > 1:
-            parts = ", ".join(f"{task} {part['n']} of {part['of']}" for task, part in limited)
-            of = [f"{len(limited)} tasks"]
-            yield model, f"asked a part of the documents: {parts}", of
-        else:
-            tasks = {**{part[0]: [task] for task, part in limited}, **tasks}
+                tasks.setdefault(warning, []).append(run.task)
         yield from ((model, warning, of) for warning, of in tasks.items())

@@ -37,7 +37,8 @@ from lm_eval_bias.metrics.jackknife import (
     spread_groups,
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.runs import Key
+from lm_eval_bias.results.runs import Key, different
+from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
 FEWER = 40
@@ -182,13 +183,13 @@ class Replicates:
         ]
         self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
         self.shares = cache(self._shares)
-        with _quietly():
+        with quietly():
             self.whole = summed_up(self.measure, list(records), options)
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """For each part, the summaries without each of its groups; None where there is none."""
-        with _quietly():
+        with quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -250,6 +251,20 @@ class Replicates:
         return None if key[1] is None else self.measure.metric(key[0]).by
 
 
+def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
+    """The numbers of runs on the same documents. The records of all stand in one order: what a
+    summary makes of them may not depend on who was asked when. UsageError for other options."""
+    first, *others = answers
+    for other in others:
+        if changed := different(first.options, other.options):
+            raise UsageError(f"other options: {', '.join(sorted(key for key, *_ in changed))}")
+    records = [
+        [record for name in documents for record in of.documents[name].records] for of in answers
+    ]
+    plan = JackknifePlan(first.measure, records)
+    return [Replicates(plan, of, first.options) for of in records]
+
+
 def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
     is_list = isinstance(value, (list, tuple)) and len(value) == n
     return [value[i] for i in kept] if is_list else value
@@ -263,7 +278,7 @@ def _number(summary: Summary, key: Key) -> Number:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Without what a summary has to say: it has said so in the run."""
     logger = logging.getLogger("lm_eval_bias")
     before = logger.level

@@ -8,7 +8,6 @@ a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes on
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import re
@@ -22,18 +21,8 @@ from typing import Any, NamedTuple, TypeGuard
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.measure import UNITS, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.samples import (
-    PARTS,
-    at,
-    chat_template,
-    documents_of_all,
-    merged,
-    model_name,
-    part_of,
-)
+from lm_eval_bias.results.samples import PARTS, at, chat_template, model_name, part_of
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
-
-logger = logging.getLogger(__name__)
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -46,8 +35,6 @@ UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed",
 """Numbers of unusable answers; above so many percent, the others are another sample."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
-PART = re.compile(r"asked (?P<n>[\d,]+) of (?P<of>[\d,]+) documents")
-"""The warning of a run that was not asked all."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
 
 
@@ -58,7 +45,7 @@ class Run(NamedTuple):
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
     documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
-    files. parts: whether it was put together from several runs.
+    files. parts: whether `merge` put it together.
     """
 
     model: str
@@ -90,20 +77,11 @@ class Run(NamedTuple):
         ]
 
 
-class OtherTask(NamedTuple):
-    """A task of the harness that declares no measure."""
-
-    model: str
-    task: str
-    results: Path
-
-
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: those of results that could not be read; short:
     those of newer runs that were skipped because an older one covered more documents."""
 
     runs: list[Run]
-    others: list[OtherTask]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
@@ -121,14 +99,14 @@ def find(
     """All runs below some folders, or in some files.
 
     Of the same model and task the newest counts, or an older one that asked the same of more
-    documents. Parts (option `shard`) are put together. known: the tasks by name. tasks: only these.
-    Raises UsageError for a path or a task that is not there, and without results.
+    documents. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
+    name. tasks: only these. Raises UsageError for a path or a task that is not there, and without
+    results.
     """
     read: list[Run] = []
-    others: list[OtherTask] = []
     notes: list[str] = []
+    left: list[str] = []
     samples, phrases = [], []
-    has_results = False
     for path in _files(paths, notes):
         name = _DATED.match(path.name)
         is_results = name is not None and name["stem"] == "results"
@@ -136,16 +114,16 @@ def find(
             if name and name["kind"] == "jsonl":
                 samples.append(path)
             elif name:  # also STEM_DATE.json of lm_eval --output_path STEM.json
-                has_results |= is_results
                 runs, foreign, problems = _of_results(path, name["date"], _content(path), known)
-                has_results = True
                 read += runs
-                others += foreign
+                left += [
+                    f"{path}: {task} is a task of the harness, without a measure of bias"
+                    for task in foreign
+                ]
                 notes += [f"{path}: {problem}" for problem in problems]
             elif (kind := _kind(path)) == b"reasons_of":
                 phrases.append(_content(path))
             elif kind == b"task":
-                has_results = True
                 read.append(_of_merged(path, _content(path), known))
             elif path in paths:
                 raise _Unreadable(
@@ -155,31 +133,25 @@ def find(
             if not name or is_results or path in paths:
                 notes.append(f"{path}: {error}")
     unread = tuple(notes)
-    notes += _of_samples(samples)
-    if not has_results or not (read or others):
-        where = ", ".join(map(str, paths))
-        if notes:
-            raise UsageError(
-                "\n".join([f"no results below {where} that can be read", *map(visible, notes)])
-            )
-        raise UsageError(
-            f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
-        )
-    if tasks is not None:
-        there = sorted({run.task for run in read} | {other.task for other in others})
+    notes += [*_of_samples(samples), *left]
+    if tasks is not None and read:
+        there = sorted({run.task for run in read})
         for task in sorted(set(tasks).difference(there)):
             raise UsageError(
                 f"--tasks {task}: no run has it; {nearest(task, list(map(visible, there)))}"
             )
         read = [run for run in read if run.task in set(tasks)]
-        others = [other for other in others if other.task in set(tasks)]
-    kept, problems, short = _newest(read, known)
+    kept, problems, short = _newest(read)
+    notes = list(dict.fromkeys([*notes, *problems]))
+    if not kept:
+        where = ", ".join(map(str, paths))
+        if notes:
+            raise UsageError("\n".join([f"no run below {where} has numbers", *map(visible, notes)]))
+        raise UsageError(
+            f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
+        )
     return FinishedRuns(
-        _named_apart([_with_phrases(run, phrases) for run in kept]),
-        list(dict.fromkeys(others)),
-        list(dict.fromkeys([*notes, *problems])),
-        unread,
-        short,
+        _named_apart([_with_phrases(run, phrases) for run in kept]), notes, unread, short
     )
 
 
@@ -274,7 +246,7 @@ def _kind(path: Path) -> bytes | None:
 
 def _of_results(
     path: Path, date: str, content: dict[str, Any], known_tasks: Mapping[str, Task]
-) -> tuple[list[Run], list[OtherTask], list[str]]:
+) -> tuple[list[Run], list[str], list[str]]:
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
         raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")
@@ -292,7 +264,7 @@ def _of_results(
         # older versions had other tables alone
         if not isinstance(cells, dict) or (known and "numbers" not in cells):
             if known is None:
-                foreign.append(OtherTask(_short(identity), task, path))
+                foreign.append(task)
             else:
                 problems.append(_without_cells(task, configs[key], results.get(key), samples))
             continue
@@ -477,8 +449,7 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _warnings(run: Run, error: Any = None, generation: Any = None) -> tuple[str, ...]:
     """What a reader must know before the numbers: each names its consequence."""
     lines = []
-    # a last part of documents may be shorter, and does not say how many there are in all
-    if 0 < run.n < (run.of or 0) and not part_of(run.options):
+    if 0 < run.n < (run.of or 0):
         lines.append(f"asked {run.n:,} of {run.of:,} documents")
     if isinstance(error, str):
         lines.append(f"an error: {error}")
@@ -599,39 +570,22 @@ def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
 # ---- Several runs of the same model and task
 
 
-def _newest(
-    runs: Sequence[Run], known: Mapping[str, Task]
-) -> tuple[list[Run], list[str], list[str]]:
+def _newest(runs: Sequence[Run]) -> tuple[list[Run], list[str], list[str]]:
     """One run for each model and task; notes of those left out, and which of these are newer."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.identity, run.task), []).append(run)
+        if not part_of(run.options):
+            groups.setdefault((run.identity, run.task), []).append(run)
     kept, notes, short = [], [], []
     for same in groups.values():
         same.sort(
             key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True
         )
-        newest = same[0]
-        alike = [run for run in same if _but_documents(run) == _but_documents(newest)]
-        if part := part_of(newest.options):
-            parts: dict[int, Run] = {}
-            for run in alike:
-                mine = part_of(run.options)
-                if mine and mine[1] == part[1]:
-                    parts.setdefault(mine[0], run)
-            try:
-                newest = _put_together(newest, dict(sorted(parts.items())), part[1], known)
-            except UsageError as error:
-                notes.append(str(error))
-                continue
-        else:  # a short trial does not hide a whole run
-            whole = [run for run in alike if not part_of(run.options)]
-            newest = max(whole, key=lambda run: run.n)
+        alike = [run for run in same if _but_documents(run) == _but_documents(same[0])]
+        newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
         kept.append(newest)
-        # the names hold the date, so a part that is in the newest run is known by its samples
-        files = {file.name for file in newest.samples} if newest.parts else set()
         for run in same:
-            if run is newest or files & {file.name for file in run.samples}:
+            if run is newest or _is_in(run, newest):
                 continue
             newer = (run.date or datetime.min) > (newest.date or datetime.min)
             notes.append(
@@ -641,48 +595,23 @@ def _newest(
             )
             if newer:
                 short.append(notes[-1])
+    for run in runs:
+        if part_of(run.options) and not any(_is_in(run, whole) for whole in kept):
+            notes.append(
+                f"{run.results}: {shortened(run.task)} of {shortened(run.model)} is a part, "
+                f"{run.options['shard']}; put the parts together: lm-eval-bias merge "
+                f"{shortened(run.task)} SAMPLES ... --output FILE"
+            )
     return kept, notes, short
+
+
+def _is_in(part: Run, run: Run) -> bool:
+    """Whether `merge` made a run of this part, too; the names of samples hold the date."""
+    return run.parts and not {f.name for f in run.samples}.isdisjoint(f.name for f in part.samples)
 
 
 def _but_documents(run: Run) -> tuple[Any, ...]:
     return (run.template, *(pair for pair in run.settings if pair[0] != "documents"))
-
-
-def _put_together(newest: Run, parts: Mapping[int, Run], of: int, known: Mapping[str, Task]) -> Run:
-    """parts: by their number, of so many."""
-    for run in parts.values():
-        if not run.samples:
-            raise UsageError(
-                f"{run.results}: a part of {run.task} has no samples beside it, so the parts "
-                "cannot be put together; run it again with --log_samples"
-            )
-    if newest.task not in known:
-        raise UsageError(
-            f"{newest.task}: its parts cannot be put together, since it is not known here; name "
-            "its folder with --include_path"
-        )
-    files = tuple(file for run in parts.values() for file in run.samples)
-    logger.info("putting %d parts of %s together", len(files), visible(newest.task))
-    together = merged(known[newest.task], files)
-    documents = [(run.options, run.of) for run in parts.values()]
-    run = newest._replace(
-        options={key: value for key, value in newest.options.items() if key not in PARTS},
-        n=together.documents,
-        numbers=_numbers(together.tables["numbers"]),
-        tables=_tables(together.tables),
-        samples=files,
-        parts=True,
-        settings=tuple(
-            (key, f"{together.documents:,}" if key == "documents" else value)
-            for key, value in newest.settings
-        ),
-    )
-    missing = [f"{i}/{of}" for i in range(1, of + 1) if i not in parts]
-    lines = [f"{len(parts)} of {of} parts; missing: {', '.join(missing)}"] if missing else []
-    for part in parts.values():  # of what the parts warned, only this is not found anew
-        lines += [line for line in part.warnings if line.startswith("generation settings")]
-    lines += _warnings(run._replace(of=None))
-    return run._replace(of=documents_of_all(documents), warnings=tuple(dict.fromkeys(lines)))
 
 
 def _differences(run: Run, other: Run) -> str:

@@ -184,26 +184,6 @@ def predicted(
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
-def between(
-    pilot: Window,
-    wanted: float,
-    grown: NDArray[np.int_],
-    parts: Sequence[Window] = (),
-    ends: Sequence[int] | None = None,
-) -> tuple[int | None, int | None]:
-    """The fewest and the most documents, more than the pilot's, that make the interval so narrow,
-    were its variance exact; they differ where the share is unknown. Arguments as those of
-    `plan`."""
-    shared = share(pilot, parts)
-    documents = _enough(grown, ends)
-    documents = documents[documents > pilot.documents]
-    fewest, most = (
-        _first(documents, predicted(pilot, of_clusters, documents, grown[:, documents]) <= wanted)
-        for of_clusters in (shared.value if shared.known else 0.0, shared.value)
-    )
-    return fewest, most
-
-
 def _enough(grown: NDArray[np.int_], ends: Sequence[int] | None) -> NDArray[np.int_]:
     documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
     return documents[grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS]

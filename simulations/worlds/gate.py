@@ -21,9 +21,9 @@ from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
 from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
+from lm_eval_bias.gate.verdicts import FAIL, PASS, judge
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
-from lm_eval_bias.results.paired import differences
+from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
 
 TRUE = 4.0
@@ -94,10 +94,8 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
     )
 
 
-def change(before: Sequence[Any], now: Sequence[Any]) -> Change:
-    d = differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
-    number = Number(d.difference, d.stderr, d.low, d.high, d.clusters)
-    return Change(d.first, d.second, number)
+def change(before: Sequence[Any], now: Sequence[Any]) -> Difference:
+    return differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
 
 
 RULES = {

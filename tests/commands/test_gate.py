@@ -6,23 +6,14 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from datetime import datetime
-from math import nan, sqrt
+from math import nan
 
 import pytest
-from scipy import stats
 
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.verdicts import judge
-from lm_eval_bias.gate.writers import (
-    SUMMARY_LIMIT,
-    Context,
-    append_summary,
-    error_lines,
-    harmless,
-    markdown,
-    text,
-)
+from lm_eval_bias.gate.writers import Context, error_lines, harmless, markdown, text
 from lm_eval_bias.results.escape import visible
 from tests.gate.judged import found, rule, run_of
 from tests.hostile import HOSTILE
@@ -187,19 +178,12 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate
         ("b: mine", "4", "1", "0", "1"),
         ("b: other", "2", "0", "2", "0"),
     ]
-    properties = {p.get("name"): p.get("value") for p in suites[0][0]}
-    # Of four rules, one is tested at 98.75 %, with 23 degrees of freedom.
-    half = stats.t.ppf(1 - 0.0125 / 2, 23) * 0.5 * sqrt(24 / 23)
-    low, high, confidence = (
-        float(properties[f"gap above 9 points: {name}"]) for name in ("low", "high", "confidence")
-    )
-    assert (low, high, confidence) == pytest.approx((1 - half, 1 + half, 0.9875))
 
 
 # ---- GitHub
 
 
-def test_under_github_failed_rules_are_annotated_after_the_summary_line(
+def test_under_github_failed_rules_are_annotated_and_the_summary_has_a_table(
     tmp_path, gate, command, monkeypatch
 ):
     run_of(tmp_path / "runs", "m", GAP)
@@ -217,20 +201,6 @@ def test_under_github_failed_rules_are_annotated_after_the_summary_line(
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("what another step said\n## Bias gate: FAIL\n") and not err
     assert summary.count("| **FAIL** |") == 1 and summary.count("| pass |") == 1
-
-
-def test_a_summary_stays_below_what_github_takes(tmp_path):
-    path = tmp_path / "summary.md"
-    path.write_text("x" * (SUMMARY_LIMIT - 1000))
-    assert "it was cut" in append_summary(str(path), "line\n" * 1000)
-    assert path.stat().st_size <= SUMMARY_LIMIT and path.read_text().endswith(
-        "The job's log has all of it.\n"
-    )
-    path.write_text("x" * SUMMARY_LIMIT)
-    assert (
-        "it was cut" in append_summary(str(path), "line\n") and path.stat().st_size == SUMMARY_LIMIT
-    )
-    assert "cannot write" in append_summary(str(tmp_path / "absent" / "s.md"), "line\n")
 
 
 # ---- Hostile names
@@ -296,14 +266,11 @@ def test_nothing_hostile_moves_a_terminal_or_starts_a_command(hostile):
         for line in lines
         if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line
     ]
-    for line in error_lines(hostile):
-        assert (
-            re.fullmatch(r"::error title=[^:,\r\n]*::[^\r\n]*", line)
-            and "##[" not in line
-            and visible(line) == line
-        )
-    assert len(error_lines(hostile)) >= len(HOSTILE)
     assert harmless(" ::a") == " : :a" and harmless("a ::b") == "a ::b"
+    notes = error_lines(hostile)
+    assert len(notes) >= len(HOSTILE) and all(visible(line) == line for line in notes)
+    assert all(re.fullmatch(r"::error title=[^:,]*::.*", line) for line in notes)
+    assert not any("##[" in line for line in notes)
 
 
 def test_nothing_hostile_is_markup_in_the_summary(hostile):
@@ -338,32 +305,18 @@ def asked(tmp_path_factory):
 
 
 def number_in(folder):
-    """Value and interval in the results file."""
+    """The value in the results file."""
     content = json.loads(next(folder.rglob("results_*.json")).read_text())
     rows = content["configs"][TASK]["cells"]["numbers"]
     (row,) = (row for row in rows if (row["metric"], row["group"]) == (NUMBER, None))
-    return row["value"], row["low"], row["high"]
+    return row["value"]
 
 
 def test_a_model_that_leans_further_fails_by_the_paired_change(asked, gate):
     status, out, _ = gate(PAIRED, asked / "new", "--baseline", asked / "old")
     assert status == 1 and "at most 5 points worse than the baseline" in out and " before, " in out
-    worse = abs(number_in(asked / "new")[0] - 50) - abs(number_in(asked / "old")[0] - 50)
+    worse = abs(number_in(asked / "new") - 50) - abs(number_in(asked / "old") - 50)
     assert f": {worse:.1f} points worse, [" in out
-
-
-def test_documents_that_would_decide_are_counted_in_the_clusters_of_the_task(asked, gate, tmp_path):
-    """400 of the 1,535 documents of this task, whose clusters grow no faster than its documents: at
-    least as many as the square root says."""
-    value, low, high = (abs(end - 50) for end in number_in(asked / "same"))
-    bound = value + 0.7 * (max(low, high) - value)
-    rules = f"rules:\n  - {{task: {TASK}, metric: {NUMBER}, within: {bound:.4f}}}\n"
-    status, out, _ = gate(rules, asked / "same", "--junit", "j.xml")
-    properties = ET.parse(tmp_path / "j.xml").iter("property")
-    (needed,) = (p.get("value") for p in properties if p.get("name").endswith("would decide"))
-    assert status == 3 and 400 / 0.7**2 * 0.9 < int(needed) <= 1535
-    whole = rf"{TASK} has (1,535|would decide)|documents to [\d,]+ of {TASK} would decide"
-    assert re.search(whole, out)
 
 
 def test_the_same_answers_are_no_pass(asked, gate):
@@ -383,13 +336,10 @@ def test_runs_that_do_not_compare_are_an_error(asked, gate, tmp_path):
 
     other = {**content, "versions": {TASK: 99}}
     results.write_text(json.dumps(other))
-    assert refused("baseline was run otherwise: version (99 before, 1 now)")
-    other = {**content, "config": {**content["config"], "gen_kwargs": {"temperature": 1}}}
-    results.write_text(json.dumps(other))
-    assert refused("run otherwise: generation settings")
+    assert refused("asked otherwise: version 99 against 1")
     results.write_text(json.dumps(content))
     # As many documents, but not the same.
     samples.write_text(lines.replace('"doc_hash": "', '"doc_hash": "0', 1))
-    assert refused("the baseline was asked other documents")
+    assert refused("other documents: 400 against 400, of which 399 are the same")
     samples.unlink()
-    assert refused("the baseline has no answers beside its results")
+    assert refused("has no samples beside it; run it again with --log_samples")

@@ -70,11 +70,11 @@ def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
     (file,) = tmp_path.rglob("samples_*.jsonl")
     file.write_text(file.read_text()[:-300])
     status, _, text = plan(tmp_path / "pilot", "10")
-    assert status == 0 and "The samples are left aside: " in text and "line 620" in text
+    assert status == 0 and "line 620" in text
     file.unlink()
     _, out, text = plan(tmp_path / "pilot", "10")
-    assert "FLOOR is unknown: run the pilot again with --log_samples." in text
-    assert " to " in row(out, "biased_preferences")
+    assert "it has samples of 0 of its 620 documents" in text
+    assert "run it again with --log_samples" in text and "FLOOR" not in out
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):
@@ -99,17 +99,6 @@ def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):
         "TASK/gap=VALUE" in text
     )
     assert plan(tmp_path, "gap=2", "two/gap=0.1")[0] == 0
-
-
-@pytest.mark.slow
-def test_what_is_the_same_of_all_tasks_is_said_once(tmp_path, plan):
-    tasks = ("bistereo_analogy", "stereomap_extended_likelihood")
-    path = ask(tmp_path, "org/leaning", scripted("leaning", 0.4), *tasks, limit=DOCUMENTS)
-    content = json.loads(path.read_text()) | {"total_evaluation_time_seconds": "60"}
-    path.write_text(json.dumps(content))
-    _, out, text = plan(tmp_path, "40")
-    assert text.count("a pilot of one task tells it") == 1
-    assert out.count("WIDTH      from the lower") == 1 and max(map(len, out.splitlines())) <= 160
 
 
 def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_text(
@@ -146,24 +135,14 @@ def test_speed_is_that_of_a_pilot_of_one_task(tmp_path):
     assert each == 4 and said == "Speed: 0.25 documents a second, those of the pilot."
 
 
-def test_speed_of_several_tasks_is_shared_out_and_said_to_be(tmp_path):
+def test_speed_of_several_tasks_is_unknown(tmp_path):
     path = made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, n=50, total_evaluation_time_seconds="200.0")
     content = json.loads(path.read_text())
     for part in ("results", "configs", "versions"):
         content[part]["other"] = content[part]["mine"]
-    content["n-samples"]["other"] = {"original": 100, "effective": 150}
     path.write_text(json.dumps(content))
-    run = next(run for run in read(tmp_path) if run.task == "mine")
-    each, how = speed(run)  # 200 s / (50 + 150)
-    assert each == 1 and "for 2 tasks, shared out by their numbers of documents" in how
-    # Prompts of three times the length take three times as long: 50 x 30 characters and 150 x 10.
-    for task, length in (("mine", 28), ("other", 8)):
-        prompt = {"arg_0": "x" * length}
-        sample = {"arguments": {"a": prompt, "b": prompt}, "resps": [["ab"]]}
-        name = path.name.replace("results_", f"samples_{task}_") + "l"
-        path.with_name(name).write_text(json.dumps(sample) + "\n")
-    each, how = speed(run)
-    assert each == 2 and "the length of their prompts and answers" in how  # 200 s / 2 / 50
+    each, how = speed(read(tmp_path)[0])
+    assert each != each and how == ("How long each of its 2 tasks took, a pilot of one task tells.")
 
 
 def test_a_pilot_that_does_not_say_how_long_it_took_has_no_time(tmp_path):

@@ -1,7 +1,6 @@
 """`lm-eval-bias reasons`: reasons out of answers, their key phrases, their diversity, and the
 command on sample files."""
 
-import csv
 import json
 import os
 from collections import Counter
@@ -85,15 +84,6 @@ def test_the_nearest_phrases_are_those_of_greatest_cosine():
     candidates = np.array([[0.6, 0.8, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0.8, 0, 0.6, 0]])
     assert nearest(candidates, E_AXES[0], 3) == [1, 3, 0]
     assert nearest(candidates, E_AXES[0], 9) == [1, 3, 0, 2]
-
-
-def test_marginal_relevance_passes_over_what_repeats_a_choice():
-    # cosines with the text 1, 0.96, 0.6; with the first choice the same. Half and half: 0.5*0.96 -
-    # 0.5*0.96 = 0 = 0.5*0.6 - 0.5*0.6; at 0.7 the less similar one wins: 0.3*0.6 - 0.7*0.6 = -0.24
-    # against 0.3*0.96 - 0.7*0.96 = -0.384.
-    candidates = np.array([[1, 0, 0, 0], [0.96, 0.28, 0, 0], [0.6, 0, 0.8, 0]])
-    assert nearest(candidates, E_AXES[0], 2, diversity=0.7) == [0, 2]
-    assert nearest(candidates, E_AXES[0], 2, diversity=0.1) == [0, 1]
 
 
 def by_topic(written):
@@ -285,17 +275,6 @@ def test_other_items_and_documents_that_name_none(tmp_path, run):
     assert "2 answers with reasons about 1 group" in run(path)[1]
 
 
-def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, run):
-    group = '=HYPERLINK("x")'
-    cells = {"groups": [{"group": group, "cluster": "@a"}]}
-    answers = [sample(i, group, "High pay.") for i in range(2)]
-    path = write(tmp_path, answers, {"configs": {"asked": {}, "r": {"cells": cells}}})
-    assert run(path, "--output", tmp_path / "o.csv")[0] == 0
-    rows = list(csv.DictReader((tmp_path / "o.csv").open()))
-    assert {row["example_group"] for row in rows} == {f"'{group}"}
-    assert {row["cluster"] for row in rows} == {"", "'@a"}
-
-
 def test_diversity_needs_no_embeddings(tmp_path, command):
     text = "Rating: 4\nHigh pay and good schools"
     styles = ("paper", "paper", "neither", "neither")
@@ -346,11 +325,10 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
             "--ngram 3 1: expected the least and the most number of words",
         ),
         (SAID, ["--top", "0"], "--top 0: expected a whole number of at least 1"),
-        (SAID, ["--mmr", "2"], "--mmr 2: expected a number from 0 to 1"),
         (
             SAID,
             ["--output", "o.txt"],
-            "--output o.txt: expected a file .csv or .json in an existing folder",
+            "--output o.txt: expected a file .json in an existing folder",
         ),
         (
             SAID,

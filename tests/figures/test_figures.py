@@ -145,10 +145,6 @@ EVERY = {
             for i, (x, y) in enumerate(itertools.product("abc", "abc"))
         ],
     ),
-    "radar": (
-        Figure("radar", "axis", "value", "who"),
-        [{"axis": a, "value": i, "who": w} for i, a in enumerate("abcde") for w in "xy"],
-    ),
     "scatter": (
         Figure("scatter", "x", "y", "who", label="name"),
         [{"x": i, "y": i % 3, "who": "ab"[i % 2], "name": f"n{i}"} for i in range(9)],
@@ -161,7 +157,7 @@ COLUMNS = (VALUE, ("n", "Documents", "count"), ("c", "Median", "points"))
 def every():
     """Each kind, and each in four panels."""
     found = {kind: drawn(figure, rows, *COLUMNS) for kind, (figure, rows) in EVERY.items()}
-    for kind in ("bars", "points", "heatmap", "radar", "histogram"):
+    for kind in ("bars", "points", "heatmap", "histogram"):
         figure, rows = EVERY[kind]
         long = "a panel whose name is much longer than it is wide, as people's names for things are"
         spread = [{**row, "panel": f"{long} {n}"} for n in range(4) for row in rows]
@@ -334,31 +330,6 @@ def test_boxes_have_their_five_numbers():
 
 
 # ---- Heat maps
-
-
-# ---- Radar
-
-
-def test_a_radar_has_its_numbers_on_its_axes():
-    """Four axes, upwards first and then clockwise; 1, 1, 0.5 and 0 of 1: right as far as up, down
-    half as far, left in the middle."""
-    rows = [{"axis": a, "value": v} for a, v in zip("abcd", (1, 1, 0.5, 0), strict=True)]
-    (line,) = strokes(
-        drawn(Figure("radar", "axis", "value", domain=(0, 1)), rows), stroke=BLUE, stroke_width="2"
-    )
-    up, right, down, left, again = line
-    radius = left[1] - up[1]
-    assert again == up
-    assert right == pytest.approx((left[0] + radius, left[1]), abs=0.2)
-    assert down == pytest.approx((left[0], left[1] + radius / 2), abs=0.2)
-    assert up[0] == pytest.approx(left[0], abs=0.2)
-
-
-def test_a_radar_is_open_where_a_value_is_missing():
-    rows = [{"axis": a, "value": v} for a, v in zip("abcde", (1, 1, None, 1, 1), strict=True)]
-    svg = drawn(Figure("radar", "axis", "value"), rows)
-    (line,) = strokes(svg, stroke=BLUE, stroke_width="2")
-    assert len(line) == 4 and "×: no value" in texts(svg)
 
 
 # ---- Labels of points
@@ -570,6 +541,6 @@ def test_colours_stand_out_on_both_pages_and_text_on_them_is_read():
 
 
 def test_no_two_of_many_series_look_alike_and_none_is_told_by_colour_alone():
-    for second in (palette.pattern, palette.shape, palette.dash):
+    for second in (palette.pattern, palette.shape):
         assert len({(palette.colour(n), second(n)) for n in range(56)}) == 56
         assert all(second(n) != second(n + 1) for n in range(56))

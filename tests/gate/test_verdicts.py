@@ -9,16 +9,10 @@ from scipy import stats
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import (
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    Change,
-    Estimate,
-    Incomparable,
-)
+from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, PASS, Estimate
 from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.results.paired import Difference
+from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, rule, run_of, verdicts
 
 GAP = {"gap": (1.0, 0.5, 0, None)}
@@ -110,41 +104,6 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     assert whole.needed in (400, 410) and limited.needed == whole.needed
     assert "more than the 100 that the task has" in whole.todo and "`below: 2.1`" in whole.todo
     assert limited.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in limited.reason
-
-
-def test_documents_that_would_decide_are_those_of_the_plan(tmp_path):
-    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2
-    is 397."""
-    run_of(tmp_path, "m", GAP)
-    decide = "would decide (pass)"
-    cases = [
-        (gate.Needed(1234, 1234, "whole", 5000), 1300, f"about 1,300 documents {decide}, if"),
-        (gate.Needed(400, 2100, "whole", 5000), 400, f"400 documents to 2,100 of whole {decide}"),
-        (
-            gate.Needed(400, None, "whole", 5000),
-            400,
-            f"400 documents or more than the 5,000 that whole has {decide}",
-        ),
-        (
-            gate.Needed(None, None, "whole", 5000),
-            None,
-            f"not even the 5,000 documents of whole {decide}",
-        ),
-        # rounded up, but not beyond what the task has
-        (gate.Needed(4990, 4990, "whole", 4995), 4995, "about 4,995 documents"),
-        (None, 400, f"at least 400 documents {decide}, if the number stays where it is and new"),
-    ]
-    for needed, documents, todo in cases:
-        shares = []
-
-        def narrowing(rule, run, share, shares=shares, needed=needed):
-            shares.append(share)
-            return needed
-
-        parsed = rules.parse(rule("metric: gap, below: 1.53"), "f")
-        (one,) = gate.judge(parsed, found(tmp_path).runs, narrowing=narrowing)
-        assert one.verdicts[0].needed == documents and one.verdicts[0].todo.startswith(todo)
-        assert shares == pytest.approx([0.53 / 1.0566], abs=1e-3)
 
 
 def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
@@ -320,10 +279,10 @@ def changed(folder, before, now, change=None, stderr=0.5, **rates):
         run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more})
     half = gate.student(0.05, 23) * stderr
     difference = now[0] - before[0]
-    number = Number(difference, stderr, difference - half, difference + half, 24)
+    ends = (difference - half, difference + half)
 
     def paired(*_):
-        return Change(before[0], now[0], number)
+        return Difference(before[0], now[0], difference, stderr, *ends, 0.5, 24)
 
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, change or paired)
@@ -372,20 +331,23 @@ def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
     failed for that."""
 
     def no_error(*_):
-        return Change(5.0, 5.1, Number(0.1, clusters=24), "a change of gap has no error")
+        return Difference(5.0, 5.1, 0.1, nan, nan, nan, nan, 24, "it is cut off")
 
     one = changed(tmp_path, (5.0, 0, None), (5.1, 0, None), no_error)
-    assert (one.verdict, one.reason) == (INCONCLUSIVE, "a change of gap has no error")
+    assert (one.verdict, one.reason) == (
+        INCONCLUSIVE,
+        "a change of gap has no error: it is cut off",
+    )
     assert "below" in one.todo
 
 
 def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
     def refuse(*_):
-        raise Incomparable("the baseline was asked otherwise: version", "run it again")
+        raise UsageError("asked otherwise: version")
 
     one = changed(tmp_path, (5.0, 0, None), (5.0, 0, None), refuse)
-    expected = (ERROR, "the baseline was asked otherwise: version", "run it again")
-    assert (one.verdict, one.reason, one.todo) == expected
+    expected = (ERROR, "the baseline does not compare: asked otherwise: version")
+    assert (one.verdict, one.reason) == expected and "run it again" in one.todo
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (one,) = verdicts(tmp_path / "new", text, [], refuse)
     assert one.verdict == ERROR and "the baseline has no task mine" in one.reason

@@ -11,7 +11,6 @@ from lm_eval_bias.measure import Number
 from lm_eval_bias.results.sample_size import (
     Share,
     Window,
-    between,
     growth,
     plan,
     predicted,
@@ -142,23 +141,3 @@ def test_windows_begin_with_a_cluster():
 def test_a_width_is_from_end_to_end():
     assert width_of(Number(1, 9, -1, 4)) == 5 and width_of(Number(1, 9, -1, inf)) == inf
     assert isnan(width_of(Number(1, 9)))
-
-
-# ---- Between which numbers of documents a gate's interval would decide
-
-
-def test_where_clusters_grow_with_documents_the_share_makes_no_difference():
-    assert between(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS) == (half(), half())
-
-
-def test_where_all_clusters_are_there_the_share_decides():
-    """Of documents alone four times as many; of clusters alone none."""
-    assert between(Window(100, [50], 8.0), 4.0, fixed(10_000, 50)) == (400, None)
-    # V is 1 + 100 / N: sqrt(1.25) at 400, as the windows tell; below 1 no number of them helps.
-    parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
-    assert between(a_and_b(100), sqrt(1.25) + 1e-9, fixed(10_000, 50), parts) == (400, 400)
-    assert between(a_and_b(100), 0.9, fixed(10_000, 50), parts) == (None, None)
-
-
-def test_a_task_that_has_been_asked_whole_has_no_more():
-    assert between(Window(100, [20], 8.0), 7.9, fixed(100, 20)) == (None, None)

@@ -60,7 +60,7 @@ def test_what_the_harness_writes_is_read(real):
     assert [(run.model, run.task) for run in found.runs] == [
         (model, task) for model in ("two", "org/one") for task in tasks
     ]
-    assert not found.others and not found.notes
+    assert not found.notes
     run = found.runs[2]
     written = json.loads(run.results.read_text())
     cells = written["configs"]["bistereo_analogy"]["cells"]
@@ -109,15 +109,15 @@ def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     assert unanswered.better == "lower" and not unanswered.stderr
 
 
-def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
+def test_tasks_of_the_harness_are_left_alone(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
     content = json.loads(path.read_text())
     content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
     content["results"]["hellaswag"] = {"acc,none": 0.5}
     path.write_text(json.dumps(content))
     found = found_in(tmp_path)
-    assert [(other.model, other.task) for other in found.others] == [("m", "hellaswag")]
-    assert only(found).task == "mine" and not found.notes
+    note = f"{path}: hellaswag is a task of the harness, without a measure of bias"
+    assert only(found).task == "mine" and found.notes == [note]
 
 
 # ---- Models
@@ -205,56 +205,19 @@ def merged(folder):
     return found_in(folder)
 
 
-def test_runs_in_parts_are_put_together(tmp_path):
-    """Three events of 36 documents, each ten points more for one's own group at any level."""
-    for part in (1, 2, 3):
-        shard(tmp_path, part, minutes=part)
+def test_a_part_is_no_run_and_a_note_says_what_puts_parts_together(tmp_path):
+    path = shard(tmp_path, 1)
+    made_up(tmp_path, "m", VALUES, minutes=1)
     found = found_in(tmp_path)
-    run = only(found)
-    assert (run.n, run.parts, len(run.samples)) == (108, True, 3)
-    assert not found.notes and "shard" not in run.options
-    assert run.numbers["gap_points", None].value == pytest.approx(10)
-    assert run.numbers["events", None].value == 3
-    assert not any("parts" in line or "of 36" in line for line in run.warnings)
-
-
-def test_a_missing_part_is_a_warning(tmp_path):
-    for part in (1, 3):
-        shard(tmp_path, part, minutes=part)
-    run = only(found_in(tmp_path))
-    assert run.n == 72 and run.warnings[0] == "2 of 3 parts; missing: 2/3"
-
-
-def test_a_part_that_ran_twice_counts_once(tmp_path):
-    first = shard(tmp_path, 1)
-    for part in (1, 2, 3):
-        shard(tmp_path, part, minutes=part)
-    found = found_in(tmp_path)
-    (note,) = found.notes
-    assert only(found).n == 108 and note.startswith(str(first)) and "is not shown" in note
-
-
-def test_parts_that_were_asked_otherwise_stay_apart(tmp_path):
-    shard(tmp_path, 1, missing="pairwise")
-    shard(tmp_path, 2, minutes=1)
-    found = found_in(tmp_path)
-    assert only(found).n == 36 and only(found).warnings[0] == "1 of 3 parts; missing: 1/3, 3/3"
-    assert "missing pairwise there, complete here" in found.notes[0]
-
-
-def test_parts_without_samples_are_told(tmp_path):
-    shard(tmp_path, 1)
-    bad = shard(tmp_path, 2, minutes=1, samples=False)
-    found = found_in(tmp_path)
-    assert not found.runs
-    assert found.notes == [
-        f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts "
-        "cannot be put together; run it again with --log_samples"
+    assert only(found).task == "mine" and found.notes == [
+        f"{path}: {PARTED} of m is a part, 1/3; put the parts together: lm-eval-bias merge "
+        f"{PARTED} SAMPLES ... --output FILE"
     ]
 
 
 def test_what_merge_wrote_is_read(tmp_path):
-    """Beside its parts: they are not read again, and no note complains of them."""
+    """Beside its parts, of which no note complains: three events of 36 documents, each ten points
+    more for one's own group at any level."""
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
     run = only(found := merged(tmp_path))
@@ -263,8 +226,8 @@ def test_what_merge_wrote_is_read(tmp_path):
     assert (run.results.name, run.model, run.n, run.version) == ("merged.json", "m", 108, "1")
     assert not found.notes and run.of == 108
     assert not any("documents" in line for line in run.warnings)
-    run.results.unlink()
-    assert only(found_in(tmp_path)).settings == run.settings
+    assert run.numbers["gap_points", None].value == pytest.approx(10)
+    assert run.numbers["events", None].value == 3 and len(run.samples) == 3
 
 
 def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
@@ -352,7 +315,7 @@ def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told
     assert note.startswith(f"{bad}: ") and told in note and "\n" not in note
     with pytest.raises(UsageError) as error:
         found_in(bad)
-    assert told in str(error.value) and "can be read" in str(error.value)
+    assert told in str(error.value) and "has numbers" in str(error.value)
 
 
 @pytest.mark.parametrize("numbers", [None, [], 3, [3], [{}], [{"metric": 3}], {"metric": "gap"}])

@@ -41,12 +41,11 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
             *_SCORES,
             *lost,
         ),
-        how_to_read="Each axis is a group of S_b against its S_a, each line a dimension: outside "
-        "the ring of 0 the good words go to S_a, inside it to S_b.",
-        caveat="It shows no uncertainty, and the area within a line depends on the order of the "
-        "groups, so read single axes, and the intervals in the table.",
+        how_to_read="A positive bar gives good words to S_a and bad ones to the group named, a "
+        "negative one the reverse; the paper draws the same numbers as radar charts.",
+        caveat="It shows no uncertainty, so read the intervals in the table too.",
         figure=Figure(
-            "radar",
+            "bars",
             x="pair",
             y="bias_score",
             colour="dimension",
