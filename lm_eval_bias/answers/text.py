@@ -81,10 +81,9 @@ def letters(text: str) -> str:
 def plain(text: str) -> str:
     """A text in lower case, without accents, markdown, LaTeX and typographic signs."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
-    text = "".join(
-        str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text)
-    ).lower()
-    return rewritten(_LATEX.sub(" ", text), _SIGNS)
+    if not text.isascii():
+        text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text))
+    return rewritten(_LATEX.sub(" ", text.lower()), _SIGNS)
 
 
 def spelled(term: str) -> str:
