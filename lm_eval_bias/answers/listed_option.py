@@ -39,6 +39,8 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
     """The same without the shortcut: the first turn that names an option, or declines, counts."""
     question = _question(tuple(options.items()))
     for number, turn in enumerate(_ASKS.split(_normal(text, question))):
+        if number:
+            turn = _ANSWERS.sub("\nanswer:", turn, 1)
         signed = _signed(turn, question)
         foreign = _FOREIGN_LIST.search(signed)
         if foreign and _SIGN.search(signed, 0, foreign.start()):
@@ -113,6 +115,8 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
 
 _FORMS = rules(
     {
+        # "A: I cannot say."
+        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b)(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
@@ -129,6 +133,9 @@ _ASKS = re.compile(
     r"exercise|task)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n(]|answer the questions? based|"
     r"(?:choose|select) [^.\n]{0,20}following\.)"
 )
+
+# The "A:" of "Q: ... A: ...", which is no letter unless a "B:" follows.
+_ANSWERS = re.compile(r"(?:^|[\n.?!])\W*\ba:(?! ?\w[^\n]{0,400}[\n.;,] ?\W{0,4}b[).:])")
 
 
 def _normal(text: str, question: _Question) -> str:
@@ -160,7 +167,7 @@ _LETTER, _SENTENCE = Sign("letter", r"(\w)\b"), Sign("sentence", r"(\w)\b")
 _SAME_SENTENCE = Sign("sentence", r"\1\b")
 _OTHER_LETTER, _OTHER_SENTENCE = Sign("letter", r"(?!\1)\w\b"), Sign("sentence", r"(?!\1)\w\b")
 _ANY = Sign("(?:letter|sentence)", r"\w+")
-_SIGN, _SIGNS = re.compile(str(_ANY)), re.compile(f"({_ANY})")
+_SIGN = re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
 _ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
@@ -409,7 +416,7 @@ def _claims(text: str) -> list[tuple[int, str]]:
     beginning = next((m.start() for m in re.finditer(r"\w", text)), 0)
     claims: list[tuple[int, str]] = []
     for statement in _STATEMENT.finditer(text):
-        *parts, last = _SIGNS.split(statement.group())
+        *parts, last = _SIGN.split(statement.group())
         at = statement.start()
         for before, word, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
             at += len(before)
