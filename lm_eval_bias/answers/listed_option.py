@@ -1,8 +1,9 @@
 """Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-Mentions of options are replaced by signs: a letter, a sentence, or both together. What stands
-before and behind a mention says whether the text chooses it. One rule decides: the option that
-is chosen most firmly, unless another is chosen as firmly, or later.
+Each mention of an option gives way to a `Sign`, a word such as `letter_a` or `sentence_b`:
+"I choose (a)" is read as "i choose letter_a". What stands before and behind a sign says whether
+the text chooses it. One rule decides: the option that is chosen most firmly, unless another is
+chosen as firmly, or later.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
     """The same without the shortcut: the first turn that names an option, or declines, counts."""
     question = _question(tuple(options.items()))
     for number, turn in enumerate(_ASKS.split(_normal(text, question))):
+        if number:
+            turn = _ANSWERS.sub("\nanswer:", turn, 1)
         signed = _signed(turn, question)
         foreign = _FOREIGN_LIST.search(signed)
         if foreign and _SIGN.search(signed, 0, foreign.start()):
@@ -65,7 +68,7 @@ _INFLECTIONS = rules(
 _SAME = {word: kind for kind, group in word_lists("listed_option").items() for word in group}
 _IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(
-    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+?(?=n't\b)|n't\b|[^\W_{_IDEOGRAMS}]+(?:'\w+)*"
+    rf"[{_IDEOGRAMS}]|[^\W{_IDEOGRAMS}]+?(?=n't\b)|n't\b|[^\W{_IDEOGRAMS}]+(?:'\w+)*"
 )
 
 
@@ -112,10 +115,12 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
 
 _FORMS = rules(
     {
+        # "A: I cannot say."
+        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b)(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
-        "[Ⓐ-ⓩ🄰-🆊]|[\U00010080-\U000100c1]": " ",
+        "[Ⓐ-ⓩ🄰-🆊]": " ",
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
 )
@@ -129,6 +134,9 @@ _ASKS = re.compile(
     r"(?:choose|select) [^.\n]{0,20}following\.)"
 )
 
+# The "A:" of "Q: ... A: ...", which is no letter unless a "B:" follows.
+_ANSWERS = re.compile(r"(?:^|[\n.?!])\W*\ba:(?! ?\w[^\n]{0,400}[\n.;,] ?\W{0,4}b[).:])")
+
 
 def _normal(text: str, question: _Question) -> str:
     """A text in lower case, without markup; "b. harris" is a word if an option has the name."""
@@ -138,12 +146,28 @@ def _normal(text: str, question: _Question) -> str:
 
 # ---- Signs
 
-# Ideograms of Linear B: no text has them, and they count as words. A letter, a sentence with or
-# without its letter, a letter that no option has, a letter with another's sentence.
-_LETTER, _SENTENCE = 0x10080, 0x100A0
-_ELSE, _UNCLEAR = "\U000100c0", "\U000100c1"
-_L, _S, _ANY = "[\U00010080-\U0001009f]", "[\U000100a0-\U000100bf]", "[\U00010080-\U000100c1]"
-_SIGN, _SIGNS = re.compile(_ANY), re.compile(f"({_ANY})")
+
+class Sign(NamedTuple):
+    """A mention of an option, as one word of a text: `letter_a`.
+
+    No text has such a word of its own, as `plain` takes underscores out.
+    """
+
+    kind: str  # "letter"; "sentence", with or without its letter
+    option: str  # its letter, "another" or "unparsed"; in a pattern, what matches it
+
+    def __str__(self) -> str:
+        return f"{self.kind}_{self.option}"
+
+
+_UNKNOWN_LETTER = Sign("letter", ANOTHER)
+_CONTRADICTION = Sign("letter", UNPARSED)  # a letter with another's sentence
+# In patterns. The first sign that is matched sets the option that the next one is compared with.
+_LETTER, _SENTENCE = Sign("letter", r"(\w)\b"), Sign("sentence", r"(\w)\b")
+_SAME_SENTENCE = Sign("sentence", r"\1\b")
+_OTHER_LETTER, _OTHER_SENTENCE = Sign("letter", r"(?!\1)\w\b"), Sign("sentence", r"(?!\1)\w\b")
+_ANY = Sign("(?:letter|sentence)", r"\w+")
+_SIGN = re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
 _ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
@@ -214,7 +238,7 @@ def _sentences_signed(text: str, question: _Question) -> str:
         if span is None or (later and later.matched >= span.matched):
             i += 1  # "a) She ...", of "She took a bus"
             continue
-        pieces += [text[at:start], f" {chr(_SENTENCE + span.option)} "]
+        pieces += [text[at:start], f" {Sign('sentence', question.letters[span.option])} "]
         i += span.length
         at = tokens[i - 1].end()
         if question.options[span.option].asks and text.startswith("?", at):
@@ -234,7 +258,7 @@ _NO_ARTICLE = (
 _MENTION = re.compile(
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
-    rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_S}))|(?P<ended>\s?[^\w\s])|"
+    rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_SENTENCE}))|(?P<ended>\s?[^\w\s])|"
     rf"(?P<bare>{_NO_ARTICLE}))?"
 )
 _RANKS = [
@@ -255,49 +279,47 @@ def _letters_signed(text: str, letters: str) -> str:
         if letter in letters:
             # "a" may be the article
             known = letter != "a" or ended or m["noun"] or m["bare"]
-            return f" {chr(_LETTER + letters.index(letter))} " if known else m.group()
+            return f" {Sign('letter', letter)} " if known else m.group()
         begins = m["closed"] is not None and _BEGINS.search(before)
         other = m["noun"] or begins or (ended and _CHOOSES.search(before))
-        return f" {_ELSE} " if other and letter not in "iynx" else m.group()
+        return f" {_UNKNOWN_LETTER} " if other and letter not in "iynx" else m.group()
 
     return _MENTION.sub(signed, text)
 
 
-_JOINED = re.compile(rf"({_L})[^\w\n?!;]{{0,12}}\n?[^\w\n?!;]{{0,12}}({_S})")
-_COMPARED = rf"({_L})\W{{0,3}}(?:is|seems|would be)(?: \w+)? less (?:\w+ ){{1,3}}than +({_L})"
 _VERB = r"(?:is|isn't|seems|sounds|feels|looks|appears|would|could|might|makes|fits|does|doesn't)\b"
+_GAP = r"[^\w\n?!;]{0,12}\n?[^\w\n?!;]{0,12}"
 _BETWEEN = r"(?:[^\w✓✔✅✗✘❌\[\]]|\d){0,12}"
-_TOLD_AGAIN = (
-    rf"({_S}){_BETWEEN}(?:(?:and|or)\b)?{_BETWEEN}(?!\1){_S}"
-    rf"(?! *[✓✔✅✗✘❌])(?:\W*\n\W*{_ELSE}[^\n]*)?"
-)
 _GROUPED = rules(
     {
+        rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
+        rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
-        _TOLD_AGAIN: "\n",
-        _COMPARED: r" \2 is more likely than \1 ",
-        rf"(?:both +)?(?:\( ?)?({_L})[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}(?!\1){_L} *[)]?": " both ",
-        rf"neither +({_L})[) ]{{0,4}}nor[( ]{{0,4}}(?!\1){_L} *[)]?": " neither ",
-        rf"(?:either +)?({_L})[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}(?!\1){_L}": " either ",
-        rf"({_L})[) ]{{0,4}}[,>][( ]{{0,4}}(?!\1){_L}(?=\W*(?:\n|$))": " either ",
+        # the options told again
+        rf"{_SENTENCE}{_BETWEEN}(?:(?:and|or)\b)?{_BETWEEN}{_OTHER_SENTENCE}"
+        rf"(?! *[✓✔✅✗✘❌])(?:\W*\n\W*{_UNKNOWN_LETTER}[^\n]*)?": "\n",
+        rf"({_LETTER})\W{{0,3}}(?:is|seems|would be)(?: \w+)? less (?:\w+ ){{1,3}}than +"
+        rf"({_LETTER})": r" \3 is more likely than \1 ",
+        rf"(?:both +)?(?:\( ?)?{_LETTER}[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}{_OTHER_LETTER} *[)]?": (
+            " both "
+        ),
+        rf"neither +{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": " neither ",
+        rf"(?:either +)?{_LETTER}[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}{_OTHER_LETTER}": " either ",
+        rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))": " either ",
     }
 )
 # Two letters with sentences of another question.
 _FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
 _FOREIGN_LIST = re.compile(
-    rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*({_L}){_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
-    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?(?!\1){_L}{_FOREIGN}"
+    rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*{_LETTER}{_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
+    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}"
 )
-
-
-def _joined(m: re.Match[str]) -> str:
-    return m[2] if ord(m[2]) - ord(m[1]) == _SENTENCE - _LETTER else _UNCLEAR
 
 
 def _signed(text: str, question: _Question) -> str:
     text = _letters_signed(_sentences_signed(text, question), question.letters)
-    return rewritten(_JOINED.sub(_joined, text), _GROUPED)
+    return rewritten(text, _GROUPED)
 
 
 # ---- The answer
@@ -370,12 +392,12 @@ _LED = re.compile(
 )
 
 
-def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
+def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     """How firmly a statement chooses an option: 2 in words of choosing or at once, 1 by a verdict
     or on its own, 0 if it only tells its sentence, None if not at all.
     """
-    is_sentence = re.match(_S, sign)
-    if _DENIED_BEFORE.search(before) or (sign != _ELSE and _DENIED_AFTER.match(after)):
+    is_sentence = sign.kind == "sentence"
+    if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
         return None
     if re.match(r"[^\w\n]*\?", after):
         return None
@@ -389,29 +411,27 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
     return 0 if is_sentence and expected else None
 
 
-def _claims(text: str, question: _Question) -> list[tuple[int, str]]:
+def _claims(text: str) -> list[tuple[int, str]]:
     """What a text says of options, in order: how firmly it chooses, and which."""
-    labels = {_ELSE: ANOTHER, _UNCLEAR: UNPARSED}
-    for k, letter in enumerate(question.letters):
-        labels |= {chr(_LETTER + k): letter, chr(_SENTENCE + k): letter}
     beginning = next((m.start() for m in re.finditer(r"\w", text)), 0)
     claims: list[tuple[int, str]] = []
     for statement in _STATEMENT.finditer(text):
-        *parts, last = _SIGNS.split(statement.group())
+        *parts, last = _SIGN.split(statement.group())
         at = statement.start()
-        for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
+        for before, word, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
             at += len(before)
+            sign = Sign(*word.split("_"))
             weight = _weight(before, sign, after, at == beginning)
             # one that answers goes on with options of its own
-            if weight is not None and not (sign == _ELSE and weight == 1 and claims):
-                claims.append((weight, labels[sign]))
-            at += len(sign)
+            if weight is not None and not (sign == _UNKNOWN_LETTER and weight == 1 and claims):
+                claims.append((weight, sign.option))
+            at += len(word)
     return claims
 
 
 def _answer(text: str, question: _Question) -> str:
     text = _CORRECTION.split(text)[-1]
-    claims = _claims(text, question)
+    claims = _claims(text)
     heaviest = max((weight for weight, _ in claims), default=0)
     chosen: set[str] = set()
     for weight, label in claims:
