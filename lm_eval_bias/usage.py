@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-# Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness.
-DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source"})
+# Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
+# such as a model's argument that is nearly one of our options ("reader").
+DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
 # A name this near to one of our own options, and not the same, is a slip of the finger.
 NEAR = 0.8
 
