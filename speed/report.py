@@ -47,13 +47,21 @@ def scripted_answer(prompt: str) -> str:
     if "Emotion intensity" in prompt:
         return str(30 + int(60 * chance(prompt)))
     if "5-point scale" in prompt:
-        items = re.findall(r"^- (.+?):", prompt, re.M)
+        items = re.findall(r"^- ?(.+?):", prompt, re.M)
         rated = "\n".join(f"- {item}: {1 + int(5 * chance(prompt, item))}" for item in items)
         keywords = random.Random(chance(prompt)).sample(KEYWORDS.split(), 5)
         return (
             f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\n"
-            "Overall rating: 3\nThree reasons: history, media, law."
+            f"Overall rating: {1 + int(5 * chance(prompt, 'overall'))}\n"
+            "Three reasons: history, media, law."
         )
+    if "Natural Language Inference" in prompt:
+        labels = ("Neutral", "Entailment", "Contradiction")
+        return labels[int(3 * chance(prompt) ** 2)]
+    if words := re.search(r"one of these two words, and write nothing else: (.+), (.+)\.", prompt):
+        return words[1 + (chance(prompt) < 0.5)]
+    if "\nb) " in prompt:
+        return "a" if chance(prompt) < 0.6 else "b"
     return "A thing that stands on a table, and that somebody made long ago."
 
 

@@ -1,7 +1,8 @@
-"""One run of every kind of task: each number has the same interval in all places that show it."""
+"""A run of a task of every measure: each number has the same interval in all places that show it."""
 
 import csv
 import json
+import re
 from math import inf, isnan, nan
 
 import pytest
@@ -17,8 +18,25 @@ from lm_eval_bias.results.table import interval_text
 from tests.scripted import ask, scripted
 
 pytestmark = pytest.mark.slow
-# A task of each kind of request: how many parts of its documents, which begin so far apart.
+# A task of every measure whose items are shipped: how many parts of its documents, which begin so
+# far apart.
 TASKS = {
+    "bistereo_analogy_generate": (12, 240),
+    "bistereo_nli_generate": (12, 5_000),
+    "empathy_religion_likelihood": (12, 720),
+    "hbb_generate": (24, 520),
+    "hbb_sg": (24, 520),
+    "mist_aat_likelihood": (12, 120),
+    "mist_wabt_likelihood": (12, 720),
+    "stereomap_behavior": (12, 196),
+    "stereomap_behavior_likelihood": (12, 384),
+    "stereomap_emotion": (12, 98),
+    "stereomap_emotion_likelihood": (12, 256),
+    "stereomap_extended_likelihood": (12, 208),
+    "stereomap_original": (12, 1_666),
+    "stereomap_original_likelihood": (12, 343),
+    "stereomap_structure": (12, 294),
+    "stereomap_structure_likelihood": (12, 64),
     "bistereo_analogy": (12, 120),
     "bistereo_nli": (12, 5_000),
     "bistereo_pairs": (12, 3_600),
@@ -84,8 +102,13 @@ def same(shown, number):
 
 def test_every_task_has_numbers_with_intervals(read, written):
     assert set(read) == set(TASKS) == {task for task, *_ in written}
+    lacking = [
+        task
+        for task, run in read.items()
+        if not any(number.low < number.high for number in run.numbers.values())
+    ]
+    assert not lacking
     for task, run in read.items():
-        assert any(number.low < number.high for number in run.numbers.values()), task
         for key, number in run.numbers.items():
             ends = [getattr(number, end) for end in ENDS]
             assert ends == pytest.approx(written[task, *key], nan_ok=True), (task, key)
@@ -165,3 +188,18 @@ def test_export(read, written):
         if not any(map(isnan, ends)):
             key = (result.run.task, result.metric.name, None)
             assert ends == pytest.approx(written[key]), key
+
+
+def test_plan(folder, written, capsys):
+    """It shows the width of the interval that the pilot has now, to three digits."""
+    assert cli.main(["plan", "--pilot", str(folder / "m"), "--width", "5"]) == 0
+    shown, task = 0, None
+    for line in capsys.readouterr().out.splitlines():
+        if head := re.match(r"(\w+), m: ", line):
+            task = head[1]
+        if row := re.match(r"  (\w+)  +(?:%|points)  +([\d.]+)  +5 ", line):
+            _, low, high = written[task, row[1], None]
+            width = pytest.approx(high - low, rel=0.005, abs=1e-9)
+            assert float(row[2]) == width, (task, row[1])
+            shown += 1
+    assert shown > len(TASKS)
