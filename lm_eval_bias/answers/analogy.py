@@ -42,6 +42,12 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             # "attractive :: Short man: ...": the answer, and what a model that completes text adds
             rf"^(\W{{0,5}}{either}\W{{0,3}})(?:(?:\n[^\n:]*:[^\n:]*)?::[^\n]*|"
             rf"\n\W*{either}\W*$)": r"\1",
+            # a model that completes text wrote another word, and goes on
+            rf"^\W{{0,5}}(?!{either})\w+[ .]*\n[^\n]*:[^\n]*:[^\n]*(?:\n[^\n]*)*": "",
+            # the question with single colons: what stands behind C, or the last colon, counts
+            rf"(?m)^(?![^\n]*::)[^:\n]+:[^:\n]+:(?:\s?{of_c}:(?=\s?\w)|(?:[^:\n]*:)*)": (
+                " answer: "
+            ),
             rf"{first_half}\s*{of_c}\s?:": " answer: ",
             rf"{first_half}[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"
