@@ -117,6 +117,7 @@ _FORMS = rules(
     {
         # "A: I cannot say."
         r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b)(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
+        r"(?i)(?<=\w)\(s\)": "",
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
@@ -209,7 +210,9 @@ def _span(
         ended = ends[start + length - 1]
         exact = matched == length == len(sentence)
         least = 2 if length == len(roots) else 3
-        first_words = begins and matched >= max(least, 0.75 * at) and (matched > 5 or ended)
+        first_words = (
+            begins and matched >= max(least, 0.75 * at) and (ended or 2 * at > len(sentence))
+        )
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
@@ -264,7 +267,7 @@ _MENTION = re.compile(
 _RANKS = [
     rf"\b(?:the )?(?:first|1st) (?:{_NOUN}|answer|one)\b|\bthe former\b|"
     rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b",
-    rf"\b(?:the )?(?:second|2nd|last) (?:{_NOUN}|answer|one)\b|\bthe latter\b|"
+    rf"\b(?:the )?(?:(?:second|2nd) answer|(?:second|2nd|last) (?:{_NOUN}|one))\b|\bthe latter\b|"
     rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b",
 ]
 
@@ -294,6 +297,7 @@ _GROUPED = rules(
     {
         rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
+        rf"{_UNKNOWN_LETTER}{_GAP}({_SENTENCE})(?=\W*(?:[.)]|\n|$))": r"\1",
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
         # the options told again
