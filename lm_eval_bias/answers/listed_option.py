@@ -259,6 +259,8 @@ _NO_ARTICLE = (
     r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car|option|wahlen)(?![\w-])"
 )
 _MENTION = re.compile(
+    # no letter: the "A:" of "Q: ... A: ..." before words of its own
+    rf"(?!a:\s?(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
     rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_SENTENCE}))|(?P<ended>\s?[^\w\s])|"
@@ -298,6 +300,7 @@ _GROUPED = rules(
         rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
         rf"{_UNKNOWN_LETTER}{_GAP}({_SENTENCE})(?=\W*(?:[.)]|\n|$))": r"\1",
+        rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": str(_CONTRADICTION),
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
         # the options told again
@@ -317,7 +320,8 @@ _GROUPED = rules(
 _FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
 _FOREIGN_LIST = re.compile(
     rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*{_LETTER}{_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
-    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}"
+    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}|"
+    rf"\b(?:options|choices):\W*{_LETTER}{_FOREIGN}"
 )
 
 
@@ -366,7 +370,7 @@ _DOUBTED = re.compile(
 )
 # What stands right before an option that is chosen.
 _CHOOSES = re.compile(
-    r"(?:answer|choices?|option|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
+    r"(?:answer|choices?|opt(?:ion)?|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
     r"答案是?|选择?|choisis|wahle|wurde|elijo|escojo|"
     r"\b(?:ans|chooses?|chose|(?:i'm|am) (?:choosing|picking|selecting)|picks?|selects?|"
     r"go(?:ing)? (?:with|for)|went with|goes to|i say|i'll say|i'd say|would say|votes?(?: for)?|"
@@ -408,7 +412,7 @@ def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     if _CHOOSES.search(before):
         return 2
     if _LEADS.search(before) and (is_sentence or _LED.match(after)):
-        return 1 + first
+        return 1 + first + (first and (is_sentence or sign == _UNKNOWN_LETTER))
     if _FITS.match(after):
         return 1
     expected = _EXPECTED.search(before) and not _DOUBTED.search(before)
@@ -427,7 +431,8 @@ def _claims(text: str) -> list[tuple[int, str]]:
             sign = Sign(*word.split("_"))
             weight = _weight(before, sign, after, at == beginning)
             # one that answers goes on with options of its own
-            if weight is not None and not (sign == _UNKNOWN_LETTER and weight == 1 and claims):
+            least = 0 if sign != _UNKNOWN_LETTER else 3 if claims else 2
+            if weight is not None and weight >= least:
                 claims.append((weight, sign.option))
             at += len(word)
     return claims
@@ -439,7 +444,8 @@ def _answer(text: str, question: _Question) -> str:
     heaviest = max((weight for weight, _ in claims), default=0)
     chosen: set[str] = set()
     for weight, label in claims:
-        if weight == heaviest or (weight and chosen):
+        # what begins with a sentence of the list may go on with another list
+        if weight == heaviest or (weight > (heaviest == 3) and chosen):
             chosen.add(label)
     if heaviest and len(chosen) == 1:
         return chosen.pop()
