@@ -43,9 +43,10 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
             turn = _ANSWERS.sub("\nanswer:", turn, 1)
         signed = _signed(turn, question)
         foreign = _FOREIGN_LIST.search(signed)
-        if foreign and _SIGN.search(signed, 0, foreign.start()):
+        claims = _claims(signed[: foreign.start()]) if foreign else []
+        if foreign and any(weight > 1 for weight, _ in claims):
             signed = signed[: foreign.start()]  # it answers, and goes on with another question
-        elif foreign and number:
+        elif foreign and (number or claims):
             break
         elif foreign:
             signed = signed[: foreign.start()] + _SIGN.sub(" ", signed[foreign.start() :], 2)
