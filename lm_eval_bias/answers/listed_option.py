@@ -317,12 +317,12 @@ _GROUPED = rules(
         rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))": " either ",
     }
 )
-# Two letters with sentences of another question.
+# Two letters with sentences of another question, or the first of a list with a heading.
 _FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
 _FOREIGN_LIST = re.compile(
     rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*{_LETTER}{_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
     rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}|"
-    rf"\b(?:options|choices):\W*{_LETTER}{_FOREIGN}"
+    rf"\b(?:options|choices|answers):\W*{_LETTER}(?:{_FOREIGN}|[ ']*,)"
 )
 
 
@@ -402,8 +402,9 @@ _LED = re.compile(
 
 
 def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
-    """How firmly a statement chooses an option: 2 in words of choosing or at once, 1 by a verdict
-    or on its own, 0 if it only tells its sentence, None if not at all.
+    """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
+    2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only tells its
+    sentence, None if not at all.
     """
     is_sentence = sign.kind == "sentence"
     if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
@@ -432,8 +433,8 @@ def _claims(text: str) -> list[tuple[int, str]]:
             sign = Sign(*word.split("_"))
             weight = _weight(before, sign, after, at == beginning)
             # one that answers goes on with options of its own
-            least = 0 if sign != _UNKNOWN_LETTER else 3 if claims else 2
-            if weight is not None and weight >= least:
+            settled = weight == 1 or (claims and claims[0][0] == 3)
+            if weight is not None and not (sign == _UNKNOWN_LETTER and settled):
                 claims.append((weight, sign.option))
             at += len(word)
     return claims
@@ -445,8 +446,7 @@ def _answer(text: str, question: _Question) -> str:
     heaviest = max((weight for weight, _ in claims), default=0)
     chosen: set[str] = set()
     for weight, label in claims:
-        # what begins with a sentence of the list may go on with another list
-        if weight == heaviest or (weight > (heaviest == 3) and chosen):
+        if weight == heaviest or (weight and chosen):
             chosen.add(label)
     if heaviest and len(chosen) == 1:
         return chosen.pop()
