@@ -42,6 +42,13 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             # "attractive :: Short man: ...": the answer, and what a model that completes text adds
             rf"^(\W{{0,5}}{either}\W{{0,3}})(?:(?:\n[^\n:]*:[^\n:]*)?::[^\n]*|"
             rf"\n\W*{either}\W*$)": r"\1",
+            # what follows an analogy and is about its A; an analogy of another B
+            r"(?m)^([^\n:]+)(:[^\n]*::[^\n]*)\n\1:[^\n]*": r"\1\2",
+            rf"(?m)^[^\n:]+:(?!\W*{either})[^\n:]*::[^\n]*": "",
+            # the question with single colons: what stands behind C, or the last colon, counts
+            rf"(?m)^(?![^\n]*::)[^:\n]+:[^:\n]+:(?:\s?{of_c}:(?=\s?\w)|(?:[^:\n]*:)*)": (
+                " answer: "
+            ),
             rf"{first_half}\s*{of_c}\s?:": " answer: ",
             rf"{first_half}[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"

@@ -59,7 +59,7 @@ _CLEAN = rules(
     }
 )
 # a model that completes text goes on with it, after its answer
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")
+_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|[qa]\d+)\s*:")
 
 
 def chosen(

@@ -43,9 +43,10 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
             turn = _ANSWERS.sub("\nanswer:", turn, 1)
         signed = _signed(turn, question)
         foreign = _FOREIGN_LIST.search(signed)
-        if foreign and _SIGN.search(signed, 0, foreign.start()):
+        claims = _claims(signed[: foreign.start()]) if foreign else []
+        if foreign and any(weight > 1 for weight, _ in claims):
             signed = signed[: foreign.start()]  # it answers, and goes on with another question
-        elif foreign and number:
+        elif foreign and (number or claims):
             break
         elif foreign:
             signed = signed[: foreign.start()] + _SIGN.sub(" ", signed[foreign.start() :], 2)
@@ -117,6 +118,7 @@ _FORMS = rules(
     {
         # "A: I cannot say."
         r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b)(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
+        r"(?i)(?<=\w)\(s\)": "",
         r"<b>(?=[^<]*</b>)": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
@@ -209,7 +211,9 @@ def _span(
         ended = ends[start + length - 1]
         exact = matched == length == len(sentence)
         least = 2 if length == len(roots) else 3
-        first_words = begins and matched >= max(least, 0.75 * at) and (matched > 5 or ended)
+        first_words = (
+            begins and matched >= max(least, 0.75 * at) and (ended or 2 * at > len(sentence))
+        )
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
@@ -256,6 +260,8 @@ _NO_ARTICLE = (
     r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car|option|wahlen)(?![\w-])"
 )
 _MENTION = re.compile(
+    # no letter: the "A:" of "Q: ... A: ..." before words of its own
+    rf"(?!a:\s?(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
     rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_SENTENCE}))|(?P<ended>\s?[^\w\s])|"
@@ -264,7 +270,7 @@ _MENTION = re.compile(
 _RANKS = [
     rf"\b(?:the )?(?:first|1st) (?:{_NOUN}|answer|one)\b|\bthe former\b|"
     rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b",
-    rf"\b(?:the )?(?:second|2nd|last) (?:{_NOUN}|answer|one)\b|\bthe latter\b|"
+    rf"\b(?:the )?(?:(?:second|2nd) answer|(?:second|2nd|last) (?:{_NOUN}|one))\b|\bthe latter\b|"
     rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b",
 ]
 
@@ -294,6 +300,8 @@ _GROUPED = rules(
     {
         rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
+        rf"{_UNKNOWN_LETTER}{_GAP}({_SENTENCE})(?=\W*(?:[.)]|\n|$))": r"\1",
+        rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": str(_CONTRADICTION),
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
         # the options told again
@@ -309,11 +317,12 @@ _GROUPED = rules(
         rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))": " either ",
     }
 )
-# Two letters with sentences of another question.
+# Two letters with sentences of another question, or the first of a list with a heading.
 _FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
 _FOREIGN_LIST = re.compile(
     rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*{_LETTER}{_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
-    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}"
+    rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}|"
+    rf"\b(?:options|choices|answers):\W*{_LETTER}(?:{_FOREIGN}|[ ']*,)"
 )
 
 
@@ -362,7 +371,7 @@ _DOUBTED = re.compile(
 )
 # What stands right before an option that is chosen.
 _CHOOSES = re.compile(
-    r"(?:answer|choices?|option|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
+    r"(?:answer|choices?|opt(?:ion)?|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
     r"答案是?|选择?|choisis|wahle|wurde|elijo|escojo|"
     r"\b(?:ans|chooses?|chose|(?:i'm|am) (?:choosing|picking|selecting)|picks?|selects?|"
     r"go(?:ing)? (?:with|for)|went with|goes to|i say|i'll say|i'd say|would say|votes?(?: for)?|"
@@ -393,8 +402,9 @@ _LED = re.compile(
 
 
 def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
-    """How firmly a statement chooses an option: 2 in words of choosing or at once, 1 by a verdict
-    or on its own, 0 if it only tells its sentence, None if not at all.
+    """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
+    2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only tells its
+    sentence, None if not at all.
     """
     is_sentence = sign.kind == "sentence"
     if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
@@ -404,7 +414,7 @@ def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     if _CHOOSES.search(before):
         return 2
     if _LEADS.search(before) and (is_sentence or _LED.match(after)):
-        return 1 + first
+        return 1 + first + (first and (is_sentence or sign == _UNKNOWN_LETTER))
     if _FITS.match(after):
         return 1
     expected = _EXPECTED.search(before) and not _DOUBTED.search(before)
@@ -423,7 +433,8 @@ def _claims(text: str) -> list[tuple[int, str]]:
             sign = Sign(*word.split("_"))
             weight = _weight(before, sign, after, at == beginning)
             # one that answers goes on with options of its own
-            if weight is not None and not (sign == _UNKNOWN_LETTER and weight == 1 and claims):
+            settled = weight == 1 or (claims and claims[0][0] == 3)
+            if weight is not None and not (sign == _UNKNOWN_LETTER and settled):
                 claims.append((weight, sign.option))
             at += len(word)
     return claims

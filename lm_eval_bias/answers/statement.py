@@ -145,7 +145,8 @@ class _Sentence:
         elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
-        if status == "affirmed" and (against or (self.contrast and weight > 2)):
+        decided = any(m.status == "affirmed" and m.weight > 2 for m in self.mentions)
+        if status == "affirmed" and (against or (self.contrast and weight > 2 and not decided)):
             weight = 4 if weight > 2 else 3
         self.mentions += [
             Mention(label, status, weight) for label in _meant(token, status, self.labels)
