@@ -300,7 +300,6 @@ _GROUPED = rules(
     {
         rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
-        rf"{_UNKNOWN_LETTER}{_GAP}({_SENTENCE})(?=\W*(?:[.)]|\n|$))": r"\1",
         rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": str(_CONTRADICTION),
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
