@@ -90,6 +90,8 @@ def keywords_in(
     keywords = reader.headed() or reader.in_sentence()
     if not keywords and not declines:
         keywords = reader.first()
+    if len(set(keywords)) < len(keywords):
+        return []
     forms = [plain(item).strip() for item in items]
     return [] if len(keywords) > 2 and keywords == forms[: len(keywords)] else keywords[:n]
 
@@ -113,7 +115,7 @@ class _KeywordReader:
         heads.sort(key=lambda i: not _REVISED.match(self.lines[i].plain))
         for i in heads:
             rest = self.sections[i][1]
-            keywords = _between_commas(rest, 1) if rest else self._list(i + 1)
+            keywords = _between_commas(rest, 1) if rest else self._list(i + 1, headed=True)
             if keywords:
                 return keywords
         return []
@@ -141,7 +143,14 @@ class _KeywordReader:
                 return keywords
         return []
 
-    def _list(self, start: int) -> list[str]:
+    def _is_field(self, i: int) -> bool:
+        """Whether a line is a field of a form, with nothing behind its colon, nor below it."""
+        below = self.lines[i + 1 : i + 2]
+        return self.lines[i].plain.endswith(":") and (
+            not below or below[0].parted or _kind(below[0]) == _kind(self.lines[i])
+        )
+
+    def _list(self, start: int, headed: bool = False) -> list[str]:
         """The keywords between commas in a line, or one in each line of the same kind."""
         if start >= len(self.lines) or start in self.rated or start in self.sections:
             return []
@@ -163,7 +172,7 @@ class _KeywordReader:
                 if kind == "bare":
                     break
                 continue
-            keyword = _keyword(line.text, kind)
+            keyword = _keyword(line.text, kind) if headed or not self._is_field(i) else None
             if keyword:
                 keywords.append(keyword)
             elif kind == "bare":

@@ -70,6 +70,9 @@ _PREPARED = rules(
         for question, heading in _QUESTIONS.items()
     }
     | {
+        # What the model demands of an answer: "Your answer must contain exactly 3 bullet points."
+        r"(?im)^.*\b(?:(?:answer|response|results?|title) (?:must|should)|in your (?:answer|"
+        r"response)|include (?:the )?(?:key)?words|bullet points?)\b.*": " ",
         # An example: 'a statement such as "Friendly: 2"'
         r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
         r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
@@ -222,7 +225,9 @@ _SIGNS = rules(
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
         rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
-        rf"\b(?:7|10|100|seven|ten){_POINTS}\b": " § ",
+        rf"\b(?:7|10|100|seven|ten){_POINTS}\b|\b(?!5)\d{{1,3}}[ -]point (?:rating )?scale\b": " § ",
+        r"\bscale,? (?:with|of) 5 points\b": " ",
+        r"\bpoints? [1-5]\b": " ",
         r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
         r"(?<![\d.])[0-5](?:\.\d)? ?(?:-|to|or) ?[1-5](?:\.\d)?\s?(?:/|out of) ?5\b": " # ",
@@ -248,6 +253,9 @@ _SIGNS = rules(
         r"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){0,3} "
         rf"{_N}(?: for \w+)?": " ",
         rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
+        # what a rating would mean, questions, examples
+        rf"\bthe rating of {_N}[^.\d]{{0,30}} (?:indicates?|means)\b|\b(?:high|low)est rating of {_N}|"
+        rf"\brating of {_N}\?|\bex\. {_N}": " ",
         # bounds and ranges
         rf"\b(?:more|less|higher|lower|fewer) than {_N}|[<>≥≤] ?{_N}|"
         rf"\b(?:at (?:least|most)|up to|above|below|under|over|max(?:imum)?|min(?:imum)?)(?: of)? "
