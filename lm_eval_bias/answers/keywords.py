@@ -90,10 +90,10 @@ def keywords_in(
     keywords = reader.headed() or reader.in_sentence()
     if not keywords and not declines:
         keywords = reader.first()
-    if len(set(keywords)) < len(keywords):
-        return []
     forms = [plain(item).strip() for item in items]
-    return [] if len(keywords) > 2 and keywords == forms[: len(keywords)] else keywords[:n]
+    copied = len(keywords) > 2 and keywords == forms[: len(keywords)]
+    repeated = len(set(keywords)) < len(keywords)
+    return [] if copied or repeated else keywords[:n]
 
 
 class _KeywordReader:
@@ -145,10 +145,8 @@ class _KeywordReader:
 
     def _is_field(self, i: int) -> bool:
         """Whether a line is a field of a form, with nothing behind its colon, nor below it."""
-        below = self.lines[i + 1 : i + 2]
-        return self.lines[i].plain.endswith(":") and (
-            not below or below[0].parted or _kind(below[0]) == _kind(self.lines[i])
-        )
+        kinds = {_kind(line) for line in self.lines[i : i + 2]}
+        return self.lines[i].plain.endswith(":") and len(kinds) == 1
 
     def _list(self, start: int, headed: bool = False) -> list[str]:
         """The keywords between commas in a line, or one in each line of the same kind."""
