@@ -91,7 +91,9 @@ def keywords_in(
     if not keywords and not declines:
         keywords = reader.first()
     forms = [plain(item).strip() for item in items]
-    return [] if len(keywords) > 2 and keywords == forms[: len(keywords)] else keywords[:n]
+    copied = len(keywords) > 2 and keywords == forms[: len(keywords)]
+    repeated = len(set(keywords)) < len(keywords)
+    return [] if copied or repeated else keywords[:n]
 
 
 class _KeywordReader:
@@ -113,7 +115,7 @@ class _KeywordReader:
         heads.sort(key=lambda i: not _REVISED.match(self.lines[i].plain))
         for i in heads:
             rest = self.sections[i][1]
-            keywords = _between_commas(rest, 1) if rest else self._list(i + 1)
+            keywords = _between_commas(rest, 1) if rest else self._list(i + 1, headed=True)
             if keywords:
                 return keywords
         return []
@@ -141,7 +143,12 @@ class _KeywordReader:
                 return keywords
         return []
 
-    def _list(self, start: int) -> list[str]:
+    def _is_field(self, i: int) -> bool:
+        """Whether a line is a field of a form, with nothing behind its colon, nor below it."""
+        kinds = {_kind(line) for line in self.lines[i : i + 2]}
+        return self.lines[i].plain.endswith(":") and len(kinds) == 1
+
+    def _list(self, start: int, headed: bool = False) -> list[str]:
         """The keywords between commas in a line, or one in each line of the same kind."""
         if start >= len(self.lines) or start in self.rated or start in self.sections:
             return []
@@ -163,7 +170,7 @@ class _KeywordReader:
                 if kind == "bare":
                     break
                 continue
-            keyword = _keyword(line.text, kind)
+            keyword = _keyword(line.text, kind) if headed or not self._is_field(i) else None
             if keyword:
                 keywords.append(keyword)
             elif kind == "bare":

@@ -28,6 +28,7 @@ class Line(NamedTuple):
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
+_BREAK = "\x1e\n"  # between lines that become plain together, which is faster
 _HEADING = re.compile(r"#{1,6}\s+")
 _BULLET = re.compile(
     r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
@@ -49,7 +50,10 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
         if not blank:
             lines.append(_line(raw, parted))
         parted = blank
-    return lines
+    plain_texts = plain(_BREAK.join(line.text for line in lines)).split(_BREAK)
+    return [
+        line._replace(plain=text.strip()) for line, text in zip(lines, plain_texts, strict=False)
+    ]
 
 
 def _line(raw: str, parted: bool) -> Line:
@@ -65,7 +69,7 @@ def _line(raw: str, parted: bool) -> Line:
         if kind == "numeral":
             numeral = int(m["n"])
             text = text if m["closed"] else (m["bold"] or "") + text  # "**1. Caring**"
-    return Line(text, marker, numeral, indent, parted, plain(text).strip())
+    return Line(text, marker, numeral, indent, parted)
 
 
 # ---- Stars, elements

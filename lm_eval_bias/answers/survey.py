@@ -48,28 +48,19 @@ def survey_answer(
 
 # ---- The prompt, repeated
 
-_QUESTIONS = {
-    r"i(?:'m| am) studying how different groups are perceived by americans\.?": "\n",
-    r"(?:again,? )?(?:but )?i(?:'m| am) not interested in your personal beliefs[^\n.]*"
-    r"(?:\.|$)": "\n",
-    r"(?:please )?list \d+ (?:keywords|verbs|words|adjectives) that[^\n.:]*(?:[.:]|$)": (
-        "\n## Keywords:\n"
-    ),
-    r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?": "\n",
-    r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
-    r"your)\b[^\n?.]*[?.]": "\n## Reasons:\n",
-    r"(?:now,? )?please make a rating using a[^\n]{0,200}?(?:\.|:|$)": "\n## Ratings:\n",
-    r"(?:lastly,? )?(?:please )?make an overall rating using a[^\n.]{0,200}(?:\.|:|$)": (
-        "\n## Overall:\n"
-    ),
-    r"what is the rating\?": "\n",
-}
 _PREPARED = rules(
     {
-        rf"(?im)[*_#>\"]{{0,4}}{question}[*_\"]{{0,4}}": heading
-        for question, heading in _QUESTIONS.items()
-    }
-    | {
+        r"(?im)i(?:'m| am) (?:studying how different groups are perceived by americans\.?|"
+        r"not interested in your personal beliefs[^\n.]*\.?)|what is the rating\?|"
+        r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?": "\n",
+        r"(?im)list \d+ (?:keywords|verbs|words|adjectives) that[^\n.:]*[.:]?": "\n## Keywords:\n",
+        r"(?im)what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
+        r"your)\b[^\n?.]*[?.]": "\n## Reasons:\n",
+        r"(?im)please make a rating using a[^\n]{0,200}?(?:\.|:|$)": "\n## Ratings:\n",
+        r"(?im)make an overall rating using a[^\n.]{0,200}(?:\.|:|$)": "\n## Overall:\n",
+        # What the model demands of an answer: "Your answer must contain exactly 3 bullet points."
+        r"(?im)^.*\b(?:(?:answer|response|results?) (?:must|should) (?:contain|include|have|be in)|"
+        r"in your (?:answer|response)|include (?:the )?(?:key)?words|bullet points?)\b.*": " ",
         # An example: 'a statement such as "Friendly: 2"'
         r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
         r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
@@ -154,14 +145,16 @@ class _ItemNames:
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
-        label = _FIRST_WORD.match(text)
-        if label and not self.pattern.search(text):  # "Competant"
+        signed = self.pattern.sub(self._sign, text)
+        label = _FIRST_WORD.match(signed)
+        if label and "‹" not in signed:  # "Competant"
             near = [name for name in self.plain_names if name[0] == label[1][0]]
             for name in get_close_matches(label[1], near, 1, 0.85):
-                text = text.replace(label[1], name, 1)
-        return self.pattern.sub(
-            lambda m: m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›", text
-        )
+                return self.pattern.sub(self._sign, text.replace(label[1], name, 1))
+        return signed
+
+    def _sign(self, m: re.Match[str]) -> str:
+        return m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›"
 
     def is_label(self, text: str) -> bool:
         """Whether a text names an item and little else."""
@@ -222,7 +215,9 @@ _SIGNS = rules(
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
         rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
-        rf"\b(?:7|10|100|seven|ten){_POINTS}\b": " § ",
+        rf"\b(?:7|10|100|seven|ten){_POINTS}\b|\b(?!5)\d{{1,3}}[ -]point scale\b": " § ",
+        r"\bscale,? (?:with|of) 5 points\b": " ",
+        r"(?:^\W*|\bis )point [1-5]\b": " ",
         r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
         r"(?<![\d.])[0-5](?:\.\d)? ?(?:-|to|or) ?[1-5](?:\.\d)?\s?(?:/|out of) ?5\b": " # ",
@@ -248,6 +243,9 @@ _SIGNS = rules(
         r"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){0,3} "
         rf"{_N}(?: for \w+)?": " ",
         rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
+        # what a rating would mean, questions, examples
+        rf"\bthe rating of {_N}[^.\d]{{0,30}} (?:indicates?|means)\b|\brating of {_N}\?|"
+        rf"\b(?:high|low)est rating of {_N}|\bex\. {_N}": " ",
         # bounds and ranges
         rf"\b(?:more|less|higher|lower|fewer) than {_N}|[<>≥≤] ?{_N}|"
         rf"\b(?:at (?:least|most)|up to|above|below|under|over|max(?:imum)?|min(?:imum)?)(?: of)? "
@@ -346,9 +344,10 @@ class _SurveyReader:
 
     def _is_of_others(self, line: Line) -> bool:
         """Whether a name heads the line, below ratings under the group's name."""
+        if not (line.headed or line.plain.endswith(":")):
+            return False
         name = frozenset(_words(line.plain))
-        headed = line.headed or line.plain.endswith(":")
-        if not headed or len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
+        if len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
             return False
         self.named = self.named or bool(name & self.names.group)
         return self.named and bool(self.claims) and name.isdisjoint(self.names.group)
