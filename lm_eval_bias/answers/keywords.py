@@ -92,7 +92,7 @@ def keywords_in(
         keywords = reader.first()
     forms = [plain(item).strip() for item in items]
     copied = len(keywords) > 2 and keywords == forms[: len(keywords)]
-    repeated = len(set(keywords)) < len(keywords)
+    repeated = len(set(keywords)) < len(keywords) - 1
     return [] if copied or repeated else keywords[:n]
 
 

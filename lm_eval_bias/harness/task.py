@@ -182,7 +182,9 @@ class MeasureTask(CompiledTask):
     def apply_filters(self) -> Any:
         try:
             with gc_paused():
-                return super().apply_filters()
+                filtered = super().apply_filters()
+            compat.keep_answers(self)
+            return filtered
         except Exception as error:
             self._fail(error, "reading the answers")
             for instance in self.instances:
@@ -212,7 +214,7 @@ class MeasureTask(CompiledTask):
             return {**self.measure.record(doc, results), **self._marks}
         # A process with fewer documents asks its last one again; both answers are here
         # (lm_eval 0.4.13).
-        given = compat.answers(self, results)
+        given = compat.answers(self, doc, results)
         answers = given[: self.config.repeats]
         in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
         if self.measure.gathers:

@@ -1,4 +1,4 @@
-"""A run of a task of every measure: each number has the same interval in all places that show it."""
+"""A task of every measure: each number has the same interval in all places that show it."""
 
 import csv
 import json
