@@ -1,7 +1,9 @@
 from math import isnan, sqrt
 
+import numpy as np
 import pytest
 from lm_eval_bias.metrics.crossed import Clustering, crossed_mean, crossed_variance
+from lm_eval_bias.metrics.regression import clustered_coefficient
 
 NOTHING = [0] * 6
 
@@ -24,6 +26,18 @@ def test_strata_are_no_chance():
     assert found.value == 6.5 and found.stderr == pytest.approx(sqrt(0.25 * 1 + 0.25 * 4))
     # Satterthwaite: (.25 + 1)^2 / (.25^2 + 1^2)
     assert found.df == pytest.approx(1.25**2 / (0.25**2 + 1))
+
+
+def test_two_ways_agree_with_the_regression_on_a_constant():
+    """Cameron, Gelbach and Miller, with the same factors G / (G - 1) but (n - 1) / (n - k), which
+    is 1 for a constant."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(8, size=200), rng.integers(6, size=200)
+    y = rng.standard_normal(8)[a] + rng.standard_normal(6)[b] + rng.standard_normal(200)
+    nothing = np.zeros(200, dtype=int)
+    found = crossed_mean(y, nothing, Clustering(a, nothing), Clustering(b, nothing))
+    expected = clustered_coefficient(np.ones((200, 1)), y, a, b)
+    assert (found.value, found.stderr) == pytest.approx((expected.value, expected.stderr))
 
 
 def test_a_stratum_of_one_cluster_gives_the_strata_up():
