@@ -22,14 +22,16 @@ def counts(path):
     return found
 
 
-@pytest.mark.parametrize(("folder", "least"), [("heldout", 96), ("fresh", 95), ("transcripts", 95)])
-def test_answers_are_rarely_read_wrongly(folder, least):
-    """At most 0.5 % wrong, and so many read right, in percent."""
+@pytest.mark.parametrize(
+    ("folder", "least", "most"), [("heldout", 96, 0.5), ("fresh", 96, 1), ("transcripts", 97, 0.5)]
+)
+def test_answers_are_rarely_read_wrongly(folder, least, most):
+    """At least so many are read right, and at most so many wrong, in percent."""
     files = sorted((HERE / folder).glob("*.yaml"))
     found = sum((counts(path) for path in files), Counter())
     assert len(files) >= 7 and found.total() >= 200
     assert found["right"] >= least / 100 * found.total(), found
-    assert found["wrong"] <= 0.005 * found.total(), found
+    assert found["wrong"] <= most / 100 * found.total(), found
 
 
 @pytest.mark.parametrize("path", sorted((HERE / "heldout").glob("*.yaml")), ids=lambda p: p.stem)
