@@ -91,10 +91,13 @@ class Parser(Filter):
         for responses, doc in zip(resps, docs, strict=True):
             texts = [text_of(response) for response in responses]
             # repeated answers to a prompt are often equal
-            read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
+            outside = {text: spoken(text) for text in dict.fromkeys(texts)}
+            read = {text: self._answer(part, doc) for text, part in outside.items()}
             of_request = Answers(read[text] for text in texts)
             form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
-            in_form = {text: bool(form.fullmatch((spoken(text) or "").strip())) for text in read}
+            in_form = {
+                text: bool(form.fullmatch((part or "").strip())) for text, part in outside.items()
+            }
             of_request.in_form = [in_form[text] for text in texts]
             answers.append(of_request)
         n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
@@ -108,11 +111,13 @@ class Parser(Filter):
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        answer_text = spoken(text)
-        if answer_text is None:
+        return self._answer(spoken(text), doc)
+
+    def _answer(self, spoken_text: str | None, doc: Mapping[str, Any]) -> Any:
+        if spoken_text is None:
             return CUT_OFF
-        answer = self.read(answer_text, doc)
-        declines = answer == UNPARSED and matches(self.refusals, answer_text)
+        answer = self.read(spoken_text, doc)
+        declines = answer == UNPARSED and matches(self.refusals, spoken_text)
         return REFUSED if declines else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
@@ -191,7 +196,7 @@ class Survey(Parser):
     def form(self, doc: Mapping[str, Any]) -> str:
         """A line for each rating, and a number on it; the rest is left open."""
         named = rf"(?: (?:with )?{re.escape(doc.get('text', ''))})?:?"
-        off = r"[^\w\n]*"  # bullets, markup, colons
+        off = r"[^\w\n]*+"  # bullets, markup, colons; possessive, since two stand side by side
         lines = [
             rf"(?=(?:.*\n)*?{off}(?:{one_of([item, 'Rating'])}{named})?{off}[1-5]{off}$)"
             for item in doc["items"]
