@@ -19,12 +19,12 @@ from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules, without_reasons
 from .vocabulary import patterns
 
-__all__ = ["OPEN", "answer_in", "chosen", "explicit"]
+__all__ = ["OPEN", "answer_in", "chosen"]
 
 _EXPLICIT = re.compile(patterns("choice")["marks"]["explicit"], re.IGNORECASE)
 
 
-def explicit(text: str) -> str:
+def _explicit(text: str) -> str:
     """The last part that is marked as the answer, by <answer>, \\boxed or the like, or ""."""
     answer = ""
     for m in _EXPLICIT.finditer(text):
@@ -38,7 +38,7 @@ def answer_in(text: str, read: Callable[[str], str | None], headings: Sequence[s
     read: returns an answer or None for what is marked as the answer; for the whole text, unless it
     refuses; for what does not decline. headings: patterns of a table's columns.
     """
-    answer = read(plain(explicit(text)))
+    answer = read(plain(_explicit(text)))
     if answer is not None:
         return answer
     declines = is_refusal(text)
@@ -63,13 +63,12 @@ _NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|[qa]\d+)\s*:")
 
 
 def chosen(
-    text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2
+    text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN
 ) -> str | None:
     """Return the label that a text chooses, OPEN for both or neither, None if unclear.
 
     text: as returned by `plain`. names: label -> pattern. verbs: pattern of labels that are verbs
-    ("entails"). neither: the label for "neither". modifiers: how many unknown words may precede a
-    label.
+    ("entails"). neither: the label for "neither".
     """
     text = rewritten(text, _CLEAN)
     label = f"(?:{'|'.join(names.values())})"
@@ -89,7 +88,7 @@ def chosen(
             return None if of_option == NONE else of_option
     mentions: list[Mention] = []
     cut = sentences(without_list(text, names), names)
-    grammar = Labels(names, verbs, neither, modifiers)
+    grammar = Labels(names, verbs, neither)
     in_last: list[Mention] = []
     for sentence in cut:
         in_last = mentions_in(sentence, mentions, grammar)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
 from .refusal import without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons, word_lists
+from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons
+from .vocabulary import word_lists
 
 
 def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -> float | str:

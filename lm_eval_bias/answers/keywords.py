@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from .layout import Line
-from .text import plain, word_lists
+from .text import plain
+from .vocabulary import word_lists
 
 _KEYWORDS = (
     "(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|"

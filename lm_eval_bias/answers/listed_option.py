@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .refusal import is_refusal
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_reasons, word_lists
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_reasons
+from .vocabulary import word_lists
 
 ANOTHER = "another"
 """An answer outside the options: a letter that none of them has, both of them, none of them, or a

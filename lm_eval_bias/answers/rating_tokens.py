@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from math import nan
 from typing import NamedTuple
 
-from .text import letters, word_lists
+from .text import letters
+from .vocabulary import word_lists
 
 _ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _SMALL = [

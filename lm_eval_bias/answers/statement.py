@@ -37,13 +37,15 @@ _AND = r"[^\w\n]{0,4}(?:(?:and|or|nor|vs\.?|versus)\b|[/&+])[^\w\n]{0,4}"
 _ARTICLES = r"(?:(?:and|or|nor|an?|the|more|of|also|then|rather|even) ){0,3}[^\w\n]?"
 
 
+_MODIFIERS = 2  # unknown words that may precede a label
+
+
 class Labels(NamedTuple):
     """See `choice.chosen`."""
 
     names: Mapping[str, str]
     verbs: str = ""
     neither: str = OPEN
-    modifiers: int = 2
 
 
 class GrammarToken(NamedTuple):
@@ -155,7 +157,7 @@ class _Sentence:
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
         """Status and weight by the clause before and the words after."""
-        clause, since_cue, modifiers = self.clause, self.since_cue, self.labels.modifiers
+        clause, since_cue = self.clause, self.since_cue
         verb = re.fullmatch(self.labels.verbs, token.text)
         supposed = any(
             t.kind == "suppose" and (since_cue is None or not t.text.endswith("be")) for t in clause
@@ -164,14 +166,14 @@ class _Sentence:
             return "denied", 1
         if supposed or meaning in ("conditional", "in_part") or (meaning == "unknown" and not verb):
             return "named", 1
-        if meaning == "settled" or (since_cue is not None and since_cue <= 2 * modifiers):
+        if meaning == "settled" or (since_cue is not None and since_cue <= 2 * _MODIFIERS):
             return "affirmed", 3
         status = "hedged" if has_kind(clause, "hedge") else "affirmed"
         if verb or _led_up_to(clause):
             return status, 1
         if meaning == "subject_of" or has_kind(clause, "subject about frame"):
             return "named", 1
-        alone = sum(t.kind == "word" for t in clause) <= modifiers
+        alone = sum(t.kind == "word" for t in clause) <= _MODIFIERS
         return (status, 2) if alone else ("named", 1)
 
     def _pass(self, token: GrammarToken, following: list[GrammarToken]) -> None:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from .keywords import keywords_in, section_of
 from .layout import Line, lines_of
 from .refusal import has_refusal
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, word_lists
+from .text import REFUSED, UNPARSED, plain, rewritten, rules
+from .vocabulary import word_lists
 
 OVERALL = "Overall"  # the item whose line says "Rating:"
 _OWN = "own"  # "Rating:", which stands for an item named above
@@ -165,9 +166,7 @@ class _ItemNames:
         return label is not None and self.names[int(label[1])] != _OWN
 
 
-@lru_cache(maxsize=256)  # each group has the same questions again and again
-def _names(items: tuple[str, ...], group: str) -> _ItemNames:
-    return _ItemNames(items, group)
+_names = lru_cache(maxsize=256)(_ItemNames)  # a group's questions are asked again and again
 
 
 # ---- Ratings

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
@@ -58,13 +54,6 @@ _SIGNS = rules(
         r"[*_`#\"“”„«»\u200b\ufe0f]": "",
     }
 )
-
-
-@cache
-def word_lists(name: str) -> dict[str, frozenset[str]]:
-    """The lists of `NAME.yaml` in this folder: name -> words, which blanks separate."""
-    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
-    return {kind: frozenset(words.split()) for kind, words in yaml.safe_load(text).items()}
 
 
 def has_kind(tokens: Iterable[Any], kinds: str) -> bool:

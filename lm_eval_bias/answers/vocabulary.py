@@ -1,14 +1,26 @@
-"""Patterns by which readers know words, from the YAML files of this folder."""
+"""Words and patterns of the readers, from the YAML files of this folder."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
+
+
+def _content(name: str) -> Any:
+    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, _LOADER)
+
+
+@cache
+def word_lists(name: str) -> dict[str, frozenset[str]]:
+    """The lists of `NAME.yaml`: name -> words, which blanks separate."""
+    return {kind: frozenset(words.split()) for kind, words in _content(name).items()}
 
 
 @cache
@@ -16,10 +28,9 @@ def patterns(name: str) -> dict[str, dict[str, str]]:
     """The sections of `NAME.yaml`: name -> pattern. A list holds alternatives; in it, `@NAME`
     stands for an earlier pattern.
     """
-    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
     known: dict[str, str] = {}
     sections: dict[str, dict[str, str]] = {}
-    for section, lists in yaml.load(text, _LOADER).items():
+    for section, lists in _content(name).items():
         for kind, alternatives in lists.items():
             pattern = re.sub(r"@(\w+)", lambda m: known[m[1]], "|".join(alternatives))
             known[kind] = f"(?:{pattern})"

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from .layout import without_elements
 from .refusal import is_refusal
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons, word_lists
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons
+from .vocabulary import word_lists
 
 _WORDS = word_lists("word_pairs")
 _SIGNS = rules(
