@@ -100,7 +100,7 @@ def chosen(
 
 def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
     """Whether the text ends within a sentence that chooses nothing yet."""
-    ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
+    ended = has_kind(last[-1:], "stop ask close list") or len(last) < 4
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
     return not ended and (
         kinds[-1:] == ["but"] or not any(m.status == "affirmed" for m in mentions)

@@ -27,7 +27,8 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     """
     answer = without_reasons(rewritten(with_fractions(text), _MARKS))
     kept = without_refusals(answer)
-    own = _without_numerals(_without_next_turn(kept))
+    said = kept.replace(plain(narrative), "")
+    own = _without_numerals(_without_next_turn(said))
     reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
     rating = _chosen(reader.ratings(), plain(emotion))
     if rating is None or isnan(rating):

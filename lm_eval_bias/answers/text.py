@@ -52,6 +52,13 @@ _SIGNS = rules(
         "。": ". ",
         "、": ", ",
         r"[*_`#\"“”„«»\u200b\ufe0f]": "",
+        # "dont", "im not", "id say"
+        r"\b(do|does|did|is|was|are|were|would|could|should|have|has|had|ca|wo)nt\b": r"\1n't",
+        r"\bim (?=not |un|so |sorry|an? |going|afraid|just|only|sure|pretty|leaning)": "i'm ",
+        r"\bi(d|ll) (?=(?:go|say|rate|give|put|pick|call|choose|guess|rather|pass|skip)\b)": (
+            r"i'\1 "
+        ),
+        r"\b(that|there|here|what|let)s (?=\w)": r"\1's ",
     }
 )
 
@@ -69,7 +76,7 @@ def letters(text: str) -> str:
 
 def plain(text: str) -> str:
     """A text in lower case, without accents, markdown, LaTeX and typographic signs."""
-    text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
+    text = _ARROW.sub(" - ", re.sub("[’‘ʼ´]", "'", text))
     if not text.isascii():
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in letters(text))
     return rewritten(_LATEX.sub(" ", text.lower()), _SIGNS)
