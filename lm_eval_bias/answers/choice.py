@@ -82,6 +82,13 @@ def chosen(
         r"not \1 but",
         text,
     )
+    # "Since a chair is no comedy, it is a tragedy": what is granted is not what is chosen
+    text = re.sub(
+        rf"(?:^|(?<=[.!?\n] )|(?<=\n))(?:since|because|although|though|while|whereas)\b[^,.!?\n]{{0,80}}"
+        rf"{label}[^,.!?\n]{{0,80}}, (?=(?:(?!\bnot?\b|n't\b|neither)[^.!?\n]){{0,120}}{label})",
+        "",
+        text,
+    )
     for read in (scored, marked):
         of_option = read(text, names)
         if of_option is not None:

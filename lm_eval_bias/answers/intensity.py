@@ -86,7 +86,9 @@ def _without_next_turn(text: str) -> str:
     return text[: turn.start() if turn else len(text)].strip()
 
 
-_NUMERAL = re.compile(r"(?m)^[ |(+-]*(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])")
+_NUMERAL = re.compile(
+    r"(?m)(?:^[ |(+-]{0,9}(?=\d+[.):])|(?<=[\w.,;] )(?=\d+\)))(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])"
+)
 
 
 def _without_numerals(text: str) -> str:
