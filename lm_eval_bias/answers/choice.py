@@ -107,11 +107,11 @@ def chosen(
 
 def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
     """Whether the text ends within a sentence that chooses nothing yet."""
-    ended = has_kind(last[-1:], "stop ask close list") or len(last) < 4
+    ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
-    return not ended and (
-        kinds[-1:] == ["but"] or not any(m.status == "affirmed" for m in mentions)
-    )
+    denied = {m.label for m in mentions if m.status == "denied"}
+    chooses = len(denied) > 1 or any(m.status == "affirmed" for m in mentions)
+    return not ended and (kinds[-1:] == ["but"] or not chooses)
 
 
 def _verdict(mentions: list[Mention], neither: str) -> str | None:

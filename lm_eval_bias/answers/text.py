@@ -59,6 +59,9 @@ _SIGNS = rules(
             r"i'\1 "
         ),
         r"\b(that|there|here|what|let)s (?=\w)": r"\1's ",
+        r"(?:^|(?<=say )|(?<=think )|(?<=guess ))its (?=\w)|"
+        r"\bits (?=(?:an?|the|not|just|both|neither)\b|\d)": "it's ",
+        r"\bgonna\b": "going to",
     }
 )
 
