@@ -172,7 +172,8 @@ _DOUBTS = {
     "deny": words("deny bound instead"),
     "other": words("other"),
     "othered": words("othered"),
-    "suppose": words("suppose"),
+    "suppose": words("suppose condition"),
+    "case": words("condition"),
 }
 _TURNS = words("newline stop so settle final but wait fine")
 _UNTIL = {
@@ -180,6 +181,7 @@ _UNTIL = {
     "other": _TURNS | words("comma self ask"),
     "othered": _TURNS | words("self"),
     "suppose": _TURNS | words("arrive"),
+    "case": _TURNS - words("newline stop"),
 }
 
 
@@ -232,7 +234,8 @@ _FREED = words("word verb counting foreign person reason")
 
 def _label(token: Token) -> str:
     label = _LABEL.get(token.text, token.kind)
-    return token.kind if label == "free" and token.kind not in _FREED else label
+    freed = token.kind in _FREED
+    return token.kind if token.kind == "wait" or (label == "free" and not freed) else label
 
 
 class _Reader:
@@ -256,8 +259,12 @@ class _Reader:
         corrects = False
         for i, token in enumerate(self.tokens):
             corrects |= token.kind == "wait" and bool(ratings)
-            if token.kind == "number" and self.places[i].doubts <= {"suppose"}:
+            doubts = self.places[i].doubts
+            if token.kind == "number" and doubts <= {"suppose", "case"}:
                 rating = self._rating(i)
+                # "If alone, 80. With friends, 40."
+                if "case" in doubts and rating.role == _ALONE and any(r.supposed for r in ratings):
+                    rating = rating._replace(supposed=True)
                 if rating.role:
                     ratings.append(rating._replace(role=_FINAL) if corrects else rating)
         return ratings
@@ -274,7 +281,7 @@ class _Reader:
         behind = self.label(i + 1 + (self.label(i + 1) == "bar"))
         cell = self.label(i - 1) in ("sep", "bar") and behind in ("newline", "end")
         half = token.approximate * value / token.value if token.value else 0.0
-        supposed = bool(place.doubts)
+        supposed = "suppose" in place.doubts
         return _Rating(i, value, role, place.line, plain, cell, supposed, half, place.emotion)
 
     def _role(self, i: int, before: str) -> int:
@@ -334,7 +341,9 @@ class _Reader:
 
 
 def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
-    firm = [r for r in ratings if not r.supposed] or [r for r in ratings if r.role >= _STATED]
+    firm = [r for r in ratings if not r.supposed]
+    if not firm and any(r.role >= _STATED for r in ratings):
+        firm = ratings
     own = [r for r in firm if _is_same(r.emotion, emotion)]
     if own and any(r.emotion and not _is_same(r.emotion, emotion) for r in firm):
         firm = own  # of a list of emotions
