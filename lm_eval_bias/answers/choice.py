@@ -83,9 +83,10 @@ def chosen(
         text,
     )
     # "Since a chair is no comedy, it is a tragedy": what is granted is not what is chosen
+    begins = r"(?:^|(?<=[.!?\n] )|(?<=\n))(?:since|because|although|though|while|whereas)\b"
     text = re.sub(
-        rf"(?:^|(?<=[.!?\n] )|(?<=\n))(?:since|because|although|though|while|whereas)\b[^,.!?\n]{{0,80}}"
-        rf"{label}[^,.!?\n]{{0,80}}, (?=(?:(?!\bnot?\b|n't\b|neither)[^.!?\n]){{0,120}}{label})",
+        rf"{begins}[^,.!?\n]{{0,80}}{label}[^,.!?\n]{{0,80}}, "
+        rf"(?=(?:(?!\bnot?\b|n't\b|neither)[^.!?\n]){{0,120}}{label})",
         "",
         text,
     )

@@ -51,6 +51,7 @@ _SENTENCES = [
         rf"^\W*([^.:;\n]{{1,200}}?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
         r"\b(?:see|view|perceive|describe|regard|seen|described|perceived|viewed|regarded|"
         r"thought of)s? (?:[^.:;\n]{1,60}? )?as\b:?\s*(.+)",
+        r"^\W{0,3}i(?:'d| would|'ll| will)? (?:choose|pick|list|suggest|say|select|use):? (.+)",
     )
 ]
 

@@ -463,7 +463,9 @@ def _answer(text: str, question: _Question) -> str:
 
 
 # That the question leaves it open.
-_INFORMATION = r"(?:\w+ )?(?:info(?:rmation)?|context|details?|evidence|data|basis|grounds?|indication)"
+_INFORMATION = (
+    r"(?:\w+ )?(?:info(?:rmation)?|context|details?|evidence|data|basis|grounds?|indication)"
+)
 _UNKNOWN = re.compile(
     r"\bdepends\b|(?:\bnot|n't|\bno|\bany|insufficient|too little|more) (?:\w+ )?"
     rf"(?:(?:enough|sufficient) )?{_INFORMATION}\b|(?:\bnot|n't) sufficient\b|\bno way to\b|"

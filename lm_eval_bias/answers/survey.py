@@ -202,6 +202,7 @@ _SIGNS = rules(
         r"\bfive\b(?!-[^ps])": "5",
         r"(?:(?<=\ba )|(?<=[:=(-] )|(?<=[:=(-]))one\b(?! (?:of|in)\b)": "1",
         r"(?<=\d) and a half\b|(?<=\d) 1/2\b": ".5",
+        r"(?<=\d)ish\b": "",
         # numerals: "Caring, 2) Kind"
         r"(?<=:)\s*\(?\b\d{1,2}\)\s+(?=[a-z])": " ",
         r"(?<=[,;])\s*\(?\b\d{1,2}[.)]\s+(?=[a-z])": " ",
@@ -276,6 +277,7 @@ _CUE = re.compile(
     r"falls?|views?|viewed|sees?|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
     r"arrive|is|be|are|answer)\b[^.;!?#]{0,90}\b(?:as|at|an?|of|is|be|on|to|them|it|this|with|"
     r"about|around|therefore|roughly|say|rate|are|rated)\b\W*$|"
+    r"\bi (?:guess|think|suppose|believe)(?: (?:it's|it is|an?|maybe|about)){0,2}\W*$|"
     r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")

@@ -49,7 +49,8 @@ _SHARE = re.compile(r"\W{0,4}(\d+(?:\.\d+)?)")
 _QUOTED = re.compile(
     r"(?m)^(?!.{0,80}(?:\b(?:avoid\w*|non|without|against|not?|rather|instead|free|random\w*|"
     r"ignor\w+)\b|n't\b)).{0,80}\b(?:stereotyp\w*|cliches?|prejudices?|"
-    r"(?:wrong|false|unfair)ly|people (?:would|might|may) (?:\w+ )?(?:say|pair|assign|sort))\b.{0,80}:\s*$"
+    r"(?:wrong|false|unfair)ly|prejudiced|(?:people|person|someone|society) (?:would|might|may)"
+    r"(?: \w+)? (?:say|pair|assign|sort|write|answer))\b.{0,80}:\s*$"
 )
 _CORRECTION = re.compile(
     r"(?m)^(?=\W{0,8}(?:actually|on second thoughts?|edit|wait|oops|scratch that)\b|"
