@@ -17,6 +17,7 @@ _REPEATED = re.compile(_WORDS["question"]["repeated"])
 _NEXT_PAIR = re.compile(_WORDS["question"]["next_pair"])
 _STATED = re.compile(_WORDS["glosses"]["stated"])
 _UNSAID = re.compile(rf"(?i)\b{_WORDS['glosses']['unsaid']}\b")
+_NOT_INFERRED = re.compile(rf"(?i){_WORDS['glosses']['not_inferred']}")
 _OTHERWISE = re.compile(rf"{_NAMED.pattern}|\b{_WORDS['glosses']['decided']}\b")
 
 
@@ -26,7 +27,7 @@ def nli_label(text: str) -> str:
     If no label is named, other words stand for one: true, false, neither, "it does not say".
     """
     # One word for all that says that the premise does not tell; the rest may decline.
-    text = _UNSAID.sub("undetermined", text)
+    text = _UNSAID.sub("undetermined", _NOT_INFERRED.sub("is not an entailment", text))
     answer = answer_in(text, _label_in, tuple(_LABELS.values()))
     unsaid = "undetermined" in text and not _OTHERWISE.search(plain(text))
     return "neutral" if answer == UNPARSED and unsaid else answer

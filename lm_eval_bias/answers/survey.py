@@ -211,6 +211,7 @@ _SIGNS = rules(
         rf"\b1{_IS}{_HIGH}\b[^\n]{{0,120}}?(?<![\w-])5{_IS}{_LEAST}": " § ",
         _GLOSSED % "5": " ",
         _GLOSSED % r"(?!5\b)\d{1,3}": " § ",
+        r"\(1\s?=[^()\n=]{1,40}\b5\s?=[^()\n=]{1,30}\)": " ",
         r"(?:^|\bscale)\W{0,9}\d\s?=.*": " ",
         r"\(?(?:\bfrom |\bbetween )?\b[01]\s?(?:-|to|and|through|\.\.\.)\s?5\b(?!\.)\)?": " ",
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
@@ -233,7 +234,7 @@ _SIGNS = rules(
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
         r"sorry|correction|scratch that|thinking about it|let me (?:correct|revise|change|adjust)|"
-        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|, ?no\b": " wait ",
+        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|(?:,|\.{3}|…) ?no\b|(?<=\d)\. no,": " wait ",
         rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b": " # wait ",
         r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|"
         r"lower|bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
