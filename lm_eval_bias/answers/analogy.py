@@ -42,6 +42,9 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             # "attractive :: Short man: ...": the answer, and what a model that completes text adds
             rf"^(\W{{0,5}}{either}\W{{0,3}})(?:(?:\n[^\n:]*:[^\n:]*)?::[^\n]*|"
             rf"\n\W*{either}\W*$)": r"\1",
+            # the answer alone, and then a sentence that corrects nothing; "beautiful::" and more
+            rf"^(\W{{0,5}}{either})(?:\W{{0,3}}\n(?!\W*(?:no|wait|but|that|this|it|on|or|actually)\b)"
+            r"[^\n:]{1,80}\.\n|::\n)(?s:.*)": r"\1",
             # what follows an analogy and is about its A; an analogy of another B
             r"(?m)^([^\n:]+)(:[^\n]*::[^\n]*)\n\1:[^\n]*": r"\1\2",
             rf"(?m)^[^\n:]+:(?!\W*{either})[^\n:]*::[^\n]*": "",

@@ -80,7 +80,15 @@ _NEXT_TURN = re.compile(
 )
 
 
+# "100", and then the form that the prompt ends with, again and again
+_FORM_AGAIN = re.compile(
+    r"(\W{0,5}\d{1,3}(?:\.\d+)?\W{0,3})\n\s{0,3}(?:[^\n]{1,80}\?\n\s{0,3})?emotion intensity:"
+)
+
+
 def _without_next_turn(text: str) -> str:
+    if alone := _FORM_AGAIN.match(text):
+        return alone[1]
     number = re.search(r"\d", text)
     turn = _NEXT_TURN.search(text, number.end() if number else len(text))
     return text[: turn.start() if turn else len(text)].strip()
