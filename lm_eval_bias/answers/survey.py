@@ -234,7 +234,8 @@ _SIGNS = rules(
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
         r"sorry|correction|scratch that|thinking about it|let me (?:correct|revise|change|adjust)|"
-        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|(?:,|\.{3}|…) ?no\b|(?<=\d)\. no,": " wait ",
+        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|"
+        r"(?:,|\.{3}|…) ?no\b|(?<=\d)\. no,": " wait ",
         rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b": " # wait ",
         r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|"
         r"lower|bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
