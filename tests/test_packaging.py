@@ -1,15 +1,16 @@
-"""The package as a stranger installs it: from a wheel and from `pip install -e .`, in environments
-of their own.
+"""The package as a stranger installs it: from a wheel, from `pip install -e .` and without the
+hook, in environments of their own.
 
 The environments see the packages of the one that runs the tests, but none of its .pth files; only
 this project is installed.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-import sysconfig
+import tarfile
 import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 OPTIONS = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+HOOK = ("lm_eval_bias_autoload.pth", "lm_eval_bias_autoload.start")
 
 
 class Environment:
@@ -28,23 +30,25 @@ class Environment:
         self.folder = folder
         self.python = folder / "bin" / "python"
         code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        site = Path(self.run("-c", code).strip())
-        (site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.site = Path(self.run("-c", code).strip())
+        packages = "\n".join(p for p in sys.path if p.endswith("site-packages"))
+        (self.site / "packages_of_the_tests.pth").write_text(packages)
         self.before = self.files()
 
     def run(self, *arguments, **environment):
-        env = os.environ | environment
+        return self.start(self.python, *arguments, **environment).stdout
+
+    def pip(self, *arguments, **environment):
+        command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
+        self.start(*command, **environment)
+
+    def start(self, *command, **environment):
+        env = os.environ | {"PATH": f"{self.python.parent}:{os.environ['PATH']}"} | environment
         for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
-        command = [self.python, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=env)
         assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def pip(self, *arguments):
-        command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
-        assert done.returncode == 0, done.stderr
+        return done
 
     def files(self):
         return {p for p in self.folder.rglob("*") if "__pycache__" not in p.parts}
@@ -128,6 +132,47 @@ def test_a_program_that_has_nothing_to_do_with_the_harness_gets_nothing_of_it(in
     assert "lm_eval" not in on and "torch" not in on
 
 
+START = """
+import os, pkgutil, sys
+del os.environ["LM_EVAL_BIAS_AUTOLOAD"]
+call = pkgutil.resolve_name(sys.argv[1])
+call(), call()
+print([type(finder).__module__ for finder in sys.meta_path].count("lm_eval_bias"))
+"""
+
+
+def test_the_start_file_names_a_function_that_may_be_called_twice(installed):
+    """Python 3.15 calls it in place of the other file's line, which is switched off here."""
+    line = (installed.site / HOOK[1]).read_text().strip()
+    assert installed.run("-c", START, line, LM_EVAL_BIAS_AUTOLOAD="0") == "1\n"
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 15), reason="Python reports the .start file's module")
+def test_python_starts_without_a_word_when_only_the_hook_is_left(installed, tmp_path):
+    alone = Environment(tmp_path / "env")
+    for name in HOOK:
+        shutil.copy(installed.site / name, alone.site)
+    assert alone.start(alone.python, "-c", "").stderr == ""
+    (alone.site / "lm_eval_bias" / "__pycache__").mkdir(parents=True)
+    assert alone.start(alone.python, "-c", "").stderr == ""
+
+
+def test_security_md_says_what_the_hook_is_and_how_to_see_it(root, installed):
+    page = (root / "SECURITY.md").read_text()
+    lines = {name: (installed.site / name).read_text() for name in HOOK}
+    assert dict(re.findall(r"^`([\w.]+)`.*\n\n```\n(.*\n)```", page, re.M)) == lines
+    code = "import lm_eval_bias; print(lm_eval_bias.__path__[0])"
+    package = Path(installed.run("-c", code).strip()).parent
+    stated = re.findall(r"`(lm_eval_bias/[\w/]+\.py)` \((\d+) lines\)", page)
+    assert len(stated) == 2
+    assert stated == [(n, str((package / n).read_text().count("\n"))) for n, _ in stated]
+    shown, listed, _ = re.search(r"```bash\n(.*?)```", page, re.S)[1].splitlines()
+    assert installed.start("bash", "-c", shown).stdout == "".join(lines.values())
+    for value, number in ("1", 1), ("0", 0):
+        out = installed.start("bash", "-c", listed, LM_EVAL_BIAS_AUTOLOAD=value).stdout
+        assert out.count("lm_eval_bias") == number
+
+
 ENTRY_POINTS = """
 from importlib.metadata import entry_points as e
 print([p.load().__name__ for p in e(group="lm_eval.filters") if p.name == "nli_label"])
@@ -155,27 +200,70 @@ def test_uninstalling_leaves_no_file_behind(installed):
     assert installed.run("-c", code).strip() == "[]"
 
 
-SDIST = """
-import os, sys, tarfile
+@pytest.mark.model
+def test_without_the_hook_the_readme_s_lines_run_tasks_and_model_types(
+    root, tree, tmp_path, model_folder
+):
+    bare = Environment(tmp_path / "env")
+    bare.pip("install", *OPTIONS, str(tree), LM_EVAL_BIAS_NO_HOOK="1")
+    assert not [p for p in bare.files() - bare.before if p.name in HOOK]
+    assert bare.run("-c", "import sys; print('lm_eval_bias' in sys.modules)") == "False\n"
+    (bare.folder / ".model").symlink_to(model_folder)
+    section = (root / "README.md").read_text().split("### Without the hook")[1]
+    lines = re.search(r"```bash\n(.*?)```", section, re.S)[1].splitlines()
+    assert ["--model hf-prefix" in line for line in lines] == [False, True]
+    lines = [re.sub("^lm_eval", "python -m lm_eval", line) for line in lines]
+    with ThreadPoolExecutor(2) as pool:
+        for done in pool.map(lambda line: bare.start("bash", "-c", line), lines):
+            assert "|bistereo_nli" in done.stdout
+
+
+BUILD = """
+import sys
 sys.path.insert(0, "build_backend")
 import lm_eval_bias_build as backend
-out = OUT
-name = backend.build_sdist(out)
-tarfile.open(os.path.join(out, name)).extractall(out)
-os.chdir(os.path.join(out, name.removesuffix(".tar.gz")))
-print(backend.build_wheel(out))
+backend.build_wheel(OUT)
+backend.build_sdist(OUT)
 """
 
 
-def test_an_sdist_builds_the_same_wheel(tree, tmp_path):
-    """python -m build would do this; here without it: the backend's hooks, called as a frontend
-    calls them."""
-    code = SDIST.replace("OUT", repr(str(tmp_path)))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tree, capture_output=True, text=True)
+def built(tree, out, umask=0o022, **environment):
+    """Wheel and sdist, name -> bytes, of the backend's hooks, called as `python -m build` does."""
+    out.mkdir()
+    command = [sys.executable, "-c", BUILD.replace("OUT", repr(str(out)))]
+    env = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"} | environment
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, umask=umask, env=env)
     assert done.returncode == 0, done.stderr
-    names = set(zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]).namelist())
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_all_builds_of_a_tree_and_of_its_sdist_give_the_same_bytes(tree, tmp_path):
+    other = tmp_path / "ä"
+    for path in sorted((p for p in tree.rglob("*") if p.is_file()), reverse=True):
+        copy = other / path.relative_to(tree)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+        copy.chmod(0o600)
+    (other / "build/lib/lm_eval_bias").mkdir(parents=True, exist_ok=True)
+    (other / "build/lib/lm_eval_bias/removed_since.py").touch()
+    first = built(tree, tmp_path / "first")
+    assert built(other, tmp_path / "second", umask=0o077, LC_ALL="C") == first
+    (sdist,) = tmp_path.glob("first/*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path)
+        members = archive.getmembers()
+    assert {member.mtime for member in members} == {1700000000}
+    assert not [member.name for member in members if "/tests/" in member.name]
+    assert built(tmp_path / sdist.name.removesuffix(".tar.gz"), tmp_path / "third") == first
+    (wheel,) = tmp_path.glob("first/*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        files = archive.infolist()
+    assert {(f.compress_type, f.date_time) for f in files} == {
+        (zipfile.ZIP_DEFLATED, (2023, 11, 14, 22, 13, 20))
+    }
+    names = {file.filename for file in files}
     assert {
-        "lm_eval_bias_autoload.pth",
+        *HOOK,
         "lm_eval_bias/tasks/hbb/hbb.yaml",
         "lm_eval_bias/benchmarks/hbb/items/hbb_concepts.tsv",
         "lm_eval_bias/metrics/halo.py",
