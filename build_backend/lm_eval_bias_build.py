@@ -96,7 +96,7 @@ def _epoch():
 
 def _write_wheel(path, files):
     """Write a wheel of these files (name -> content), the hook and a RECORD."""
-    record = next(n for n in (f"{f.split('/')[0]}/RECORD" for f in files if ".dist-info/" in f))
+    record = next(n.split("/")[0] for n in files if ".dist-info/" in n) + "/RECORD"
     hook = {} if os.environ.get("LM_EVAL_BIAS_NO_HOOK") == "1" else HOOK
     files = {n: content for n, content in sorted({**files, **hook}.items()) if n != record}
     lines = []
