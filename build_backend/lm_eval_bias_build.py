@@ -1,38 +1,64 @@
-"""Build backend: setuptools', plus one file that setuptools cannot place.
+"""Build backend: setuptools', and what setuptools cannot do: place a file at the top of
+site-packages, write the same bytes at every build, and install editably without an import hook
+(lm_eval_bias/__init__.py finds tasks/ and metrics/ beside itself).
 
-`lm_eval_bias_autoload.pth` must lie at the top of site-packages (see lm_eval_bias/__init__.py), and
-has to be listed in the distribution's RECORD, so that uninstalling removes it. A wheel is a zip
-archive: the file is added to what setuptools built. An editable install is two .pth files and the
-metadata; it needs no import hook, since lm_eval_bias/__init__.py finds tasks/ and metrics/ beside
-itself, and so costs Python's start nothing more than an installed wheel.
+SECURITY.md says what the two files at the top do. LM_EVAL_BIAS_NO_HOOK=1 leaves them out.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import io
 import os
+import tarfile
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
 from setuptools import build_meta
 from setuptools.build_meta import (  # noqa: F401  hooks that need no change
-    build_sdist,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
     prepare_metadata_for_build_wheel,
 )
 
-AUTOLOAD = {"lm_eval_bias_autoload.pth": b"import lm_eval_bias\n"}
+HOOK = {
+    # Until Python 3.14. When the package is gone, this line does nothing.
+    "lm_eval_bias_autoload.pth": b"import importlib, importlib.machinery as m; "
+    b'm.PathFinder.find_spec("lm_eval_bias") and importlib.import_module("lm_eval_bias")\n',
+    # From Python 3.15 on, which ignores the other file because of this one (PEP 829).
+    "lm_eval_bias_autoload.start": b"lm_eval_bias:autoload\n",
+}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    name = build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with tempfile.TemporaryDirectory() as folder:
+        # Not build/, where the modules of former builds lie.
+        options = {"--global-option": ["build", "--build-base", folder]}
+        settings = {**(config_settings or {}), **options}
+        name = build_meta.build_wheel(wheel_directory, settings, metadata_directory)
     path = os.path.join(wheel_directory, name)
     with zipfile.ZipFile(path) as built:
         files = {i.filename: built.read(i) for i in built.infolist() if not i.is_dir()}
-    _write(path, {**files, **AUTOLOAD})
+    _write_wheel(path, files)
+    return name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    name = build_meta.build_sdist(sdist_directory, config_settings)
+    path = Path(sdist_directory, name)
+    with tarfile.open(path) as built:
+        files = {m.name: built.extractfile(m).read() for m in built if m.isfile()}
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as sdist:
+        for file, content in sorted(files.items()):
+            member = tarfile.TarInfo(file)
+            member.size, member.mtime = len(content), _epoch()
+            sdist.addfile(member, io.BytesIO(content))
+    path.write_bytes(gzip.compress(archive.getvalue(), mtime=_epoch()))
     return name
 
 
@@ -59,20 +85,27 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     # Read before the autoload file: .pth files are read in the order of their names.
     files["__editable__.lm_eval_bias.pth"] = f"{Path.cwd()}\n".encode()
     name = f"{distribution}-0.editable-py3-none-any.whl"
-    _write(os.path.join(wheel_directory, name), {**files, **AUTOLOAD})
+    _write_wheel(os.path.join(wheel_directory, name), files)
     return name
 
 
-def _write(path, files):
-    """Write a wheel of these files (name -> content), with the RECORD that belongs to them."""
-    record = next(n for n in (f"{f.split('/')[0]}/RECORD" for f in files if ".dist-info/" in f))
-    files = {n: content for n, content in files.items() if n != record}
+def _epoch():
+    """The time of all files, in seconds: SOURCE_DATE_EPOCH or 2025; a zip's years begin in 1980."""
+    return max(int(os.environ.get("SOURCE_DATE_EPOCH", 1735689600)), 315532800)
+
+
+def _write_wheel(path, files):
+    """Write a wheel of these files (name -> content), the hook and a RECORD."""
+    record = next(n.split("/")[0] for n in files if ".dist-info/" in n) + "/RECORD"
+    hook = {} if os.environ.get("LM_EVAL_BIAS_NO_HOOK") == "1" else HOOK
+    files = {n: content for n, content in sorted({**files, **hook}.items()) if n != record}
     lines = []
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+    for name, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        lines.append(f"{name},sha256={digest},{len(content)}")
+    files[record] = "\n".join([*lines, f"{record},,", ""]).encode()
+    with zipfile.ZipFile(path, "w") as wheel:
         for name, content in files.items():
-            digest = (
-                base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            )
-            lines.append(f"{name},sha256={digest},{len(content)}")
-            wheel.writestr(zipfile.ZipInfo(name, (2025, 1, 1, 0, 0, 0)), content)
-        wheel.writestr(record, "\n".join([*lines, f"{record},,", ""]))
+            member = zipfile.ZipInfo(name, time.gmtime(_epoch())[:6])
+            member.external_attr = 0o100644 << 16
+            wheel.writestr(member, content, zipfile.ZIP_DEFLATED)

@@ -1,8 +1,8 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
-A `.pth` file imports this module whenever Python starts, so it only puts a finder on
-`sys.meta_path`, which acts (autoload.py) when the harness's task index or model types are imported.
-LM_EVAL_BIAS_AUTOLOAD=0 turns that off.
+Importing this module puts a finder on `sys.meta_path`, which acts (autoload.py) when the harness's
+task index or model types are imported. Two files in site-packages do so whenever Python starts:
+SECURITY.md.
 """
 
 import os
@@ -24,8 +24,16 @@ class _Finder:
         return spec_that_extends(name)
 
 
-if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0":
-    sys.meta_path.insert(0, _Finder())
+_finder = _Finder()
+
+
+def autoload() -> None:
+    """Let a plain `lm_eval` find the tasks and model types, unless LM_EVAL_BIAS_AUTOLOAD is 0."""
+    if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0" and _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+autoload()
 
 # In a source tree, tasks/ and metrics/ stand beside this package; in an installed one, inside it.
 if not os.path.isdir(os.path.join(__path__[0], "tasks")):

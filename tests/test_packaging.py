@@ -1,15 +1,15 @@
-"""The package as a stranger installs it: from a wheel and from `pip install -e .`, in environments
-of their own.
+"""The package as a stranger installs it: from a wheel, from `pip install -e .` and without the
+hook, in environments of their own.
 
 The environments see the packages of the one that runs the tests, but none of its .pth files; only
 this project is installed.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +20,13 @@ import pytest
 pytestmark = pytest.mark.slow
 
 OPTIONS = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+HOOK = ("lm_eval_bias_autoload.pth", "lm_eval_bias_autoload.start")
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 class Environment:
@@ -28,23 +35,23 @@ class Environment:
         self.folder = folder
         self.python = folder / "bin" / "python"
         code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        site = Path(self.run("-c", code).strip())
-        (site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.site = Path(self.run("-c", code).strip())
+        packages = "\n".join(p for p in sys.path if p.endswith("site-packages"))
+        (self.site / "packages_of_the_tests.pth").write_text(packages)
         self.before = self.files()
 
     def run(self, *arguments, **environment):
-        env = os.environ | environment
+        return self.start(self.python, *arguments, **environment).stdout
+
+    def pip(self, *arguments, **environment):
+        pip = [sys.executable, "-m", "pip", "--python", self.python]
+        self.start(*pip, *arguments, **environment)
+
+    def start(self, *command, **environment):
+        env = os.environ | {"PATH": f"{self.python.parent}:{os.environ['PATH']}"} | environment
         for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
-        command = [self.python, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=env)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def pip(self, *arguments):
-        command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
-        assert done.returncode == 0, done.stderr
+        return run(*command, cwd=self.folder, env=env)
 
     def files(self):
         return {p for p in self.folder.rglob("*") if "__pycache__" not in p.parts}
@@ -53,13 +60,9 @@ class Environment:
 @pytest.fixture(scope="module")
 def tree(root, tmp_path_factory):
     """A copy of the files that git tracks or would track."""
-    command = ["git", "ls-files", "-co", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     copy = tmp_path_factory.mktemp("tree")
-    for name in listed.stdout.splitlines():
-        if (root / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(root / name, copy / name)
+    listed = "git ls-files -zco --exclude-standard | tar c --null --ignore-failed-read -T -"
+    run("bash", "-c", f"{listed} | tar x -C {copy}", cwd=root)
     return copy
 
 
@@ -106,6 +109,9 @@ import os
 import lm_eval_bias.data.lexicons as lexicons, lm_eval_bias.metrics.halo, lm_eval_bias.tasks
 assert len(lexicons.table("hbb_concepts")) >= 200 and lexicons.lexicon("hbb")
 assert os.path.exists(os.path.join(lm_eval_bias.tasks.__path__[0], "hbb", "README.md"))
+authoring = os.path.join(lm_eval_bias.__path__[0], "authoring")
+assert {"review.html", "review.css", "review.js"} <= {*os.listdir(authoring)}
+assert os.path.exists(os.path.join(authoring, "..", "benchmarks", "hbb", "pipeline.yaml"))
 """
 
 
@@ -126,6 +132,38 @@ def test_a_program_that_has_nothing_to_do_with_the_harness_gets_nothing_of_it(in
     )
     assert on == off and "lm_eval_bias" in on
     assert "lm_eval" not in on and "torch" not in on
+
+
+START = """
+import os, pkgutil, sys
+del os.environ["LM_EVAL_BIAS_AUTOLOAD"]
+call = pkgutil.resolve_name(sys.argv[1].strip())
+call(), call()
+print([type(finder).__module__ for finder in sys.meta_path].count("lm_eval_bias"))
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 15), reason="Python reports the .start file's module")
+def test_python_starts_without_a_word_when_only_the_hook_is_left(installed, tmp_path):
+    alone = Environment(tmp_path / "env")
+    for name in HOOK:
+        shutil.copy(installed.site / name, alone.site)
+    for left in HOOK[0], "lm_eval_bias/__pycache__":
+        (alone.site / left).parent.mkdir(exist_ok=True)
+        assert alone.start(alone.python, "-c", "").stderr == ""
+
+
+def test_security_md_says_what_the_hook_is_and_how_to_see_it(root, installed):
+    page = (root / "SECURITY.md").read_text()
+    lines = {name: (installed.site / name).read_text() for name in HOOK}
+    assert dict(re.findall(r"^`([\w.]+)`.*\n\n```\n(.*\n)```", page, re.M)) == lines
+    # Python 3.15 calls it, in place of the other line, and perhaps twice.
+    assert installed.run("-c", START, lines[HOOK[1]], LM_EVAL_BIAS_AUTOLOAD="0") == "1\n"
+    stated = re.findall(r"`(lm_eval_bias/[\w/]+\.py)` \((\d+) lines\)", page)
+    assert stated == [(n, str((root / n).read_text().count("\n"))) for n, _ in stated] != []
+    shown = re.search(r"```bash\n(.*\n.*\n)", page)[1]
+    out = installed.start("bash", "-c", shown).stdout
+    assert out.startswith("".join(lines.values())) and out.count("<lm_eval_bias.") == 1
 
 
 ENTRY_POINTS = """
@@ -155,33 +193,57 @@ def test_uninstalling_leaves_no_file_behind(installed):
     assert installed.run("-c", code).strip() == "[]"
 
 
-SDIST = """
-import os, sys, tarfile
+@pytest.mark.model
+def test_without_the_hook_the_readme_s_lines_run_tasks_and_model_types(
+    root, tree, tmp_path, model_folder
+):
+    bare = Environment(tmp_path / "env")
+    bare.pip("install", *OPTIONS, str(tree), LM_EVAL_BIAS_NO_HOOK="1")
+    assert "lm_eval" not in bare.run("-c", MODULES)
+    (bare.folder / ".model").symlink_to(model_folder)
+    section = (root / "README.md").read_text().split("### Without the hook")[1]
+    tasks, model = re.search(r"```bash\n(lm_eval .*)\n(.*--model hf-prefix .*)\n", section).groups()
+    out = bare.start("bash", "-c", f"python -m {tasks} & {model}; wait").stdout
+    assert out.count("|bistereo_nli") == 2
+
+
+BUILD = """
+import sys
 sys.path.insert(0, "build_backend")
 import lm_eval_bias_build as backend
-out = OUT
-name = backend.build_sdist(out)
-tarfile.open(os.path.join(out, name)).extractall(out)
-os.chdir(os.path.join(out, name.removesuffix(".tar.gz")))
-print(backend.build_wheel(out))
+backend.build_wheel(OUT)
+backend.build_sdist(OUT)
+"""
+# Other times, modes and order of files; a module that was removed after a former build.
+COPY = """
+umask 077
+mkdir -p $1/build/lib/lm_eval_bias
+touch $1/build/lib/lm_eval_bias/removed.py
+find . -type f | sort -r | tar c -T - | tar x -m --no-same-permissions -C $1
 """
 
 
-def test_an_sdist_builds_the_same_wheel(tree, tmp_path):
-    """python -m build would do this; here without it: the backend's hooks, called as a frontend
-    calls them."""
-    code = SDIST.replace("OUT", repr(str(tmp_path)))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tree, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    names = set(zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]).namelist())
-    assert {
-        "lm_eval_bias_autoload.pth",
-        "lm_eval_bias/tasks/hbb/hbb.yaml",
-        "lm_eval_bias/benchmarks/hbb/items/hbb_concepts.tsv",
-        "lm_eval_bias/metrics/halo.py",
-        "lm_eval_bias/benchmarks/hbb/pipeline.yaml",
-        "lm_eval_bias/authoring/review.html",
-        "lm_eval_bias/authoring/review.css",
-        "lm_eval_bias/authoring/review.js",
-    } <= names
-    assert not [n for n in names if n.startswith(("tests", "build_backend"))]
+def built(tree, out, **options):
+    """Wheel and sdist, name -> bytes, of the backend's hooks, called as `python -m build` does."""
+    out.mkdir()
+    run(sys.executable, "-c", BUILD.replace("OUT", repr(str(out))), cwd=tree, **options)
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_all_builds_of_a_tree_and_of_its_sdist_give_the_same_bytes(tree, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    run("bash", "-c", COPY, "-", tmp_path / "ä", cwd=tree)
+    first = built(tree, tmp_path / "1")
+    wheel, sdist = sorted((tmp_path / "1").iterdir())
+    shutil.unpack_archive(sdist, tmp_path)
+    unpacked = tmp_path / sdist.name.removesuffix(".tar.gz")
+    assert (unpacked / "SECURITY.md").stat().st_mtime == 1700000000
+    assert not (unpacked / "tests").exists()
+    monkeypatch.setenv("LC_ALL", "C")
+    assert built(tmp_path / "ä", tmp_path / "2", umask=0o077) == first
+    assert built(unpacked, tmp_path / "3") == first
+    files = zipfile.ZipFile(wheel).infolist()
+    assert {(f.compress_type, f.date_time) for f in files} == {
+        (zipfile.ZIP_DEFLATED, (2023, 11, 14, 22, 13, 20))
+    }
+    assert not [f for f in files if f.filename.startswith(("tests", "build_backend"))]
