@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -28,6 +30,11 @@ COMMANDS = {
 }
 """Each is the module of its name in `commands`, which is imported only where it runs."""
 
+UNPRINTED = 74
+"""The exit status where standard output is closed or full: no verdict of a command has it."""
+# What a file that can be read never answers.
+_UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
 
 def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """The parser of the command line, with the options of some commands. Its help texts stand in
@@ -50,18 +57,31 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    arguments = parser(argv[:1]).parse_args(argv)
+    if sys.stdout is None:
+        return _not_printed("it is closed")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a console that knows no arrow shows its code
             stream.reconfigure(errors="backslashreplace")
     try:
-        return arguments.run(arguments)
+        try:
+            arguments = parser(argv[:1]).parse_args(argv)
+            return arguments.run(arguments)
+        finally:
+            sys.stdout.flush()
     except UsageError as error:
         tell(error)
         return 1
-    except BrokenPipeError:  # `lm-eval-bias tasks | head`
-        sys.stderr.close()
-        return 0
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        with suppress(OSError):
+            sys.stdout.close()  # or Python tries once more at its end
+        return _not_printed(str(error.strerror))
+
+
+def _not_printed(reason: str) -> int:
+    tell(UsageError(f"cannot write to standard output: {reason}"))
+    return UNPRINTED
 
 
 if __name__ == "__main__":

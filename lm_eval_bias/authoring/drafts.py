@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lm_eval_bias import writing
 from lm_eval_bias.authoring.pipeline import Pipeline, Refused
 from lm_eval_bias.usage import UsageError
 
@@ -73,8 +73,7 @@ class Journal:
         """
         lines = self.lines() if self.path.exists() else []
         if not lines:
-            self.path.write_bytes(b"")
-            self.add([{"journal": FORMAT, **run}])
+            writing.whole(self.path, json_lines([{"journal": FORMAT, **run}]))
             return []
         content = self.path.read_bytes()
         os.truncate(self.path, content.rfind(b"\n") + 1)
@@ -87,10 +86,11 @@ class Journal:
         return lines[1:]
 
     def add(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        with self.path.open("ab") as file:
-            file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
+        """Raises UsageError; a line that was cut off is dropped by `start`."""
+        with writing.told(self.path), self.path.open("ab") as file:
+            file.write(writing.encoded(json_lines(lines)))
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file)
 
 
 def drafts(
@@ -212,16 +212,5 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
         yield f"  rejected {draft.known['id']} at {order[draft.step]}, {check}: {cause}"
 
 
-def save(path: Path, items: Iterable[Mapping[str, str]]) -> None:
-    whole(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items))
-
-
-def whole(path: Path, text: str) -> None:
-    """Write a file atomically."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
-        written = Path(folder, path.name)
-        with written.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(path)
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

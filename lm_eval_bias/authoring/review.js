@@ -3,7 +3,9 @@
 const token = location.hash.slice(1);
 const by = (id) => document.getElementById(id);
 const SAID = { open: "undecided", accepted: "accepted", rejected: "rejected", refused: "refused by a check" };
-let state = null, at = 0, unsaved = false, checking = 0;
+let state = null, at = 0, checking = 0;
+// Counted, so that what is typed while a save is under way stays unsaved.
+let changes = 0, saved = 0, saving = Promise.resolve();
 
 async function call(path, body) {
   const headers = { "X-Review-Token": token };
@@ -27,6 +29,7 @@ function made(name, text, kind) {
 }
 
 function count() {
+  const unsaved = changes !== saved;
   const n = { open: 0, accepted: 0, rejected: 0, refused: 0 };
   for (const entry of state.entries) n[entry.decision] += 1;
   by("counts").textContent = Object.keys(n).filter((key) => n[key]).map((key) => `${n[key]} ${SAID[key]}`).join(", ") + (unsaved ? "; not saved" : "; saved");
@@ -74,7 +77,7 @@ function show(i) {
     field.spellcheck = true;
     field.addEventListener("input", () => {
       entry.fields[name] = field.value;
-      unsaved = true;
+      changes += 1;
       mark();
       look();
     });
@@ -108,7 +111,7 @@ async function look() {
 function decide(decision) {
   const entry = state.entries[at];
   entry.decision = decision === "open" && entry.refused ? "refused" : decision;
-  unsaved = true;
+  changes += 1;
   say("");
   mark();
   if (decision === "accepted" || decision === "rejected") {
@@ -118,12 +121,13 @@ function decide(decision) {
   by("item").focus({ preventScroll: true });
 }
 
-async function save() {
+async function saveOnce() {
+  const sent = changes;
   try {
-    const saved = await call("/save", { version: state.version, entries: state.entries.map(({ fields, decision }) => ({ fields, decision })) });
-    state.version = saved.version;
-    unsaved = false;
-    say(saved.message);
+    const answer = await call("/save", { version: state.version, entries: state.entries.map(({ fields, decision }) => ({ fields, decision })) });
+    state.version = answer.version;
+    saved = sent;
+    say(answer.message);
     count();
   } catch (error) {
     const first = Object.keys(error.problems || {})[0];
@@ -131,6 +135,9 @@ async function save() {
     if (first !== undefined) show(Number(first));
   }
 }
+
+// One after the other: each sends the version that the one before made.
+const save = () => { saving = saving.then(saveOnce, saveOnce); };
 
 const KEYS = { a: () => decide("accepted"), r: () => decide("rejected"), u: () => decide("open"), e: () => (by("fields").querySelector("textarea") || by("fields").querySelector("input")).focus(),
   j: () => show(at + 1), k: () => show(at - 1), ArrowDown: () => show(at + 1), ArrowUp: () => show(at - 1) };
@@ -154,9 +161,10 @@ for (const id of ["accepted", "rejected", "open"]) by(id).addEventListener("clic
 by("edit").addEventListener("click", KEYS.e);
 by("save").addEventListener("click", save);
 by("fields").addEventListener("submit", (event) => event.preventDefault());
-window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => { if (changes !== saved) event.preventDefault(); });
 call("/entries").then((given) => {
   state = given;
+  changes += Number(given.unsaved);
   by("file").textContent = given.file;
   list();
   const first = given.entries.findIndex((entry) => entry.decision === "open");

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -18,8 +20,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from lm_eval_bias import writing
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, review_of, save, whole
+from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, json_lines, review_of
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError
 
@@ -52,7 +55,10 @@ class Review:
     """Items of a file and those that a check rejected.
 
     entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal).
+    unsaved: a save was cut off after its decisions, and the items file is still that of before.
     """
+
+    unsaved = False
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
         """Raises UsageError for an unreadable file or unknown pipeline."""
@@ -91,12 +97,14 @@ class Review:
             content, entries = saved["content"], [_kept(entry) for entry in saved["entries"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{path} is not a readable review ({type(error).__name__}); delete it to start "
-                "again"
+                f"{path} is not a readable review ({type(error).__name__}); move it away to "
+                "start again"
             ) from error
-        if content != self._content.decode():
+        self.unsaved = content != self._content.decode()
+        if self.unsaved and saved.get("replaces") != sha256(self._content).hexdigest():
             raise UsageError(
-                f"{self.file} has changed since its review; delete {path.name} to start again"
+                f"{self.file} has changed since its review; bring back the reviewed one, or move "
+                f"{path.name} away to start again"
             )
         return entries
 
@@ -133,6 +141,7 @@ class Review:
         return {
             "file": self.file.name,
             "version": self.version,
+            "unsaved": self.unsaved,
             "fields": [first, *optional, *others, *more],
             "entries": self.entries,
         }
@@ -170,11 +179,17 @@ class Review:
         if wrong:
             raise Refusal([entry["fields"].get("id", "") for entry in entries], wrong)
         saved = sorted(i for i in order if not problems[i])
-        save(self.file, [entries[i]["fields"] for i in saved])
-        self._content = _bytes(self.file)
-        decided = {"content": self._content.decode(), "entries": [_kept(e) for e in entries]}
-        whole(review_of(self.file), json.dumps(decided, ensure_ascii=False, indent=1) + "\n")
-        self.entries, self.version = entries, self.version + 1
+        content = writing.encoded(json_lines(entries[i]["fields"] for i in saved))
+        decided = {
+            "content": content.decode(),
+            "replaces": sha256(self._content).hexdigest(),
+            "entries": [_kept(e) for e in entries],
+        }
+        review = json.dumps(decided, ensure_ascii=False, indent=1) + "\n"
+        # The decisions first: after a crash between the two, they tell which items file to expect.
+        writing.together({review_of(self.file): review, self.file: content})
+        self._content, self.entries, self.unsaved = content, entries, False
+        self.version += 1
         message = f"Saved {self.file.name}: {len(saved)} items"
         if left_out := len(order) - len(saved):
             message += f"; {left_out} undecided ones with problems are left out"
@@ -221,6 +236,13 @@ def _bytes(path: Path) -> bytes:
 
 
 # ---- The server
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing about a page that was closed."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
@@ -278,9 +300,6 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 self._refuse(status, str(refusal), problems=problems)
             except Conflict as conflict:
                 self._refuse(HTTPStatus.CONFLICT, str(conflict))
-            except OSError as error:
-                problem = f"not saved: {error.strerror or error}"
-                self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, problem)
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 self._refuse(HTTPStatus.BAD_REQUEST, str(error))
             else:
@@ -303,10 +322,9 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
             pass
 
     try:
-        listening = ThreadingHTTPServer((HOST, port), Handler)
+        listening = _Server((HOST, port), Handler)
     except (OSError, OverflowError) as error:
         raise UsageError(f"--port {port}: {getattr(error, 'strerror', None) or error}") from error
-    listening.daemon_threads = True
     return listening, f"http://{HOST}:{listening.server_port}/#{token}"
 
 

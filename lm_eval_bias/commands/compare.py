@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.report import compare, compare_files
 from lm_eval_bias.results import runs
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         [note for side in sides for note in side.notes],
     )
     if output:
-        finished.write(output, compare_files.WRITERS[output.suffix](result))
+        writing.whole(output, compare_files.WRITERS[output.suffix](result))
         print(f"wrote {output}: {compare_files.summary(result)}")
         for task, why in result.refusals.items():
             print(f"{visible(task)} is not compared: {visible(why)}", file=sys.stderr)

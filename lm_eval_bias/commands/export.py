@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
@@ -261,9 +262,8 @@ def _changed(files: Mapping[Path, tuple[str, Callable[[str], str]]]) -> list[str
                 f"{path}: {error}; nothing was changed. What is printed without --output and "
                 "--card can be put there by hand"
             ) from error
-    changed = [path for path, text in texts.items() if text != files[path][0]]
-    for path in changed:
-        _write(path, texts[path])
+    changed = {path: text for path, text in texts.items() if text != files[path][0]}
+    writing.together(changed)
     return [f"wrote {path}" if path in changed else f"{path} is as it was" for path in texts]
 
 
@@ -290,8 +290,7 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
             if {**json.loads(json.dumps(content)), **retrieved} == old:
                 continue
         files[file] = records.text(content)
-    for file, text in files.items():
-        _write(file, text)
+    writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION
     line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
     if len(files) < len(made):
@@ -323,18 +322,3 @@ def _read(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {error}") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _write(path: Path, content: str) -> None:
-    """The whole file or nothing of it."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            file.write(content)
-        if path.exists():
-            beside.chmod(path.stat().st_mode & 0o777)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

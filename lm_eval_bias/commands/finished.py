@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import Run
@@ -90,18 +90,9 @@ def printed(
 
 def check_output(path: Path | None) -> None:
     """UsageError for a file of another ending, or in a folder that is not there."""
-    if path and (path.suffix not in ENDINGS or not path.parent.is_dir()):
-        raise UsageError(
-            f"--output {path}: expected a file {', '.join(ENDINGS)} in a folder that is there"
-        )
-
-
-def write(path: Path, content: str) -> None:
-    """Raises UsageError for a file that cannot be written."""
-    try:
-        path.write_text(content, encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+    if path and path.suffix not in ENDINGS:
+        raise UsageError(f"--output {path}: expected a file {', '.join(ENDINGS)}")
+    writing.check("--output", path)
 
 
 def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:

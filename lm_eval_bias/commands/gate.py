@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, tell
 from lm_eval_bias.gate import rules, verdicts, writers
 from lm_eval_bias.gate.junit import junit
@@ -77,8 +77,7 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     wanted = rules.read(arguments.rules)
-    if arguments.junit and not arguments.junit.parent.is_dir():
-        raise UsageError(f"--junit {arguments.junit}: its folder is not there")
+    writing.check("--junit", arguments.junit)
     known = finished.known_tasks(arguments.include_path)
     finished_runs = _found(arguments.runs, known)
     # an older checkpoint may have had the same name, and a gate judges the newest
@@ -111,7 +110,7 @@ def _run(arguments: argparse.Namespace) -> int:
         code,
     )
     if arguments.junit:
-        finished.write(arguments.junit, junit(judged, datetime.now(UTC)))
+        writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
     print(writers.text(judged, wanted, context, finished.width()))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:

@@ -13,7 +13,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lm_eval_bias.authoring import drafts as writing
+from lm_eval_bias import writing
+from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.authoring.review import Review, serve
 from lm_eval_bias.commands import filled, formatter
@@ -84,18 +85,17 @@ def _add_review(actions: Any) -> None:
 
 def write(arguments: argparse.Namespace, name: str) -> int:
     out, tries = arguments.out, arguments.tries
-    journal = writing.Journal(writing.journal_of(out))
+    journal = drafts.Journal(drafts.journal_of(out))
     if out.suffix != ".jsonl":
         raise UsageError(f"--out {out}: expected a file that ends in .jsonl")
     if tries < 1:
         raise UsageError(f"--tries {tries}: expected 1 at least")
-    if not out.parent.is_dir():
-        raise UsageError(f"--out {out}: there is no folder {out.parent}")
+    writing.check("--out", out)
     if out.exists() and not journal.path.exists():
         raise UsageError(
             f"{out} exists, and no journal {journal.path.name} beside it; give another --out"
         )
-    if writing.review_of(out).exists():
+    if drafts.review_of(out).exists():
         raise UsageError(f"{out} has been reviewed and would be overwritten; give another --out")
     pipeline = pipelines.pipeline(name)
     rows = pipeline.rows(arguments.rows)
@@ -110,22 +110,23 @@ def write(arguments: argparse.Namespace, name: str) -> int:
     done = len(pipeline.steps)
     with tqdm(total=len(rows) * done, unit="step", desc=name, disable=False) as bar:
 
-        def progress(made: list[writing.Draft]) -> None:
+        def progress(made: list[drafts.Draft]) -> None:
             rejected = [draft for draft in made if draft.tries >= tries]
             accepted = sum(draft.step == done for draft in made)
             bar.n = sum(draft.step for draft in made) + sum(done - d.step for d in rejected)
             bar.set_postfix(accepted=accepted, rejected=len(rejected))
 
         try:
-            made = writing.write(pipeline, rows, ask, journal, run, tries, at_once, progress)
+            made = drafts.write(pipeline, rows, ask, journal, run, tries, at_once, progress)
         except KeyboardInterrupt:
             bar.close()
             stopped = f"stopped; the same command continues from {journal.path}"
             print(stopped, file=sys.stderr)
             return 130
-    result = writing.outcome(made, pipeline, journal.lines())
-    writing.save(out, [pipeline.item(draft.known) for draft in result.accepted])
-    for line in writing.report(result, pipeline, out):
+    result = drafts.outcome(made, pipeline, journal.lines())
+    accepted = (pipeline.item(draft.known) for draft in result.accepted)
+    writing.whole(out, drafts.json_lines(accepted))
+    for line in drafts.report(result, pipeline, out):
         print(line)
     print(f"  every text: {journal.path}; review: lm-eval-bias items review {out}")
     return 0 if result.accepted else 1
@@ -133,7 +134,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
 
 def _writer(
     arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path
-) -> tuple[writing.Ask, int]:
+) -> tuple[drafts.Ask, int]:
     """The model, and how many prompts it takes at a time."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
     from lm_eval_bias.harness.compat import Writer, brief
@@ -171,8 +172,9 @@ def review(arguments: argparse.Namespace) -> int:
             if not arguments.no_browser:
                 # Others on this machine can read a browser's arguments, but not this file.
                 page = Path(folder, "review.html")
-                page.write_text(
-                    f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">'
+                writing.whole(
+                    page,
+                    f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">',
                 )
                 webbrowser.open(page.as_uri())
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.report import leaderboard, leaderboard_files
 from lm_eval_bias.results import runs
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         None if arguments.unpaired else finished.reader(known),
     )
     if output:
-        finished.write(output, leaderboard_files.WRITERS[output.suffix](board))
+        writing.whole(output, leaderboard_files.WRITERS[output.suffix](board))
         models, tasks = len(board.models), len(board.tasks)
         print(
             f"wrote {output}: {models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}"

