@@ -43,8 +43,7 @@ class Folder:
     def __enter__(self) -> Folder:
         shutil.rmtree(self.new, ignore_errors=True)
         with writing.told(self.path):
-            for name in ("figures", "tables"):
-                (self.new / name).mkdir(parents=True)
+            self.new.mkdir(parents=True)
         return self
 
     def __exit__(
@@ -85,6 +84,7 @@ class Folder:
         for entry in [*self.old.iterdir(), *self.old.glob("figures/*"), *self.old.glob("tables/*")]:
             name = entry.relative_to(self.old).as_posix()
             if name not in {*names, LIST, "figures", "tables"}:
+                (self.place / name).parent.mkdir(exist_ok=True)
                 entry.rename(self.place / name)
         shutil.rmtree(self.new, ignore_errors=True)
         self.old.rename(self.new)  # its list must not go before its files
@@ -100,6 +100,7 @@ class Folder:
                 f"{path} is there already and of no earlier report; move it, or name another folder"
             )
         with writing.told(path):
+            (self.new / name).parent.mkdir(exist_ok=True)
             writing.flushed(self.new / name, content)
         self.names.append(name)
 
