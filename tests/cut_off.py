@@ -46,7 +46,8 @@ def cut_off(act, folder, at, how):
             if at == 0:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
             sys.addaudithook(hook)
-            status = act() or 0
+            given = act()
+            status = given if isinstance(given, int) else 0
         except BaseException:
             traceback.print_exc()
         finally:

@@ -3,14 +3,18 @@
 import http.client
 import json
 import re
+import shutil
 import signal
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
 import webbrowser
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +27,7 @@ from lm_eval_bias.authoring.pipeline import pipeline
 from lm_eval_bias.authoring.review import HOST, Conflict, Refusal, Review, server
 from lm_eval_bias.usage import UsageError
 from tests.browser import chromium
+from tests.cut_off import KILLED, cut_off
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 ITEMS = [
@@ -136,6 +141,32 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
         Review(file)
 
 
+def test_after_a_kill_at_any_write_every_decision_is_there(file, tmp_path):
+    """Those of the save before, or all of this one, which the page then shows as not saved if the
+    items file is still that of before."""
+    seen = set()
+    for at in count(1):
+        copy = tmp_path / str(at) / file.name
+        shutil.copytree(tmp_path, copy.parent, ignore=lambda *_: map(str, range(99)))
+        Review(copy).save(0, given(Review(copy), time="accepted", two="rejected"))
+        sent = given(Review(copy), time="rejected", two="open", three="accepted")
+        status, _ = cut_off(partial(Review(copy).save, 0, sent), copy.parent, at, KILLED)
+        again = Review(copy)
+        decisions = [entry["decision"] for entry in again.entries]
+        kept = ["time", "three"]
+        if decisions == [entry["decision"] for entry in sent]:
+            kept = ["two", "three"]
+        else:
+            assert decisions == ["accepted", "rejected", "open", "refused"]
+        assert again.unsaved == (ids(copy) != kept)
+        seen.add(again.state()["unsaved"])
+        again.save(0, given(again))
+        assert ids(copy) == kept and not Review(copy).unsaved
+        if not status:
+            break
+    assert at > 5 and seen == {False, True}
+
+
 def test_without_a_journal_somebody_must_say_whose_items_they_are(file, tmp_path):
     (tmp_path / "items.journal.jsonl").unlink()
     with pytest.raises(UsageError, match="name the benchmark with --for NAME"):
@@ -161,6 +192,7 @@ def test_a_file_that_cannot_be_reviewed_is_told(tmp_path, name, message):
 @contextmanager
 def served(file):
     made, address = server(Review(file))
+    made.daemon_threads = False  # so that closing it waits for them
     thread = threading.Thread(target=made.serve_forever, daemon=True)
     thread.start()
     assert made.server_address[0] == "127.0.0.1"
@@ -265,6 +297,20 @@ def test_the_command_prints_the_address_and_ends_with_a_summary(file):
     assert process.returncode == 0
 
 
+def test_a_dropped_connection_is_no_matter(file, capfd):
+    """Closed within a request, and before the answer: nothing is saved, nothing is printed."""
+    with served(file) as (port, token, _):
+        for rest in ("Content-Length: 99", "Content-Length: 2\r\n\r\n{}"):
+            sent = (
+                f"POST /save HTTP/1.1\r\nHost: {HOST}:{port}\r\nX-Review-Token: {token}\r\n{rest}"
+            )
+            with socket.create_connection((HOST, port)) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.sendall(sent.encode())
+        assert ask(port, "GET", "/")[0] == 200
+    assert capfd.readouterr().err == "" and ids(file) == ["time", "two", "three"]
+
+
 # ---- In a browser
 
 
@@ -310,6 +356,32 @@ def test_a_person_reviews_in_a_browser_with_the_keyboard(file):
     assert ids(file) == ["time", "three"]
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert rows[1]["context"] == "The bus was full, and [[X]] stood.a"
+
+
+@pytest.mark.slow
+def test_what_is_typed_while_a_save_is_under_way_is_not_saved(file, monkeypatch):
+    """The next save saves it, also one that was asked for before the first had its answer."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    go_on, save = threading.Semaphore(0), Review.save
+    monkeypatch.setattr(Review, "save", lambda *given: go_on.acquire() and save(*given))
+    with served(file) as (_, _, address), chromium() as browser:
+        tab = browser.new_page()
+        counts = tab.locator("#counts")
+        tab.goto(address)
+        tab.locator("[name=id]").fill("first")
+        tab.keyboard.press("Control+s")
+        tab.locator("[name=id]").fill("second")
+        go_on.release()
+        expect(tab.locator("#message")).to_contain_text("Saved")
+        expect(counts).to_have_text(re.compile("; not saved$"))
+        assert tab.title().startswith("* ") and ids(file)[0] == "first"
+        tab.keyboard.press("Control+s")
+        tab.locator("[name=id]").fill("third")
+        tab.keyboard.press("Control+s")
+        go_on.release(2)
+        expect(counts).to_have_text(re.compile("; saved$"))
+        expect(tab.locator("#message")).to_contain_text("Saved")
+    assert ids(file)[0] == "third"
 
 
 def test_the_token_is_not_among_the_arguments_of_the_browser(file, monkeypatch, capsys):
