@@ -57,12 +57,12 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    if sys.stdout is None:
-        return _not_printed("it is closed")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a console that knows no arrow shows its code
             stream.reconfigure(errors="backslashreplace")
     try:
+        if sys.stdout is None:
+            raise BrokenPipeError(errno.EPIPE, "it is closed")
         try:
             arguments = parser(argv[:1]).parse_args(argv)
             return arguments.run(arguments)
@@ -74,14 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _UNWRITABLE or error.filename is not None:
             raise
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):
             sys.stdout.close()  # or Python tries once more at its end
-        return _not_printed(str(error.strerror))
-
-
-def _not_printed(reason: str) -> int:
-    tell(UsageError(f"cannot write to standard output: {reason}"))
-    return UNPRINTED
+        tell(UsageError(f"cannot write to standard output: {error.strerror}"))
+        return UNPRINTED
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import re
 import shutil
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 
 from lm_eval_bias import writing
 from lm_eval_bias.usage import UsageError
@@ -41,52 +40,43 @@ class Folder:
         self.stems: set[str] = {"index"}
 
     def __enter__(self) -> Folder:
-        shutil.rmtree(self.new, ignore_errors=True)
         with writing.told(self.path):
             self.new.mkdir(parents=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if kind is None:
-                with writing.told(self.path):
+    def __exit__(self, kind: object, *_: object) -> None:
+        with writing.told(self.path):
+            try:
+                if kind is None:
                     self._swap()
-        finally:
-            shutil.rmtree(self.new, ignore_errors=True)
+            finally:
+                self._settle()
 
     def _swap(self) -> None:
         writing.flushed(self.new / LIST, "\n".join([_FIRST, *self.names, ""]))
-        for folder in (self.new / "figures", self.new / "tables", self.new):
-            writing.flush_names(folder)
-        try:
-            if self.place.exists():
-                shutil.copymode(self.place, self.new)
-                self.place.rename(self.old)
-            self.new.rename(self.place)
-            writing.flush_names(self.place.parent)
-        finally:
-            self._settle()
+        for entry in (*self.new.iterdir(), self.new):
+            writing.flush_names(entry)
+        if self.place.exists():
+            shutil.copymode(self.place, self.new)
+            self.place.rename(self.old)
+        self.new.rename(self.place)
+        writing.flush_names(self.place.parent)
 
     def _settle(self) -> None:
         """End a swap, which may have been cut off: the earlier report comes back if no new one is
         there. Otherwise what is not of it moves into the new one, and it goes."""
+        shutil.rmtree(self.new, ignore_errors=True)
         if not self.old.exists():
             return
         if not self.place.exists():
             self.old.rename(self.place)
             return
-        names = _listed(self.old)
+        own = {*_listed(self.old), LIST, "figures", "tables"}
         for entry in [*self.old.iterdir(), *self.old.glob("figures/*"), *self.old.glob("tables/*")]:
             name = entry.relative_to(self.old).as_posix()
-            if name not in {*names, LIST, "figures", "tables"}:
+            if name not in own:
                 (self.place / name).parent.mkdir(exist_ok=True)
                 entry.rename(self.place / name)
-        shutil.rmtree(self.new, ignore_errors=True)
         self.old.rename(self.new)  # its list must not go before its files
         shutil.rmtree(self.new, ignore_errors=True)
 

@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-import shutil
 import signal
 import socket
 import stat
@@ -14,7 +13,6 @@ import threading
 import webbrowser
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,11 +21,12 @@ from concept_pair import GOOD
 
 from lm_eval_bias import cli
 from lm_eval_bias.authoring import review
+from lm_eval_bias.authoring.drafts import review_of
 from lm_eval_bias.authoring.pipeline import pipeline
 from lm_eval_bias.authoring.review import HOST, Conflict, Refusal, Review, server
 from lm_eval_bias.usage import UsageError
 from tests.browser import chromium
-from tests.cut_off import KILLED, cut_off
+from tests.cut_off import cut_off
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 ITEMS = [
@@ -142,29 +141,22 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
 
 
 def test_after_a_kill_at_any_write_every_decision_is_there(file, tmp_path):
-    """Those of the save before, or all of this one, which the page then shows as not saved if the
+    """Those of the save before, or all of this one; the page shows them as not saved where the
     items file is still that of before."""
-    seen = set()
-    for at in count(1):
-        copy = tmp_path / str(at) / file.name
-        shutil.copytree(tmp_path, copy.parent, ignore=lambda *_: map(str, range(99)))
-        Review(copy).save(0, given(Review(copy), time="accepted", two="rejected"))
-        sent = given(Review(copy), time="rejected", two="open", three="accepted")
-        status, _ = cut_off(partial(Review(copy).save, 0, sent), copy.parent, at, KILLED)
-        again = Review(copy)
-        decisions = [entry["decision"] for entry in again.entries]
-        kept = ["time", "three"]
-        if decisions == [entry["decision"] for entry in sent]:
-            kept = ["two", "three"]
-        else:
-            assert decisions == ["accepted", "rejected", "open", "refused"]
-        assert again.unsaved == (ids(copy) != kept)
-        seen.add(again.state()["unsaved"])
+    seen, items = set(), file.read_text()
+    for at in range(1, 12):
+        file.write_text(items)
+        review_of(file).unlink(missing_ok=True)
+        review = Review(file)
+        review.save(0, given(review, time="accepted", two="rejected"))
+        sent = given(review, time="rejected", two="accepted")
+        cut_off(partial(review.save, 1, sent), tmp_path, at)
+        again = Review(file)
+        decided = [e["fields"]["id"] for e in again.entries if e["decision"] == "accepted"]
+        seen.add((*decided, ids(file)[0], again.state()["unsaved"]))
         again.save(0, given(again))
-        assert ids(copy) == kept and not Review(copy).unsaved
-        if not status:
-            break
-    assert at > 5 and seen == {False, True}
+        assert ids(file) == [*decided, "three"] and not Review(file).unsaved
+    assert seen == {("time", "time", False), ("two", "time", True), ("two", "two", False)}
 
 
 def test_without_a_journal_somebody_must_say_whose_items_they_are(file, tmp_path):
@@ -297,18 +289,12 @@ def test_the_command_prints_the_address_and_ends_with_a_summary(file):
     assert process.returncode == 0
 
 
-def test_a_dropped_connection_is_no_matter(file, capfd):
-    """Closed within a request, and before the answer: nothing is saved, nothing is printed."""
-    with served(file) as (port, token, _):
-        for rest in ("Content-Length: 99", "Content-Length: 2\r\n\r\n{}"):
-            sent = (
-                f"POST /save HTTP/1.1\r\nHost: {HOST}:{port}\r\nX-Review-Token: {token}\r\n{rest}"
-            )
-            with socket.create_connection((HOST, port)) as connection:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                connection.sendall(sent.encode())
-        assert ask(port, "GET", "/")[0] == 200
-    assert capfd.readouterr().err == "" and ids(file) == ["time", "two", "three"]
+def test_nothing_is_printed_about_a_dropped_connection(file, capfd):
+    with served(file) as (port, *_), socket.create_connection((HOST, port)) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(b"GET /")
+        connection.close()
+    assert capfd.readouterr().err == ""
 
 
 # ---- In a browser
@@ -366,21 +352,17 @@ def test_what_is_typed_while_a_save_is_under_way_is_not_saved(file, monkeypatch)
     monkeypatch.setattr(Review, "save", lambda *given: go_on.acquire() and save(*given))
     with served(file) as (_, _, address), chromium() as browser:
         tab = browser.new_page()
-        counts = tab.locator("#counts")
         tab.goto(address)
-        tab.locator("[name=id]").fill("first")
-        tab.keyboard.press("Control+s")
-        tab.locator("[name=id]").fill("second")
+        for text in ("first", "second"):
+            tab.fill("[name=id]", text)
+            tab.keyboard.press("Control+s")
+        tab.fill("[name=id]", "third")
         go_on.release()
         expect(tab.locator("#message")).to_contain_text("Saved")
-        expect(counts).to_have_text(re.compile("; not saved$"))
-        assert tab.title().startswith("* ") and ids(file)[0] == "first"
-        tab.keyboard.press("Control+s")
-        tab.locator("[name=id]").fill("third")
-        tab.keyboard.press("Control+s")
-        go_on.release(2)
-        expect(counts).to_have_text(re.compile("; saved$"))
-        expect(tab.locator("#message")).to_contain_text("Saved")
+        expect(tab.locator("#counts")).to_have_text(re.compile("; not saved$"))
+        assert tab.title().startswith("* ")
+        go_on.release()
+        expect(tab.locator("#counts")).to_have_text(re.compile("; saved$"))
     assert ids(file)[0] == "third"
 
 

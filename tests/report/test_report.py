@@ -403,17 +403,6 @@ def test_a_page_is_whole(attacked):
 # ---- The folder
 
 
-def test_an_earlier_report_is_replaced_and_nothing_else_touched(tmp_path):
-    for i, name in enumerate(("a", "b")):
-        run_of(tmp_path / name, name, minutes=i)
-    out = tmp_path / "new" / "out"
-    assert set(reported(tmp_path / "a", out)[1]) == {"index.html", "a.html"}
-    (out / "notes.txt").write_text("mine")
-    assert set(reported(tmp_path / "b", out)[1]) == {"index.html", "b.html"}
-    assert (out / "notes.txt").read_text() == "mine"
-    assert all(path.name.startswith("b-") for path in (out / "tables").iterdir())
-
-
 def test_a_folder_of_other_things_is_refused(tmp_path, capsys):
     folder = tmp_path / "runs"
     file = run_of(folder)
