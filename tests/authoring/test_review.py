@@ -224,37 +224,33 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
             assert path != "/" or not re.search(r"style=|<script>| on(?! )", text)
 
 
-OURS, JSON = {"X_Review_Token": "TOKEN"}, {"Content_Type": "application/json"}
-EMPTY = {"version": 0, "entries": []}
-
-
-REQUESTS = [
-    ("GET", "/entries", None, {}, 403),
-    ("GET", "/entries", None, {"X_Review_Token": "guess"}, 403),
-    # another name for this machine
-    ("GET", "/entries", None, {**OURS, "Host": "evil.example"}, 403),
-    ("GET", "/entries", None, {**OURS, "Origin": "http://evil.example"}, 403),
-    ("POST", "/save", EMPTY, JSON, 403),
-    # what a form can send
-    ("POST", "/save", EMPTY, {**OURS, "Content_Type": "text/plain"}, 415),
-    ("POST", "/save", EMPTY, {**OURS, **JSON, "Origin": "null"}, 403),
-    ("POST", "/save", EMPTY, {**OURS, **JSON}, 409),
-    ("POST", "/save", {"version": 0}, {**OURS, **JSON}, 400),
-    ("POST", "/save", [], {**OURS, **JSON}, 400),
-    ("POST", "/entries", {}, {**OURS, **JSON}, 404),
-    ("GET", "/../../etc/passwd", None, OURS, 404),
-    ("GET", "/entries", None, OURS, 200),
-]
+JSON = {"Content_Type": "application/json"}
+# Status, request, body, headers: guesses, another name for this machine, what a form can send.
+REQUESTS = """\
+403 GET /entries null
+403 GET /entries null X_Review_Token=guess
+403 GET /entries null X_Review_Token=TOKEN Host=evil.example
+403 GET /entries null X_Review_Token=TOKEN Origin=http://evil.example
+403 POST /save {"version":0,"entries":[]} Content_Type=application/json
+415 POST /save {"version":0,"entries":[]} X_Review_Token=TOKEN Content_Type=text/plain
+403 POST /save [] X_Review_Token=TOKEN Content_Type=application/json Origin=null
+409 POST /save {"version":0,"entries":[]} X_Review_Token=TOKEN Content_Type=application/json
+400 POST /save {"version":0} X_Review_Token=TOKEN Content_Type=application/json
+400 POST /save [] X_Review_Token=TOKEN Content_Type=application/json
+404 POST /entries {} X_Review_Token=TOKEN Content_Type=application/json
+404 GET /../../etc/passwd null X_Review_Token=TOKEN
+200 GET /entries null X_Review_Token=TOKEN"""
 
 
 def test_only_its_own_page_with_the_token_gets_an_answer(file):
     before = file.read_text()
     with served(file) as (port, token, _):
-        for method, path, body, headers, status in REQUESTS:
-            sent = {name: value.replace("TOKEN", token) for name, value in headers.items()}
-            got, _, text = ask(port, method, path, body, **sent)
-            assert got == status, (method, path, body, headers, text)
-            assert (HOSTILE[:4] in text) == (status == 200) and file.read_text() == before
+        for line in REQUESTS.replace("TOKEN", token).splitlines():
+            status, method, path, body, *headers = line.split()
+            sent = dict(header.split("=", 1) for header in headers)
+            got, _, text = ask(port, method, path, json.loads(body), **sent)
+            assert got == int(status), (line, text)
+            assert (HOSTILE[:4] in text) == (got == 200) and file.read_text() == before
 
 
 def test_over_the_wire_an_item_is_looked_at_and_saved(file):
