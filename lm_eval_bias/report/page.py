@@ -149,7 +149,6 @@ def write(
     """
     from tqdm import tqdm
 
-    folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
     runs = [
         with_form(with_cut_off(run, transcripts[run.samples].cut_off), known)
@@ -163,7 +162,7 @@ def write(
     total = sum(len(known.get(run.task, KnownTask()).exhibits) + 1 for run in steps)
     bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
     models = []
-    with bar, folder:
+    with bar, Folder(output) as folder:
         writer = _Writer(folder, known, paper_values, transcripts, drawing, bar)
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
         for name, of_model in by_model.items():
