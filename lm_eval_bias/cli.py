@@ -76,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         with suppress(OSError, AttributeError):
             sys.stdout.close()  # or Python tries once more at its end
-        tell(UsageError(f"cannot write to standard output: {error.strerror}"))
+        if not isinstance(error, BrokenPipeError) or sys.stdout is None:  # but `| head`
+            tell(UsageError(f"cannot write to standard output: {error.strerror}"))
         return UNPRINTED
 
 
