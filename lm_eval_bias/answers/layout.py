@@ -82,6 +82,9 @@ _STARS = re.compile(
 
 
 def _with_stars(text: str) -> str:
+    if text.isascii():
+        return text
+
     def fraction(m: re.Match[str]) -> str:
         full, hollow = (sum(c in signs for c in m[0]) for signs in (_FULL, _HOLLOW))
         whole = full + hollow in (5, 10) or m["half"] or not hollow
@@ -113,7 +116,7 @@ _ELEMENTS = rules(
 
 def without_elements(text: str) -> str:
     """A text with lines for the elements of XML and HTML."""
-    return shortened(rewritten(text, _ELEMENTS))
+    return shortened(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
 
 
 # ---- JSON

@@ -68,8 +68,8 @@ _RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
 
 
 def shortened(text: str) -> str:
-    """A text with no more than 100 characters of a run of signs or of one letter, which models
-    write that degenerate or fill in a form: such runs say nothing, and cost time.
+    """A text with at most 101 characters of a run of signs or of one letter. A model that
+    degenerates or fills in a form writes longer ones, which say nothing and cost time.
     """
 
     def cut(m: re.Match[str]) -> str:
