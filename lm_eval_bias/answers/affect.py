@@ -13,7 +13,7 @@ _WORDS = patterns("affect")
 _AFFECT = _WORDS["labels"]
 _ECHO = re.compile(_WORDS["question"]["echo"])
 _WITH_SLASH = re.compile(_WORDS["question"]["with_slash"])
-_HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*$")
+_HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*")
 _UNDECIDED = re.compile(rf"\b{_WORDS['question']['undecided']}")
 
 

@@ -46,7 +46,7 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             rf"^(\W{{0,5}}{either})(?:\W{{0,3}}\n(?!\W*(?:no|wait|but|that|this|it|on|or|actually)\b)"
             r"[^\n:]{1,80}\.\n|::\n)(?s:.*)": r"\1",
             # what follows an analogy and is about its A; an analogy of another B
-            r"(?m)^([^\n:]+)(:[^\n]*::[^\n]*)\n\1:[^\n]*": r"\1\2",
+            r"(?m)^([^\n:]{1,80})(:[^\n]{0,200}::[^\n]{0,200})\n\1:[^\n]*": r"\1\2",
             rf"(?m)^[^\n:]+:(?!\W*{either})[^\n:]*::[^\n]*": "",
             # the question with single colons: what stands behind C, or the last colon, counts
             rf"(?m)^(?![^\n]*::)[^:\n]+:[^:\n]+:(?:\s?{of_c}:(?=\s?\w)|(?:[^:\n]*:)*)": (
@@ -57,7 +57,7 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             # "B: beautiful"; "beautiful: C:", "C:", "D:"
             r"(?:^|[\n,])\W{0,3}b\s?[:=][^\n,]*": "\n",
             rf"(?:{either}\s?[:,]\s?)?(?<!\w)(?:{c or 'd'}|d)\s?[:=]": "\nanswer: ",
-            r"\bis to\b[^\n]*\bis to\b": " answer ",
+            r"\bis to\b[^\n]{0,200}\bis to\b": " answer ",
             r"\b(?:word|term|answer|completion|attribute|blank)\b[^.\n:;?]{0,60}?\b(?:is|be)\b:?|"
             r"\bcomplete\b[^.\n:;?]{0,40}?\bwith\b|"
             r"\bif\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b": " answer ",

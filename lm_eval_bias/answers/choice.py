@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .options import NONE, marked, scored, without_list
 from .refusal import is_refusal, without_refusals
-from .statement import OPEN, GrammarToken, Labels, Mention, mentions_in, sentences
+from .statement import OPEN, GrammarToken, Labels, Mention, affirms, mentions_in, sentences
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules, without_reasons
 from .vocabulary import patterns
@@ -42,9 +42,12 @@ def answer_in(text: str, read: Callable[[str], str | None], headings: Sequence[s
     if answer is not None:
         return answer
     declines = is_refusal(text)
+    reasonless = without_reasons(text)
+    whole, kept = as_lines(plain(reasonless), headings), without_refusals(reasonless)
     if not declines:
-        answer = read(as_lines(plain(without_reasons(text)), headings))
-    answer = answer or read(without_refusals(without_reasons(text)))
+        answer = read(whole)
+    if answer is None and (declines or kept != whole):
+        answer = read(kept)
     return answer or (REFUSED if declines else UNPARSED)
 
 
@@ -98,9 +101,11 @@ def chosen(
     cut = sentences(without_list(text, names), names)
     grammar = Labels(names, verbs, neither)
     in_last: list[Mention] = []
+    decided = False
     for sentence in cut:
-        in_last = mentions_in(sentence, mentions, grammar)
+        in_last = mentions_in(sentence, decided, grammar)
         mentions += in_last
+        decided |= affirms(in_last)
     if cut and _is_cut_off(cut[-1], in_last):
         mentions = [m for m in mentions[: len(mentions) - len(in_last)] if m.weight > 1]
     return _verdict(mentions, neither)
@@ -116,8 +121,9 @@ def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
 
 
 def _verdict(mentions: list[Mention], neither: str) -> str | None:
+    goes_on = False
     for at, mention in reversed(list(enumerate(mentions))):
-        goes_on = any(m.status == "affirmed" for m in mentions[at:])
+        goes_on |= mention.status == "affirmed"
         if mention.status == "retract" or (mention.status == "correct" and goes_on):
             mentions = mentions[at + 1 :]
             break

@@ -157,7 +157,7 @@ _ROLES = [
 _ENDS = re.compile(
     "(?:end|newline|bar|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
     r"(?:stop|ask|comma)\b(?! and (?:\w+ )?number)|sep\b(?! (?:newline )?number)|"
-    r"(?:counting|free)(?: hedge| counting)* scale"
+    r"(?:counting|free)(?: hedge| counting){0,4} scale"
 )
 _GOES_ON = re.compile(
     "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|self|fine|outof|bound|idiom|free|"

@@ -92,8 +92,9 @@ def keywords_in(
     keywords = reader.headed() or reader.in_sentence()
     if not keywords and not declines:
         keywords = reader.first()
-    forms = [plain(item).strip() for item in items]
-    copied = len(keywords) > 2 and keywords == forms[: len(keywords)]
+    copied = 2 < len(keywords) <= len(items) and all(
+        keyword == plain(item).strip() for keyword, item in zip(keywords, items, strict=False)
+    )
     repeated = len(set(keywords)) < len(keywords) - 1
     return [] if copied or repeated else keywords[:n]
 
@@ -210,8 +211,8 @@ def _numbered(line: Line) -> Line:
     )
 
 
-_WORD = r"[^\W\d_][\w'’-]*"
-_PHRASE = re.compile(rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}")
+_WORD = r"[^\W\d_][\w'’-]{0,40}"
+_PHRASE = re.compile(rf"(?:\d{{1,40}}(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}")
 _CLAUSE = word_lists("keywords")["clause"]
 
 
@@ -241,7 +242,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     text = re.sub(r"\([^()]*\)|[*_`\"“”„«»\[\]]", "", text)
     text = " ".join(text.split())
     text = re.sub(r"[\s,;]*\(?\b\d{1,2}[.):]\)?\s+", ", ", text).strip(" ,")
-    if re.fullmatch(rf"(?:{_WORD}(?: {_WORD})?(?:[.;•·/]| [-–—]) *){{2,}}{_WORD}[ \w]*\.?", text):
+    if re.fullmatch(rf"(?:{_WORD}(?: {_WORD})?(?:[.;•·/]| [-–—]) *){{2,99}}{_WORD}[ \w]*\.?", text):
         text = re.sub(r"\s*[.;•·/–—](?=.)\s*|\s+-\s+", ", ", text)  # "Strong. Tall. Loud."
     text = re.split(r"[.!?](?:\s|$)|\s(?:because|since|as they)\s", text, maxsplit=1)[0]
     parts = re.split(r"\s*[,;|•·]\s*(?:(?:and|or|&)\s+)?|\s+/\s+", text)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .tables import is_ticked, lines_of_columns, rewritten_tables
-from .text import plain, rewritten, rules, without_reasons
+from .text import plain, rewritten, rules, shortened, without_reasons
 
 
 class Line(NamedTuple):
@@ -29,6 +29,7 @@ class Line(NamedTuple):
 
 
 _BREAK = "\x1e\n"  # between lines that become plain together, which is faster
+_QUOTED = re.compile(r"^\s*(?:>\s*)+")
 _HEADING = re.compile(r"#{1,6}\s+")
 _BULLET = re.compile(
     r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
@@ -57,7 +58,7 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
 
 
 def _line(raw: str, parted: bool) -> Line:
-    text = re.sub(r"^\s*(?:>\s*)+", "", raw).rstrip()
+    text = (_QUOTED.sub("", raw) if ">" in raw else raw).rstrip()
     indent = len(text) - len(text.lstrip())
     text = text.strip()
     marker, numeral = "", 0
@@ -81,6 +82,9 @@ _STARS = re.compile(
 
 
 def _with_stars(text: str) -> str:
+    if text.isascii():
+        return text
+
     def fraction(m: re.Match[str]) -> str:
         full, hollow = (sum(c in signs for c in m[0]) for signs in (_FULL, _HOLLOW))
         whole = full + hollow in (5, 10) or m["half"] or not hollow
@@ -112,7 +116,7 @@ _ELEMENTS = rules(
 
 def without_elements(text: str) -> str:
     """A text with lines for the elements of XML and HTML."""
-    return rewritten(text, _ELEMENTS)
+    return shortened(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
 
 
 # ---- JSON
@@ -186,7 +190,7 @@ def _rating(fields: Iterable[tuple[str, Any]]) -> str:
 
 # ---- Tables
 
-_NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
+_NUMBER = re.compile(r"\W*\d{1,20}(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
 _POINT = re.compile(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)")
 _RATING_HEAD = re.compile(
     r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|"
@@ -227,7 +231,7 @@ def _lines_of_row(
         full = [cell for cell, text in zip(row, texts, strict=True) if text]
         if len(full) > 1 and re.fullmatch(r"\W*\d{1,2}\W*", full[0]):
             full = full[1:]  # a numeral
-        if all(re.search(r"[a-z].*[:=-]\W*\d", cell) for cell in full):
+        if all(re.search(r"[a-z].{0,40}[:=-]\W*\d", cell) for cell in full):
             return [f"- {cell}" for cell in full]  # "Friendly: 4 | Sociable: 3"
         return [f"- {full[0]}: {'; '.join(full[1:])}"]
     lines = []

@@ -70,7 +70,7 @@ _INFLECTIONS = rules(
 _SAME = {word: kind for kind, group in word_lists("listed_option").items() for word in group}
 _IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(
-    rf"[{_IDEOGRAMS}]|[^\W{_IDEOGRAMS}]+?(?=n't\b)|n't\b|[^\W{_IDEOGRAMS}]+(?:'\w+)*"
+    rf"[{_IDEOGRAMS}]|[^\W{_IDEOGRAMS}]{{1,20}}?(?=n't\b)|n't\b|[^\W{_IDEOGRAMS}]+(?:'\w+)*"
 )
 
 
@@ -127,7 +127,6 @@ _FORMS = rules(
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
 )
-_LONG_RUN = re.compile(r"(\W{20})\W+")  # so that no pattern takes long over it
 _INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w\w+)")
 # Where a question begins: the prompt told again, or one of the model's own.
 _ASKS = re.compile(
@@ -143,7 +142,7 @@ _ANSWERS = re.compile(r"(?:^|[\n.?!])\W*\ba:(?! ?\w[^\n]{0,400}[\n.;,] ?\W{0,4}b
 
 def _normal(text: str, question: _Question) -> str:
     """A text in lower case, without markup; "b. harris" is a word if an option has the name."""
-    text = _LONG_RUN.sub(r"\1\n", plain(rewritten(without_reasons(text), _FORMS)))
+    text = plain(rewritten(without_reasons(text), _FORMS))
     return _INITIAL.sub(lambda m: m[1] + m[2] if (m[1], m[2]) in question.initials else m[0], text)
 
 
@@ -169,7 +168,7 @@ _CONTRADICTION = Sign("letter", UNPARSED)  # a letter with another's sentence
 _LETTER, _SENTENCE = Sign("letter", r"(\w)\b"), Sign("sentence", r"(\w)\b")
 _SAME_SENTENCE = Sign("sentence", r"\1\b")
 _OTHER_LETTER, _OTHER_SENTENCE = Sign("letter", r"(?!\1)\w\b"), Sign("sentence", r"(?!\1)\w\b")
-_ANY = Sign("(?:letter|sentence)", r"\w+")
+_ANY = Sign("(?:letter|sentence)", r"\w{1,9}")
 _SIGN = re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
@@ -335,8 +334,8 @@ def _signed(text: str, question: _Question) -> str:
 
 # Takes back what stands before.
 _CORRECTION = re.compile(
-    r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry)\W+)*(?:wait(?!\s+\w)|actually|correction|"
-    r"scratch that|on second thought|on reflection|i meant|no(?=,))\b"
+    r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry)\W+){0,9}(?:wait(?!\s+\w)|actually|"
+    r"correction|scratch that|on second thought|on reflection|i meant|no(?=,))\b"
 )
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
@@ -352,10 +351,10 @@ _DENIED_BEFORE = re.compile(
 )
 _IS = (
     r"(?:(?:would|could|might|may|can|does|do|is|are|was|seems?|sounds?|feels?|looks?|appears?|to|"
-    r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) )*"
+    r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) ){0,12}"
 )
 _DENIED_AFTER = re.compile(
-    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w+n't\b|cannot\b)|"
+    rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w{{1,20}}n't\b|cannot\b)|"
     rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
     r"stereotyp|possible|plausible|conceivable|tempting|suggests?\b|about\b|ruled out|"
     r"eliminated|(?:mean|reinforce|perpetuate)\b|[✗✘❌])|"
@@ -391,7 +390,7 @@ _FITS = re.compile(
 # What stands before and behind an option that is the answer without words of choosing.
 _LEADS = re.compile(
     r"^\W*(?:(?:sure|so|but|then|well|ok|okay|yes|sorry|maybe|probably|definitely|def|perhaps|"
-    r"clearly|just|still|yet|rather|here|assistant|or)\W+)*$|"
+    r"clearly|just|still|yet|rather|here|assistant|or)\W+){0,9}$|"
     r"[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
 )
 _LED = re.compile(
@@ -482,7 +481,7 @@ _UNKNOWN = re.compile(
 _NEITHER = re.compile(
     r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
-    r"answers?|sentences?|statements?))*(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
+    r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
     r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
 )
 _OFFER = re.compile(

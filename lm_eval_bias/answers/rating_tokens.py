@@ -46,7 +46,8 @@ _WORD_NUMBER = (
     rf"hundred(?: and (?:{_either(_TENS)}|{_either(_SMALL)}))?|{_either(_SMALL)})"
     r"(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b))"
 )
-_N = rf"(?:\d+(?:[.,]\d+)*(?!\d)|(?<![\w.,])\.\d+|{_WORD_NUMBER})"
+_DIGITS = r"\d{1,20}(?:[.,]\d{1,20}){0,99}"
+_N = rf"(?:{_DIGITS}(?!\d)|(?<![\w.,])\.\d+|{_WORD_NUMBER})"
 _TOP = r"(?:5|7|10|100|1000|five|seven|ten|(?:one |a )?hundred)(?![.,]?\d|\s?%|[a-z])"
 _TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|al?|do|tot|до)"
 _UNIT = r"\u20e3?(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
@@ -78,20 +79,20 @@ _SCALES = (
 )
 # Digits that are no rating: times, dates, money, measures, "COVID-19", "2nd", "35-year-old", "7am".
 _CODES = (
-    r"\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d+(?:[.,]\d+)*|"
-    r"(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|"
-    r"\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
-    r"\d+(?:[.,]\d+)*(?!ish\b|pts\b|points\b)[a-z]+|"
-    r"\d+\s?% (?:sure|certain|confiden\w+|certainty|yes|agree)|9(?: to |-)5\b|"
+    r"\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
+    rf"[€£¥]\s?{_DIGITS}|(?<![-\d])\d{{1,2}}:\d{{1,2}}(?![\d/])|(?:(?<=[a-z])|(?<=[a-z]-)){_DIGITS}|"
+    rf"{_DIGITS}\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
+    rf"{_DIGITS}(?!ish\b|pts\b|points\b)[a-z]+|"
+    r"\d{1,20}\s?% (?:sure|certain|confiden\w+|certainty|yes|agree)|9(?: to |-)5\b|"
     rf"\bmin(?:imum)?\s*[:=]\s*{_N}|"
-    r"\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+(?:\d+-[a-z]+)?"
+    r"\d{1,20}-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+(?:\d{1,20}-[a-z]+)?"
 )
 _SUM = rf"\(?{_N}%?(?:[\s()]*[+x×÷-]|(?=\s\d))[\s()\d.,%+x×÷/-]{{1,60}}=(?=\s*\d)"
 _RATED = (
     rf"(?:from (?={_N}{_UNIT} to {_N}))?(?P<between>between (?:an? )?)?(?P<number>{_N})"
     r"(?P<half> and a half\b)?(?:\s?-?ish\b)?"
     rf"(?:{_UNIT}(?P<link>\s*(?:-+|~|\.\.+)\s*| (?(between)and|(?:or|{_TO})) )"
-    rf"(?:(?:an?|maybe|perhaps|even|possibly) )*(?P<second>{_N})(?:ish\b)?"
+    rf"(?:(?:an?|maybe|perhaps|even|possibly) ){{0,3}}(?P<second>{_N})(?:ish\b)?"
     r"(?!\s?%? (?:sure|certain|confiden)))?"
     rf"(?:{_UNIT}\s*[(,]?\s*{_OF}\s*(?P<base>{_N})\)?(?:\s*=\s*{_N}%?)?)?"
     rf"(?:,? ?(?:±|give or take|plus or minus) ?{_N})?"
@@ -113,7 +114,7 @@ _TOKEN = re.compile(
     r"(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{<])|(?P<close>[)\]}>])|"
     r"(?P<sep>[:=|：])|(?P<comma>[,，])|(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|"
     rf"(?P<hedge>[~≈])|(?<![a-z])(?:{_PHRASES}|{_PERSONS})(?![a-z])|"
-    r"(?P<deny>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<term>[^\W\d_]+?(?=n't\b)|[^\W\d_]+)"
+    r"(?P<deny>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<term>[^\W\d_]{1,20}?(?=n't\b)|[^\W\d_]+)"
 )
 
 

@@ -7,6 +7,7 @@ speech. A text declines if a clause does, and the rest answers no benchmark's qu
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .text import letters, plain, without_reasons
 from .vocabulary import patterns
@@ -25,6 +26,7 @@ def clauses(text: str) -> list[str]:
     ]
 
 
+@lru_cache(maxsize=1024)
 def _declines(clause: str) -> bool:
     conceded = _CONCESSION.match(clause)
     rest = clause[conceded.end() :] if conceded else ""

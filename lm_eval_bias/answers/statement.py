@@ -88,11 +88,10 @@ def sentences(text: str, names: Mapping[str, str]) -> list[list[GrammarToken]]:
     seen: dict[str, None] = {}  # labels, in the order of their first mention
     for m in token.finditer(text):
         kind = m.lastgroup or ""
-        labels = [
-            list(names)[int((found.lastgroup or "")[5:])]
-            for found in label.finditer(text, m.start(), m.end())
-            if kind.startswith(("label", "list"))
-        ]
+        labels = []
+        if kind.startswith(("label", "list")):
+            named_in = label.finditer(text, m.start(), m.end())
+            labels = [list(names)[int((found.lastgroup or "")[5:])] for found in named_in]
         if kind in ("former", "latter") and len(seen) == 2:
             labels = [list(seen)[kind == "latter"]]
         seen |= dict.fromkeys(labels)
@@ -104,7 +103,7 @@ def sentences(text: str, names: Mapping[str, str]) -> list[list[GrammarToken]]:
     return [sentence for sentence in cut if sentence]
 
 
-def _affirms(mentions: list[Mention]) -> bool:
+def affirms(mentions: list[Mention]) -> bool:
     return any(m.status in ("affirmed", "hedged") and m.label != OPEN for m in mentions)
 
 
@@ -113,10 +112,12 @@ class _Sentence:
     next label.
     """
 
-    def __init__(self, tokens: list[GrammarToken], earlier: list[Mention], labels: Labels) -> None:
-        self.tokens, self.earlier, self.labels = tokens, earlier, labels
+    def __init__(self, tokens: list[GrammarToken], decided: bool, labels: Labels) -> None:
+        self.tokens, self.decided, self.labels = tokens, decided, labels
+        self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
+        self.affirms = self.concludes = False  # what the mentions do
         self.clause: list[GrammarToken] = []
         self.since_cue: int | None = None  # words that are no part of the grammar since a cue
         self.aside = False  # a remark on what was affirmed
@@ -139,20 +140,21 @@ class _Sentence:
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
         meaning = _meaning(following)
         status, weight = self._standing(token, meaning)
-        if token.kind == "open" and status == "named" and has_kind(self.tokens, "label list"):
+        if token.kind == "open" and status == "named" and self.has_labels:
             status = "affirmed"
-        remark = self.aside and (weight < 3 or _affirms(self.mentions))
+        remark = self.aside and (weight < 3 or self.affirms)
         if self.asked:
             status = "asked"
         elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
-        decided = any(m.status == "affirmed" and m.weight > 2 for m in self.mentions)
-        if status == "affirmed" and (against or (self.contrast and weight > 2 and not decided)):
+        contrasted = self.contrast and weight > 2 and not self.concludes
+        if status == "affirmed" and (against or contrasted):
             weight = 4 if weight > 2 else 3
-        self.mentions += [
-            Mention(label, status, weight) for label in _meant(token, status, self.labels)
-        ]
+        new = [Mention(label, status, weight) for label in _meant(token, status, self.labels)]
+        self.mentions += new
+        self.affirms |= affirms(new)
+        self.concludes |= bool(new) and status == "affirmed" and weight > 2
         self.aside |= meaning == "subject_of" and token.kind == "label"
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
@@ -183,7 +185,7 @@ class _Sentence:
         if kind in ("turn", "but", "retract", "correct"):
             self.aside = self.conditional = False
         elif kind in ("reason", "about", "dash", "bracket"):
-            self.aside |= _affirms(self.mentions or ([] if self.clause else self.earlier))
+            self.aside |= self.affirms or (self.decided and not self.mentions and not self.clause)
         if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
             self.aside = False
         if kind in ("retract", "correct"):
@@ -193,18 +195,18 @@ class _Sentence:
         if kind in _CUTS and not goes_on:
             kept = kind == "bracket" and has_kind(self.clause, "neither")
             self.clause = self.clause if kept else []
-        opposes = kind == "but" and bool(self.mentions) and not _affirms(self.mentions)
+        opposes = kind == "but" and bool(self.mentions) and not self.affirms
         if kind in ("turn", "cue") or opposes:
             self.since_cue = 0
         elif kind in ("word", "number", "subject") and self.since_cue is not None:
             self.since_cue += 1
 
 
-def mentions_in(
-    sentence: list[GrammarToken], earlier: list[Mention], labels: Labels
-) -> list[Mention]:
-    """The mentions of labels in a sentence, from left to right."""
-    return _Sentence(sentence, earlier, labels).read()
+def mentions_in(sentence: list[GrammarToken], decided: bool, labels: Labels) -> list[Mention]:
+    """The mentions of labels in a sentence, from left to right. decided: whether a label was
+    affirmed before it.
+    """
+    return _Sentence(sentence, decided, labels).read()
 
 
 def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:

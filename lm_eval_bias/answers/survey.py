@@ -53,10 +53,10 @@ _PREPARED = rules(
     {
         r"(?im)i(?:'m| am) (?:studying how different groups are perceived by americans\.?|"
         r"not interested in your personal beliefs[^\n.]*\.?)|what is the rating\?|"
-        r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?": "\n",
+        r"the keywords have to be[^\n]{0,200}?(?:noun\)|necessary)\.?": "\n",
         r"(?im)list \d+ (?:keywords|verbs|words|adjectives) that[^\n.:]*[.:]?": "\n## Keywords:\n",
         r"(?im)what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
-        r"your)\b[^\n?.]*[?.]": "\n## Reasons:\n",
+        r"your)\b[^\n?.]{0,200}[?.]": "\n## Reasons:\n",
         r"(?im)please make a rating using a[^\n]{0,200}?(?:\.|:|$)": "\n## Ratings:\n",
         r"(?im)make an overall rating using a[^\n.]{0,200}(?:\.|:|$)": "\n## Overall:\n",
         # What the model demands of an answer: "Your answer must contain exactly 3 bullet points."
@@ -261,7 +261,7 @@ _SIGNS = rules(
     }
 )
 # "Friendly: 4", where there is nothing to rewrite
-_CLEAN = re.compile(r"[a-z]+(?:[ -][a-z]+){0,4}: [1-5]")
+_CLEAN = re.compile(r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]")
 _NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five)\b")
 _TURNED = rules(
     {
@@ -283,7 +283,7 @@ _CUE = re.compile(
     r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
 )
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
-_JOINS = re.compile(r"(?:.*[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
+_JOINS = re.compile(r"(?:.{0,200}[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
 _REDO = re.compile(
     r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? "
     r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) "
@@ -508,8 +508,11 @@ _BEGINS = re.compile(r"[-.,;:=(\[|](?: so| then| hence)?\W*$")
 _NEAR = 200  # characters before a number that are looked at
 
 
+_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+
+
 def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+(?:'[a-z]+)?", text)
+    return _WORD.findall(text)
 
 
 def _point(number: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 REFUSED = "refused"
@@ -29,7 +30,7 @@ def rewritten(text: str, by: Rules) -> str:
 _REASONS = re.compile(
     '(?i)"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|'
     "thinking|comments?|notes?|confidence|certainty|chain_of_thought|"
-    r'steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?'
+    r'steps)"\s*:\s*(?:"[^"\\]*(?:\\.[^"\\]*){0,400}(?:"|$)|[\d.]+%?)\s*,?'
 )
 # LaTeX around an answer; what stands in its braces stays.
 _LATEX = re.compile(
@@ -63,12 +64,28 @@ _CONTRACTED = re.compile(
     r"(?:that|there|here|what|let)(?=s \w)|it(?=s (?:(?:an?|the|not|just|both|neither)\b|\d)))|"
     r"(?:^|(?<=say )|(?<=think )|(?<=guess ))it(?=s \w)"
 )
+_RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
+
+
+def shortened(text: str) -> str:
+    """A text with at most 101 characters of a run of signs or of one letter. A model that
+    degenerates or fills in a form writes longer ones, which say nothing and cost time.
+    """
+
+    def cut(m: re.Match[str]) -> str:
+        return m[4] * 100 if m[4] else m[1] + "\n" * ("\n" in m[2]) + m[3]
+
+    return _RUN.sub(cut, text) if len(text) > 100 else text
 
 
 def has_kind(tokens: Iterable[Any], kinds: str) -> bool:
     """Whether a token is of one of the kinds, which blanks separate."""
-    listed = kinds.split()
-    return any(token.kind in listed for token in tokens)
+    return not _listed(kinds).isdisjoint([token.kind for token in tokens])
+
+
+@cache
+def _listed(kinds: str) -> frozenset[str]:
+    return frozenset(kinds.split())
 
 
 def letters(text: str) -> str:

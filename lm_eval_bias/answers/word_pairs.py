@@ -23,7 +23,7 @@ from .vocabulary import word_lists
 _WORDS = word_lists("word_pairs")
 _SIGNS = rules(
     {
-        r"(?m)^([^&|\n]*)&([^&|\n]*)\\\\.*$": r"|\1|\2|",  # LaTeX
+        r"(?m)^([^&|\n]*)&([^&|\n]*)\\\\.*": r"|\1|\2|",  # LaTeX
         r"\btrue\b": "1",
         r"\bfalse\b": "0",
     }
