@@ -258,22 +258,6 @@ def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
     assert whole == tiny.near(sum(log for _, _, log, _ in tokens[:-1]))
 
 
-def test_half_the_batch_where_memory_runs_out(encoders, caplog):
-    model, sizes = lm(encoders("BERT"), batch_size="auto"), []
-    read = model._read
-
-    def small(batch):
-        sizes.append(len(batch.ids))
-        if len(batch.ids) > 3:
-            raise RuntimeError("CUDA out of memory.")
-        return read(batch)
-
-    model._read = small
-    expected = values(lm(encoders("BERT")), WHOLE)
-    assert values(model, WHOLE) == tiny.near(expected)
-    assert max(sizes[-5:]) <= 3 and "out of memory" in caplog.text
-
-
 def test_a_head_that_reads_all_positions_gets_them(encoders):
     """Its answer at a position depends on the others, so it cannot be given one alone."""
     encoder = tiny_masked.model("BERT"), encoders("BERT")[1]

@@ -101,21 +101,6 @@ def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
     assert twice == lm.loglikelihood(requests()) * 2
 
 
-def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
-    lm, sizes = loaded(batch_size=8), []
-    expected, read = values(lm, requests()), lm._log_probabilities
-
-    def full(rows):
-        sizes.append(len(rows))
-        if len(rows) > 2:
-            raise RuntimeError("CUDA out of memory.")
-        return read(rows)
-
-    monkeypatch.setattr(lm, "_log_probabilities", full)
-    assert values(lm, requests()) == tiny.near(expected)
-    assert sizes == [8, 4, *[2] * 6]
-
-
 def test_two_labels_and_three_tell_entailment_from_the_rest():
     """True and False: False is everything but entailment, whether the model has one label for that
     or two."""

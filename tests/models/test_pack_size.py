@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import weakref
 from functools import cache
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ import tiny
 import tiny_masked
 import torch
 from classifiers import random_classifier
-from lm_eval.api.instance import Instance
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lm_eval_bias.harness import compat
@@ -21,6 +20,7 @@ from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.models.pack_size import PackSize, is_shortage
 from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.usage import UsageError
 
 
@@ -136,60 +136,37 @@ def test_the_tensors_of_a_failed_attempt_are_gone_before_memory_is_cleared(monke
 
 
 class Shortage(TorchDispatchMode):
-    """Fails one operation of torch, or all that make more than `capacity` numbers."""
+    """Fails one operation of torch."""
 
-    def __init__(self, at=None, capacity=None):
+    def __init__(self, at=None):
         super().__init__()
-        self.at, self.capacity, self.operations = at, capacity, 0
+        self.at, self.operations = at, 0
 
     def __torch_dispatch__(self, operation, types, arguments=(), options=None):
-        self.operations += 1
+        # reading a number takes no memory
+        self.operations += operation is not torch.ops.aten._local_scalar_dense.default
         if self.operations == self.at:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        made = operation(*arguments, **(options or {}))
-        if self.capacity and isinstance(made, torch.Tensor) and made.numel() > self.capacity:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return made
+        return operation(*arguments, **(options or {}))
 
 
-def prefix(**options):
-    model = tiny.model("Llama", num_hidden_layers=1)
-    return PrefixLM(model, tokenizer=tiny.tokenizer(), max_length=128, **options)
+def asked(kind, *arguments, doc=()):
+    return [compat.request(kind, dict(doc), a, i, str(doc), i) for i, a in enumerate(arguments)]
 
 
-def likelihoods():
-    """With a cache held from pack to pack, and one that has to be copied."""
-    lm = prefix(pack_tokens=40)
-    head = tiny.words(6, random.Random(0))
-    pairs = [(head, " " + end) for end in ("sun", "sunrise", "rain")] + [("sun", " in rain")]
-    asked = [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)]
-    return lambda: lm.loglikelihood(asked, disable_tqdm=True)
-
-
-def answers():
-    """Greedy and sampled ones, the settings of which are new to the model each time."""
-    lm = prefix(pack_tokens=8)
-    settings = {"until": [], "max_gen_toks": 3}
+def prefix():
+    """Likelihoods with a cache held from pack to pack, answers of all kinds, and what hf does."""
+    settings = {"until": [], "max_gen_toks": 2}
     drawn = {**settings, "do_sample": True, "temperature": 1.0, "repetition_penalty": 1.1}
-    prompts = [("Say sun", settings), ("Say rain", drawn), ("Say rain", drawn), ("tree", settings)]
-    asked = [Instance("generate_until", {}, prompt, i) for i, prompt in enumerate(prompts)]
-
-    def run():
-        lm._strategies.clear()
-        torch.manual_seed(1)
-        return lm.generate_until(asked, disable_tqdm=True)
-
-    return run
-
-
-def as_hf():
-    lm = prefix(batch_size=2)
-    beams = {"until": [], "max_gen_toks": 2, "num_beams": 2}
-    writes = [Instance("generate_until", {}, (text, beams), 0) for text in ("sun", "a tree", "x")]
-    rolls = [Instance("loglikelihood_rolling", {}, (text,), 0) for text in ("sun", "a tree", "x")]
-    return lambda: [
-        *lm.generate_until(writes, disable_tqdm=True),
-        *lm.loglikelihood_rolling(rolls, disable_tqdm=True),
+    beams = {**settings, "num_beams": 2}
+    model = tiny.model("Llama", num_hidden_layers=1)
+    lm = PrefixLM(model, tokenizer=tiny.tokenizer(), max_length=128, pack_tokens=24, batch_size=2)
+    pairs = [("The sun and the moon", end) for end in (" rise", " rises", " go")]
+    prompts = [("Say sun", settings), *[("Say rain", drawn)] * 2, ("a", beams), ("tree", beams)]
+    return lm, [
+        *asked("loglikelihood", *pairs, ("sun", " in rain")),
+        *asked("generate_until", *prompts),
+        *asked("loglikelihood_rolling", ("sun",), ("tree",)),
     ]
 
 
@@ -197,61 +174,82 @@ def masked():
     model, tokenizer = tiny_masked.model("BERT"), tiny_masked.tokenizer("wordpiece")
     lm = MaskedLM(model, tokenizer=tokenizer, batch_size=64)
     lm._most_tokens = 60
-    pairs = [("", "The women say it."), ("He was", " kind."), ("", "She was kind to me.")]
-    asked = [
-        compat.request("loglikelihood", {}, pair, i, "task", i) for i, pair in enumerate(pairs)
-    ]
-
-    def run():
-        trials = lm._head_takes_any_rows(), lm._takes_padding()
-        return [*trials, *lm.loglikelihood(asked, disable_tqdm=True)]
-
-    return run
+    pairs = ("", "The women say it."), ("He was", " kind."), ("", "She was kind to me.")
+    return lm, asked("loglikelihood", *pairs)
 
 
 def entailment():
     model, tokenizer = random_classifier("BERT")
-    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size=3)
-    pairs = [("Sun." * n, "It is raining.") for n in (1, 2, 5, 7)]
-    asked = [
-        compat.request("loglikelihood", {"premise": a, "hypothesis": b}, ("", word), k, "task", i)
-        for i, (a, b) in enumerate(pairs)
-        for k, word in enumerate(("True", "Neither", "False"))
+    documents = [(("premise", "Sun." * n), ("hypothesis", "It rains.")) for n in (1, 2, 5, 7)]
+    return EntailmentLM(model, tokenizer=tokenizer, batch_size=3), [
+        one
+        for doc in documents
+        for one in asked("loglikelihood", ("", "True"), ("", "False"), doc=doc)
     ]
-    return lambda: lm.loglikelihood(asked, disable_tqdm=True)
 
 
-RUNS = (likelihoods, answers, as_hf, masked, entailment)
-made = cache(lambda run: run())
+loaded = cache(lambda kind: kind())
 
 
-def flat(results):
-    return [part for one in results for part in (one if isinstance(one, tuple) else [one])]
+def run(kind):
+    """All that a model answers, with the trials of how it can be asked."""
+    lm, requests = loaded(kind)
+    torch.manual_seed(1)
+    found = []
+    if kind is prefix:
+        lm._strategies.clear()
+    if kind is masked:
+        found = [lm._head_takes_any_rows(), lm._takes_padding()]
+    for name, group in groupby(requests, lambda request: request.request_type):
+        found += getattr(lm, name)(list(group), disable_tqdm=True)
+    return found
 
 
 def assert_same(found, expected):
-    for one, other in zip(flat(found), flat(expected), strict=True):
-        assert one == (tiny.near(other) if isinstance(other, float) else other)
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(other, tuple):
+            assert_same(one, other)
+        else:
+            assert one == (tiny.near(other) if isinstance(other, float) else other)
 
 
-@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("run", RUNS)
-def test_no_number_depends_on_the_operation_that_lacks_memory(run, step):
-    expected = made(run)()
+KINDS = pytest.mark.parametrize("kind", [prefix, masked, entailment])
+
+
+@pytest.mark.parametrize("step", [211, pytest.param(17, marks=pytest.mark.slow)])
+@KINDS
+def test_no_number_depends_on_the_operation_that_lacks_memory(kind, step):
+    expected = run(kind)
     with Shortage() as undisturbed:
-        assert made(run)() == expected
+        assert run(kind) == expected
     for at in range(1, undisturbed.operations + 1, step):
         with Shortage(at):
-            assert_same(made(run)(), expected)
+            assert_same(run(kind), expected)
 
 
-if __name__ == "__main__":
-    import time
+@KINDS
+def test_no_number_depends_on_how_little_a_device_holds(kind):
+    expected, device = run(kind), Device(1000)
+    with (
+        loaded(kind)[0]
+        .model.get_input_embeddings()
+        .register_forward_pre_hook(lambda module, arguments: device(arguments[0].numel()) and None)
+    ):
+        assert run(kind) == expected
+        device.capacity = max(device.tried) - 1
+        assert_same(run(kind), expected)
 
-    for run in RUNS:
-        r = made(run)
-        r()
-        t = time.time()
-        with Shortage() as s:
-            r()
-        print(run.__name__, s.operations, time.time() - t)
+
+def test_a_shortage_in_the_trial_at_the_start_does_not_make_a_model_run_as_hf(monkeypatch):
+    forward, shortages = TreeModel.forward, [torch.OutOfMemoryError()]
+
+    def passing(*arguments):
+        if shortages:
+            raise shortages.pop()
+        return forward(*arguments)
+
+    monkeypatch.setattr(TreeModel, "forward", passing)
+    assert prefix()[0].runs_as_hf is None and not shortages
+    shortages += [torch.OutOfMemoryError()] * 2
+    with pytest.raises(UsageError, match="try dtype=bfloat16 in --model_args, a smaller max_len"):
+        prefix()

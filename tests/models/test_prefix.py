@@ -185,26 +185,6 @@ def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeyp
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
 
 
-def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch, caplog):
-    plain = lm(HFLM, llama, tokenizer)
-    expected, written = likelihoods(plain), texts(plain)
-    shared = lm(PrefixLM, llama, tokenizer)
-    forward, seen = TreeModel.forward, []
-
-    def small_device(self, tokens, *args, **kwargs):
-        seen.append(len(tokens))
-        if len(tokens) > 100:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
-        return forward(self, tokens, *args, **kwargs)
-
-    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
-        patched.setattr(TreeModel, "forward", small_device)
-        assert_same(likelihoods(shared), expected)
-        assert seen[:4] == [512, 256, 128, 64]
-        assert "out of memory with 128 tokens at a time; going on with 64" in caplog.text
-        assert texts(shared) == written
-
-
 def test_an_interrupted_run_keeps_what_was_finished(llama, tokenizer, monkeypatch, tmp_path):
     expected = likelihoods(lm(HFLM, llama, tokenizer))
     shared = lm(PrefixLM, llama, tokenizer, pack_tokens=100)
