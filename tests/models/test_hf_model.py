@@ -1,17 +1,22 @@
-"""Shortages of memory: what counts as one, and that no number depends on where one happens."""
+"""What all model types have in common: shortages of memory, and the harness's cache."""
 
 from __future__ import annotations
 
+import sys
 import weakref
+from contextlib import contextmanager
 from functools import cache
 from itertools import groupby
 
 import numpy as np
+import peft
 import pytest
 import tiny
 import tiny_masked
 import torch
 from classifiers import random_classifier
+from lm_eval.api.model import CachingLM
+from lm_eval.models.huggingface import HFLM
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lm_eval_bias.harness import compat
@@ -59,30 +64,25 @@ def test_the_shortages_of_this_machine_are_known(array):
     assert is_shortage(error.value)
 
 
-def test_other_errors_are_raised():
-    for error in (RuntimeError("CUDA error: device-side assert triggered"), ValueError("memory")):
-        with pytest.raises(type(error), match=str(error)):
-            PackSize(8, "tokens", "hf", "").fit(raising(error))
+def test_other_errors_are_none():
+    assert not is_shortage(RuntimeError("CUDA error: device-side assert triggered"))
+    assert not is_shortage(ValueError("not enough memory"))
 
 
 # ---- How much is computed at a time
 
 
-def raising(error):
-    def compute(size):
-        raise error
-
-    return compute
-
-
 class Device:
-    """Holds `capacity` at a time. tried: all sizes so far."""
+    """Holds `capacity` at a time. tried: all sizes so far. stop: the time at which it is told to
+    end."""
 
     def __init__(self, capacity):
-        self.capacity, self.tried = capacity, []
+        self.capacity, self.tried, self.stop = capacity, [], sys.maxsize
 
     def __call__(self, size):
         self.tried.append(size)
+        if len(self.tried) == self.stop:
+            raise KeyboardInterrupt
         if size > self.capacity:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return size
@@ -122,14 +122,12 @@ def test_the_tensors_of_a_failed_attempt_are_gone_before_memory_is_cleared(monke
         tensors.append(weakref.ref(tensor))
         if size > 1:
             raise torch.OutOfMemoryError
-        return size
 
-    def clear(**_):
-        alive.extend(ref() is not None for ref in tensors)
-
-    monkeypatch.setattr(pack_size, "clear_device_cache", clear)
-    assert PackSize(4, "rows", "hf", "").fit(compute) == 1
-    assert alive == [False] * 3
+    monkeypatch.setattr(
+        pack_size, "clear_device_cache", lambda **_: alive.extend(ref() for ref in tensors)
+    )
+    PackSize(4, "rows", "hf", "").fit(compute)
+    assert alive == [None] * 3
 
 
 # ---- At each operation of a run
@@ -191,7 +189,7 @@ def entailment():
 loaded = cache(lambda kind: kind())
 
 
-def run(kind):
+def run(kind, cached=lambda lm: lm):
     """All that a model answers, with the trials of how it can be asked."""
     lm, requests = loaded(kind)
     torch.manual_seed(1)
@@ -201,8 +199,18 @@ def run(kind):
     if kind is masked:
         found = [lm._head_takes_any_rows(), lm._takes_padding()]
     for name, group in groupby(requests, lambda request: request.request_type):
-        found += getattr(lm, name)(list(group), disable_tqdm=True)
+        found += getattr(cached(lm), name)(list(group))
     return found
+
+
+@contextmanager
+def reading(lm):
+    """What runs a model's forward passes."""
+    device = Device(sys.maxsize)
+    with lm.model.get_input_embeddings().register_forward_pre_hook(
+        lambda module, arguments: device(arguments[0].numel()) and None
+    ):
+        yield device
 
 
 def assert_same(found, expected):
@@ -229,13 +237,8 @@ def test_no_number_depends_on_the_operation_that_lacks_memory(kind, step):
 
 @KINDS
 def test_no_number_depends_on_how_little_a_device_holds(kind):
-    expected, device = run(kind), Device(1000)
-    with (
-        loaded(kind)[0]
-        .model.get_input_embeddings()
-        .register_forward_pre_hook(lambda module, arguments: device(arguments[0].numel()) and None)
-    ):
-        assert run(kind) == expected
+    with reading(loaded(kind)[0]) as device:
+        expected = run(kind)
         device.capacity = max(device.tried) - 1
         assert_same(run(kind), expected)
 
@@ -253,3 +256,40 @@ def test_a_shortage_in_the_trial_at_the_start_does_not_make_a_model_run_as_hf(mo
     shortages += [torch.OutOfMemoryError()] * 2
     with pytest.raises(UsageError, match="try dtype=bfloat16 in --model_args, a smaller max_len"):
         prefix()
+
+
+# ---- The harness's cache
+
+
+@pytest.mark.parametrize(("kind", "stop"), [(prefix, 3), (masked, 8), (entailment, 2)])
+def test_a_run_that_was_stopped_goes_on_where_it_was(kind, stop, tmp_path):
+    def cached(lm):
+        return CachingLM(lm, str(tmp_path / "cache.db"))
+
+    with reading(loaded(kind)[0]) as device:
+        expected, whole = run(kind), sum(device.tried)
+        device.tried, device.stop = [], stop
+        with pytest.raises(KeyboardInterrupt):
+            run(kind, cached)
+        device.tried = [0] * stop
+        assert_same(run(kind, cached), expected)
+    assert 0 < sum(device.tried) < whole
+
+
+def test_a_cache_holds_answers_of_one_model_as_it_is(tmp_path, caplog):
+    """First hf's; then those of an adapter, other weights and settings; the last model twice."""
+    base, half, tuned, penal, lora = (tiny.model("Llama", num_hidden_layers=1) for _ in range(5))
+    half.to(torch.float16)
+    tuned.lm_head.weight.data *= 2
+    penal.generation_config.repetition_penalty = 1.3
+    lora = peft.get_peft_model(lora, peft.LoraConfig(r=2, target_modules=["q_proj"])).eval()
+    options, pairs = {"tokenizer": tiny.tokenizer()}, asked("loglikelihood", ("a", "b"))
+    lms = [HFLM(base, **options), PrefixLM(base, max_length=99, **options)]
+    lms += [PrefixLM(model, **options) for model in (lora, half, tuned, penal, base, base)]
+    new = []
+    for lm in lms * 2:
+        with reading(lm) as device:
+            CachingLM(lm, str(tmp_path / "cache.db")).loglikelihood(pairs)
+        new.append(bool(device.tried))
+    assert new == [True] * 7 + [False] * 9
+    assert caplog.text.count("requests are computed anew") == 6
