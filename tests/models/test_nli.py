@@ -388,8 +388,6 @@ def test_it_writes_no_text_and_rates_none():
         loaded().loglikelihood_rolling([asked])
     with pytest.raises(UsageError, match="leave --apply_chat_template out"):
         evaluate(loaded(), "bistereo_nli", limit=2, apply_chat_template=True)
-    with pytest.raises(UsageError, match="mist_aat: a classifier writes no text"):
-        evaluate(loaded(), "mist_aat", limit=2)
 
 
 @pytest.mark.parametrize("name", FAST)
