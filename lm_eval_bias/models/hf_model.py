@@ -24,7 +24,10 @@ logger = logging.getLogger(__name__)
 
 
 # Arguments that change no answer.
-_SPEED = {"batch_size", "max_batch_size", "device", "parallelize", "offload_folder"}
+_SPEED = {
+    *("batch_size", "max_batch_size", "device"),
+    *("parallelize", "max_memory_per_gpu", "max_cpu_memory", "offload_folder"),
+}
 
 
 class HFModel(HFLM):
@@ -93,8 +96,8 @@ class HFModel(HFLM):
         answers.encode_key = f"{self._identity} {{}}".format
         if answers and "" not in answers:
             logger.warning(
-                "%s: the answers in %s are of another model, or of this one with other weights or "
-                "settings; all requests are computed anew.",
+                "%s: no answer in %s is of this model with these weights and settings, so all "
+                "requests are computed anew.",
                 *(self.NAME, answers.filename),
             )
         answers[""] = self._name

@@ -147,7 +147,7 @@ class PrefixLM(HFModel):
             return ask(requests, disable_tqdm=disable_tqdm)
 
         try:
-            return packs.fit(answers, max(1, len(requests)))
+            return packs.fit(answers)
         finally:
             setattr(self, name, packs.usual)
 
