@@ -280,7 +280,7 @@ def test_a_cache_holds_answers_of_one_model_as_it_is(tmp_path, caplog):
     """First hf's; then those of an adapter, other weights and settings; the last model twice."""
     base, half, tuned, penal, lora = (tiny.model("Llama", num_hidden_layers=1) for _ in range(5))
     half.to(torch.float16)
-    tuned.lm_head.weight.data *= 2
+    tuned.lm_head.weight.data[5] *= 2
     penal.generation_config.repetition_penalty = 1.3
     lora = peft.get_peft_model(lora, peft.LoraConfig(r=2, target_modules=["q_proj"])).eval()
     options, pairs = {"tokenizer": tiny.tokenizer()}, asked("loglikelihood", ("a", "b"))
