@@ -5,29 +5,41 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import torch
-from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
-from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
 from lm_eval_bias.usage import UsageError
 
 from .kinds import model_name
+from .pack_size import PackSize
 
 logger = logging.getLogger(__name__)
 
 
+# Arguments that change no answer.
+_SPEED = {
+    *("batch_size", "max_batch_size", "device"),
+    *("parallelize", "max_memory_per_gpu", "max_cpu_memory", "offload_folder"),
+}
+# By bytes.
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
 class HFModel(HFLM):
     """NAME: of the model type. OPTIONS: its own arguments; a similar misspelled name is an
-    error.
+    error. SHORTER: texts that need less memory.
     """
 
     NAME: str
     OPTIONS: tuple[str, ...]
+    SHORTER = "shorter texts"
 
     def __init__(self, pretrained: Any, **kwargs: Any) -> None:
         for name in kwargs:
@@ -43,8 +55,7 @@ class HFModel(HFLM):
         if accelerator is not None and self.world_size == 1:
             self._rank, self._world_size = accelerator.process_index, accelerator.num_processes
         self._name = model_name(pretrained)
-        loaded = (self.revision, self.peft, self.delta, self.model.dtype)
-        self._identity = (self._name, *map(str, loaded))
+        self._arguments = {k: v for k, v in kwargs.items() if k not in _SPEED}
 
     def _get_config(self, pretrained: str, **kwargs: Any) -> None:
         super()._get_config(pretrained, **kwargs)
@@ -70,16 +81,44 @@ class HFModel(HFLM):
     def _logit_rows(self, vocabulary: int) -> int:
         return max(64, (2**27 if self.device.type == "cpu" else 2**30) // (4 * vocabulary))
 
-    def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
-        """Half the batch size if the error is lack of memory."""
-        if size == 1 or not should_reduce_batch_size(error):
-            raise error
-        clear_torch_cache()
-        half = size // 2
-        logger.warning(
-            "%s: out of memory with %d %s at a time; going on with %d.", self.NAME, size, unit, half
-        )
-        return half
+    def _pack_size(self, usual: int, unit: str) -> PackSize:
+        half = "dtype=bfloat16 in --model_args, " if self.model.dtype == torch.float32 else ""
+        return PackSize(usual, unit, self.NAME, f"{half}{self.SHORTER} or a smaller model")
+
+    # ---- The harness's cache
+
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        """Let the harness's cache find only answers of this model. Its own keys are the arguments
+        of a request.
+        """
+        super().set_cache_hook(cache_hook)
+        answers = cache_hook.dbdict
+        if answers is None:
+            return
+        answers.encode_key = f"{self._identity} {{}}".format
+        if answers and "" not in answers:
+            logger.warning(
+                "%s: no answer in %s is of this model with these weights and settings, so all "
+                "requests are computed anew.",
+                *(self.NAME, answers.filename),
+            )
+        answers[""] = self._name
+
+    @cached_property
+    def _identity(self) -> str:
+        """A digest of what determines answers. Of weights, the sums of their bits, which are the
+        same in any order.
+        """
+        model = self.model
+        config = model.config, getattr(model, "generation_config", None), model.dtype
+        settings = self.NAME, self._name, sorted(self._arguments.items()), self.tokenizer
+        digest = blake2b(repr((settings, config)).encode(), digest_size=16)
+        for weight in chain(model.parameters(), model.buffers()):
+            values = weight.detach()
+            if type(values) is torch.Tensor and not values.is_meta:
+                bits = values.view(_INTEGERS[values.element_size()])
+                digest.update(bits.sum(-1).cpu().numpy().tobytes())
+        return digest.hexdigest()
 
     def _through_cache(
         self,
@@ -87,13 +126,11 @@ class HFModel(HFLM):
         settings: tuple[Any, ...],
         compute: Callable[[list[Any]], Iterable[tuple[Any, Any]]],
     ) -> list[Any]:
-        """The answers, from the harness's cache where they are in it.
-
-        The harness's own keys are the arguments of a request; these also hold the model and its
-        `settings`.
+        """The answers, from the harness's cache where they are in it. settings: what else their
+        keys hold.
         """
         cache = getattr(self.cache_hook, "dbdict", None) or {}
-        keys = {q: (*self._identity, *settings, *q) for q in questions}
+        keys = {q: (*settings, *q) for q in questions}
         answers = {q: cache.get(hash_args(self.NAME, key)) for q, key in keys.items()}
         new = [question for question, answer in answers.items() if answer is None]
         for question, answer in compute(new) if new else ():

@@ -275,18 +275,22 @@ class MaskedLM(HFModel):
             yield targets[i], (0.0, True, 0)
         sizes = lengths[encoded.text]
         longest = int(sizes.max(initial=1))
-        limit = max(longest, self._token_limit(longest, self._most_tokens))
+        packs = self._pack_size(
+            max(longest, self._token_limit(longest, self._most_tokens)), "tokens"
+        )
         left = counts.copy()
         start = 0
+
+        def read(limit: int) -> tuple[Batch, np.ndarray, np.ndarray]:
+            stop = self._batch_end(sizes, start, limit)
+            batch = encoded.batch(start, stop, self._mask, self._padding)
+            return batch, *self._read(batch)
+
         with self._bar(len(encoded), title, disable_tqdm, " masked tokens") as bar:
             while start < len(encoded):
-                stop = self._batch_end(sizes, start, limit)
-                batch = encoded.batch(start, stop, self._mask, self._padding)
-                try:
-                    values, matches = self._read(batch)
-                except RuntimeError as error:
-                    limit = self._halved(error, stop - start, "rows") * int(sizes[start])
-                    continue
+                size = int(sizes[start])
+                batch, values, matches = packs.fit(read, (len(sizes) - start) * size, size)
+                stop = start + len(values)
                 text = encoded.text[start:stop]
                 np.add.at(total, text, values)
                 np.logical_and.at(greedy, text, matches)
@@ -371,10 +375,17 @@ class MaskedLM(HFModel):
         return min({0, 1, 2} - {self._mask, self._padding})
 
     def _agree(self, trials: list[tuple[Batch, bool]], tolerance: float, otherwise: str) -> bool:
-        try:
+        def agree(_: int) -> bool:
             one, two = (self._logits(*trial).float() for trial in trials)
-            if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():
+            return one.shape == two.shape and bool(
+                (two - one).abs().max() <= tolerance * one.abs().max()
+            )
+
+        try:
+            if self._pack_size(1, "texts").fit(agree):
                 return True
+        except UsageError:
+            raise
         except Exception as error:
             logger.debug("hf-mlm: trial of %s: %s", self._name, error)
         logger.info("hf-mlm: %s: %s", self._name, otherwise)

@@ -220,18 +220,21 @@ class EntailmentLM(HFModel):
         """The log-probabilities of the model's labels, for the longest pairs first."""
         rows = self._rows(pairs)
         order = sorted(range(len(pairs)), key=lambda i: -len(rows[i]["input_ids"]))
-        most = None if self.batch_size == "auto" else int(self.batch_size)
+        auto = self.batch_size == "auto"
         tokens = 4096 if self.device.type == "cpu" else 65536
+        packs = self._pack_size(
+            tokens if auto else int(self.batch_size), "tokens" if auto else "pairs"
+        )
         start = 0
+
+        def classified(limit: int) -> tuple[list[int], list[list[float]]]:
+            here = order[start : start + limit // size]
+            return here, self._log_probabilities([rows[i] for i in here])
+
         with self._bar(len(pairs), f"Classifying {len(pairs)} pairs", disable_tqdm) as bar:
             while start < len(order):
-                size = most or max(1, tokens // len(rows[order[start]]["input_ids"]))
-                here = order[start : start + size]
-                try:
-                    values = self._log_probabilities([rows[i] for i in here])
-                except RuntimeError as error:
-                    most = self._halved(error, len(here), "pairs")
-                    continue
+                size = len(rows[order[start]]["input_ids"]) if auto else 1
+                here, values = packs.fit(classified, (len(order) - start) * size, size)
                 for i, value in zip(here, values, strict=True):
                     yield pairs[i], dict(zip(self._labels, value, strict=True))
                 start += len(here)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from hashlib import blake2b
 from typing import Any
@@ -34,6 +34,7 @@ from .decoding import Prompt, Strategy, decode, strategy_of
 from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
 from .kinds import refuse_encoder
+from .pack_size import is_shortage
 from .pair_tokens import PairTokens, encode_pairs
 from .sweep import Sweep, check
 from .token_trie import TokenTrie
@@ -74,6 +75,7 @@ class PrefixLM(HFModel):
 
     NAME = "hf-prefix"
     OPTIONS = ("prefix_memory", "pack_tokens")
+    SHORTER = "a smaller max_length"
 
     def __init__(
         self,
@@ -103,7 +105,9 @@ class PrefixLM(HFModel):
                 raise Unsupported("is an encoder-decoder")
             self._tree = TreeModel(self.model)
             with self._autocast():
-                per_token, vocabulary = check(self._tree)
+                per_token, vocabulary = self._pack_size(1, "texts").fit(lambda _: check(self._tree))
+        except UsageError:
+            raise
         except Exception as error:
             self.runs_as_hf = f"fails on a tree of tokens ({brief(error)})"
             if isinstance(error, Unsupported):
@@ -131,13 +135,34 @@ class PrefixLM(HFModel):
             return self._pack_tokens
         return self._token_limit(longest, self._most_tokens)
 
+    def _as_hf(self, ask: Callable[..., Any], requests: list[Instance], disable_tqdm: bool) -> Any:
+        """The answers of a method of `HFLM`, which begins anew after a shortage of memory."""
+        if self.world_size > 1:  # it would wait for the other processes
+            return ask(requests, disable_tqdm=disable_tqdm)
+        name = "max_batch_size" if self.batch_size == "auto" else "batch_size_per_gpu"
+        packs = self._pack_size(getattr(self, name), "requests")
+
+        def answers(size: int) -> Any:
+            setattr(self, name, size)
+            return ask(requests, disable_tqdm=disable_tqdm)
+
+        try:
+            return packs.fit(answers)
+        finally:
+            setattr(self, name, packs.usual)
+
     # ---- Likelihoods
+
+    def loglikelihood_rolling(
+        self, requests: list[Instance], disable_tqdm: bool = False
+    ) -> list[float]:
+        return self._as_hf(super().loglikelihood_rolling, requests, disable_tqdm)
 
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         if self.runs_as_hf or not requests:
-            return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
+            return self._as_hf(super().loglikelihood, requests, disable_tqdm)
         pairs = [request.args for request in requests]
         prefix = self.prefix_token_id
         with gc_frozen():
@@ -159,7 +184,8 @@ class PrefixLM(HFModel):
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
-        limit = self._pack_limit(max(map(len, inputs)) // 4)
+        packs = self._pack_size(self._pack_limit(max(map(len, inputs)) // 4), "tokens")
+        held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
         nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
         last = np.array([of_pair[-1] for of_pair in nodes])
@@ -173,26 +199,27 @@ class PrefixLM(HFModel):
 
         sweep = Sweep(self._tree, trie, self._call_cost)
         read_nodes = np.unique(node)
+
+        def scores(limit: int) -> tuple[Sweep, slice, np.ndarray, np.ndarray]:
+            start, ahead = sweep.cursor, copy(sweep)
+            stop = self._pack_end(sweep, limit, read_nodes)
+            read = read_nodes[_between(read_nodes, start, stop)]
+            here = _between(node, start, stop)
+            with self._autocast():
+                logits = ahead.advance(stop, read)
+            return ahead, here, *self._read(logits, np.searchsorted(read, node[here]), token[here])
+
         title = f"Running {len(pairs)} loglikelihood requests"
         with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
             while sweep.cursor < trie.size:
                 start = sweep.cursor
-                stop = self._pack_end(sweep, limit, read_nodes)
-                read = read_nodes[_between(read_nodes, start, stop)]
-                here = _between(node, start, stop)
-                try:
-                    with self._autocast():
-                        logits = sweep.advance(stop, read)
-                except RuntimeError as error:
-                    limit = self._halved(error, limit, "tokens")
-                    continue
-                values, matches = self._read(logits, np.searchsorted(read, node[here]), token[here])
-                del logits
+                left = trie.size - start + len(sweep.missing)
+                sweep, here, values, matches = packs.fit(scores, left)
                 np.add.at(total, request[here], values)
                 np.logical_and.at(greedy, request[here], matches)
-                sweep.hold(self._held_tokens)
-                bar.update(stop - start)
-                for i in finished[_between(last, start, stop)]:
+                held.fit(sweep.hold, len(sweep.path), 0)
+                bar.update(sweep.cursor - start)
+                for i in finished[_between(last, start, sweep.cursor)]:
                     answer = (float(total[i]), bool(greedy[i]))
                     self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
         self.tokens_computed += sweep.computed
@@ -239,17 +266,19 @@ class PrefixLM(HFModel):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None:
-            return super().generate_until(requests, disable_tqdm=disable_tqdm)
+            return self._as_hf(super().generate_until, requests, disable_tqdm)
         texts = [""] * len(requests)
         members: dict[Prompt, list[int]] = {}
         usual = []
-        for i, prompt in enumerate(self._prompts(requests)):
+        prompts = self._pack_size(1, "texts").fit(lambda _: self._prompts(requests))
+        for i, prompt in enumerate(prompts):
             if prompt is None:
                 usual.append(i)
             else:
                 members.setdefault(prompt, []).append(i)
         if usual:
-            answers = super().generate_until([requests[i] for i in usual], disable_tqdm)
+            others = [requests[i] for i in usual]
+            answers = self._as_hf(super().generate_until, others, disable_tqdm)
             for i, text in zip(usual, answers, strict=True):
                 texts[i] = text
         if not members:
@@ -258,21 +287,28 @@ class PrefixLM(HFModel):
         # The bar also counts written tokens, since the first answers may take minutes.
         total = trie.size + sum(prompt.max_tokens for prompt in members)
         title = f"Running {len(requests) - len(usual)} generate_until requests"
+
+        def answered(prompt: Prompt, tokens: list[int]) -> None:
+            text = postprocess_generated_text(
+                self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
+            )
+            for i in members[prompt]:
+                texts[i] = text
+                self.cache_hook.add_partial("generate_until", requests[i].args, text)
+
         with self._bar(total, title, disable_tqdm, " tokens") as bar:
-            for prompt, tokens in self._decoded(trie, list(members), bar):
-                text = postprocess_generated_text(
-                    self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
-                )
-                for i in members[prompt]:
-                    texts[i] = text
-                    self.cache_hook.add_partial("generate_until", requests[i].args, text)
+            self._decode(trie, list(members), bar, answered)
         return texts
 
-    def _decoded(
-        self, trie: TokenTrie, prompts: list[Prompt], bar: tqdm
-    ) -> Iterator[tuple[Prompt, list[int]]]:
-        """Yield the answers, in groups of neighbours in the trie. bar: counts tokens read, written,
-        or no longer needed.
+    def _decode(
+        self,
+        trie: TokenTrie,
+        prompts: list[Prompt],
+        bar: tqdm,
+        answered: Callable[[Prompt, list[int]], None],
+    ) -> None:
+        """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written, or
+        no longer needed. answered: called with each prompt and its tokens.
         """
         sweep = Sweep(self._tree, trie, self._call_cost)
         ends = np.concatenate(trie.tails)
@@ -280,10 +316,16 @@ class PrefixLM(HFModel):
         prompts, leaves = [prompts[i] for i in order], ends[order]
         most = np.array([prompt.max_tokens for prompt in prompts])
         row = np.unique(leaves, return_inverse=True)[1]
-        limit = self._pack_limit(max(len(prompt.tokens) for prompt in prompts) // 4)
+        longest = max(len(prompt.tokens) for prompt in prompts) // 4
+        packs = self._pack_size(self._pack_limit(longest), "tokens")
+        held = self._pack_size(self._held_tokens, "cached tokens")
         share = 1.0  # of its max_tokens, that the latest answers needed
-        first = 0
-        while first < len(prompts):
+        first = counted = 0
+
+        def group(limit: int) -> Sweep:
+            nonlocal first, share, counted
+            bar.update(counted - bar.n)
+            ahead = copy(sweep)
             # At least one prompt, at most four packs; all answers to a prompt are in one group.
             last = max(
                 min(
@@ -292,33 +334,32 @@ class PrefixLM(HFModel):
                 ),
                 np.searchsorted(row, row[first], side="right"),
             )
-            before, counted = copy(sweep), bar.n
-            try:
+            with self._autocast():
+                logits = self._prefill(ahead, leaves[first:last], limit, bar)
+            begin = row[first]
+            while first < last:
+                # About as many answers as fill four packs.
+                expected = np.cumsum(most[first:last] * share)
+                full = np.searchsorted(expected, 4 * limit, side="right")
+                size = min(max(int(full), limit // 16, 1), self._most_reads)
+                here = slice(first, min(last, first + size))
+                rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
+                read = bar.n
                 with self._autocast():
-                    logits = self._prefill(sweep, leaves[first:last], limit, bar)
-                begin = row[first]
-                while first < last:
-                    # About as many answers as fill four packs.
-                    expected = np.cumsum(most[first:last] * share)
-                    full = np.searchsorted(expected, 4 * limit, side="right")
-                    size = min(max(int(full), limit // 16, 1), self._most_reads)
-                    here = slice(first, min(last, first + size))
-                    rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
-                    read = bar.n
-                    with self._autocast():
-                        written = decode(
-                            sweep, leaves[here], rows, prompts[here], self.tokenizer, bar.update
-                        )
-                    counted += bar.n - read
-                    share = sum(map(len, written)) / int(most[here].sum())
-                    yield from zip(prompts[here], written, strict=True)
-                    first = here.stop
-            except RuntimeError as error:
-                limit = self._halved(error, limit, "tokens")
-                sweep = before
-                bar.update(counted - bar.n)
-                continue
-            sweep.hold(self._held_tokens)
+                    written = decode(
+                        ahead, leaves[here], rows, prompts[here], self.tokenizer, bar.update
+                    )
+                counted += bar.n - read
+                share = sum(map(len, written)) / int(most[here].sum())
+                for prompt, tokens in zip(prompts[here], written, strict=True):
+                    answered(prompt, tokens)
+                first = here.stop
+            return ahead
+
+        while first < len(prompts):
+            sweep = packs.fit(group)
+            counted = bar.n
+            held.fit(sweep.hold, len(sweep.path), 0)
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
@@ -400,6 +441,8 @@ class PrefixLM(HFModel):
                 one, max_length=2, stop=[], attention_mask=mask, custom_generate=method, **kwargs
             )
         except Exception as error:  # hf raises it as well, if it is an error of the settings
+            if is_shortage(error):
+                raise
             logger.info("hf-prefix: hf handles %s: %s", kwargs, brief(error))
             return None
         if strategy is None:

@@ -10,11 +10,9 @@ import tiny
 import torch
 import transformers
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.models.prefix import PrefixLM, _bytes
-from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.usage import UsageError
 
 MAX_LENGTH = 128
@@ -183,57 +181,6 @@ def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeyp
     )
     shared = lm(PrefixLM, model, tokenizer)
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
-
-
-def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch, caplog):
-    plain = lm(HFLM, llama, tokenizer)
-    expected, written = likelihoods(plain), texts(plain)
-    shared = lm(PrefixLM, llama, tokenizer)
-    forward, seen = TreeModel.forward, []
-
-    def small_device(self, tokens, *args, **kwargs):
-        seen.append(len(tokens))
-        if len(tokens) > 100:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
-        return forward(self, tokens, *args, **kwargs)
-
-    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
-        patched.setattr(TreeModel, "forward", small_device)
-        assert_same(likelihoods(shared), expected)
-        assert seen[:4] == [512, 256, 128, 64]
-        assert "out of memory with 128 tokens at a time; going on with 64" in caplog.text
-        assert texts(shared) == written
-
-
-def test_an_interrupted_run_keeps_what_was_finished(llama, tokenizer, monkeypatch, tmp_path):
-    expected = likelihoods(lm(HFLM, llama, tokenizer))
-    shared = lm(PrefixLM, llama, tokenizer, pack_tokens=100)
-    forward, packs = TreeModel.forward, []
-
-    def interrupted(self, *args, **kwargs):
-        packs.append(1)
-        if len(packs) == 4:
-            raise KeyboardInterrupt
-        return forward(self, *args, **kwargs)
-
-    cached = CachingLM(shared, str(tmp_path / "cache.db"))
-    with monkeypatch.context() as m, pytest.raises(KeyboardInterrupt):
-        m.setattr(TreeModel, "forward", interrupted)
-        cached.loglikelihood(LIKELIHOODS)
-    cached.dbdict.close()
-    again = CachingLM(lm(PrefixLM, llama, tokenizer, pack_tokens=100), str(tmp_path / "cache.db"))
-    assert 0 < len(again.dbdict) < len(LIKELIHOODS)
-    for _ in range(2):
-        assert_same(again.loglikelihood(LIKELIHOODS), expected)
-        assert 0 < again.lm.tokens_computed < distinct_prefixes(shared, LIKELIHOODS)
-
-
-def test_the_cache_also_holds_answers(llama, tokenizer, tmp_path):
-    cached = CachingLM(lm(PrefixLM, llama, tokenizer), str(tmp_path / "cache.db"))
-    written = cached.generate_until(PROMPTS)
-    computed = cached.lm.tokens_computed
-    assert cached.generate_until(PROMPTS) == written == texts(lm(HFLM, llama, tokenizer))
-    assert cached.lm.tokens_computed == computed > 0
 
 
 def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama, tokenizer):

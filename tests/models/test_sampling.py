@@ -12,7 +12,6 @@ import pytest
 import tiny
 import torch
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from scipy.stats import binomtest, chisquare, kstest
 
@@ -334,18 +333,3 @@ def test_a_prompt_asked_ten_times_is_computed_once(llama):
         found = [a.split() for a in answers(shared, requests)]
     assert shared.tokens_computed == counts[0] == 4
     assert counts[1:] == [len({tuple(a[:n]) for a in found}) for n in (1, 2, 3)]
-
-
-# ---- The harness's cache
-
-
-def test_ten_repeats_with_a_cache_are_ten_answers(llama, tmp_path):
-    """As without one. The harness does not read sampled answers from its cache, so the second time
-    they are drawn anew."""
-    requests = repeated("sun ", {**PLAIN, "max_gen_toks": 9})
-    found = answers(lm(TokensOfPrefix, llama), requests)
-    cached = CachingLM(lm(TokensOfPrefix, llama), str(tmp_path / "cache.db"))
-    torch.manual_seed(1)
-    assert cached.generate_until(requests) == found
-    assert len(set(found)) == 10
-    assert set(cached.generate_until(requests)).isdisjoint(found)
