@@ -16,7 +16,9 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import Cell, Table, number_cell, text
+from lm_eval_bias.usage import UsageError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,13 +51,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
-    options = {
-        key: yaml.safe_load(value)
-        for key, _, value in (pair.partition("=") for pair in arguments.metadata)
-    }
-    merged = samples.merged(task, arguments.files, options)
-    files = len(arguments.files)
+    merged = samples.merged(task, arguments.files, dict(map(_option, arguments.metadata)))
+    files, come_from = len(arguments.files), origin(task.name, arguments.files)
     print(f"{task.name}: {merged.documents:,} documents of {files} file{'s' * (files > 1)}")
+    if merged.documents < (come_from.get("of") or 0):
+        print(
+            f"The task has {come_from['of']:,}: a part is missing, or the runs had a limit. The "
+            "numbers are those of the documents that were asked."
+        )
     rows = [
         [
             Cell(f"{row['metric']} ({row['group']})" if row["group"] else row["metric"]),
@@ -69,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         content = {
             "task": task.name,
-            **origin(task.name, arguments.files),
+            **come_from,
             "options": merged.options,
             "documents": merged.documents,
             "records": merged.records,
@@ -78,6 +81,16 @@ def run(arguments: argparse.Namespace) -> int:
         }
         arguments.output.write_text(json.dumps(defined(content), indent=1, allow_nan=False) + "\n")
     return 0
+
+
+def _option(pair: str) -> tuple[str, Any]:
+    key, _, value = pair.partition("=")
+    try:
+        return key, yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"--metadata {shortened(pair)}: expected KEY=VALUE ({type(error).__name__})"
+        ) from error
 
 
 def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.data.content import Content, Place, Problem, read
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError, nearest, wrong
 
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
@@ -281,7 +281,7 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     for option, file in known.items():
         path = paths.get(option)
         if path is not None and not isinstance(path, str):
-            raise UsageError(f"{option}={path!r} in --metadata: expected the path of a file")
+            raise wrong(option, path, "the path of a file")
         content = file.content(path)
         problems += file.problems(content, None if problems else loaded)
         loaded[option] = None if problems else file.data(content)
