@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from os.path import isfile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -328,9 +329,9 @@ def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[s
         if not isinstance(path, str) or yaml_file is None or Path(path).is_absolute():
             continue
         here, beside = Path(path), Path(yaml_file).parent / path
-        if not beside.is_file():
+        if not isfile(beside):
             continue
-        if not here.is_file():
+        if not isfile(here):
             inside = beside.resolve().is_relative_to(Path.cwd())
             result[option] = str(beside.resolve().relative_to(Path.cwd()) if inside else beside)
         elif here.read_bytes() != beside.read_bytes():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from inspect import signature
 from math import nan
 from typing import Any
 
@@ -89,6 +90,10 @@ class MeasureTask(CompiledTask):
         self._part = part(metadata)
         self._places: list[int] = []
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
+        builder = config.get("custom_dataset")
+        if options and isinstance(builder, CustomDataset):  # its other arguments are the YAML's
+            fixed = signature(builder.documents).parameters.keys() - self._options.keys()
+            metadata = {key: value for key, value in metadata.items() if key not in fixed}
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
@@ -106,7 +111,6 @@ class MeasureTask(CompiledTask):
                 step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
-        builder = config.get("custom_dataset")
         super().__init__(config=config)
         if isinstance(builder, CustomDataset):  # of files fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))

@@ -51,8 +51,8 @@ def _own_file(data: Any) -> dict[str, str]:
         raise wrong("data", data, "the path of a file")
     try:
         return {"data": data, "data_sha256": sha256(Path(data))}
-    except OSError as error:
-        raise UsageError(f"cannot read {data}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a name that no file can have, too
+        raise UsageError(f"cannot read {data}: {getattr(error, 'strerror', error)}") from error
 
 
 def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
