@@ -173,7 +173,7 @@ def test_groups_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rounds": 0}, "rounds=0 in --metadata: expected a whole number of at least 1"),
+        ({"rounds": 101}, "rounds=101 in --metadata: expected a whole number from 1 to 100"),
         ({"temperature": -1}, "temperature=-1 in --metadata: expected a number from 0 to 2"),
         ({"groups": "fisk.csv"}, "cannot read fisk.csv"),
         ({"style": "every"}, "style='every' in --metadata: expected one of paper, all"),

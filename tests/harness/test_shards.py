@@ -1,0 +1,178 @@
+"""`--metadata shard=2/4`: what a part is, and that merged parts are the whole to the last digit."""
+
+import json
+import math
+from collections import Counter
+from itertools import chain
+
+import pytest
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.commands import merge
+from lm_eval_bias.harness.shards import shard
+from lm_eval_bias.measure import clusters_of
+from lm_eval_bias.results import samples
+from lm_eval_bias.usage import UsageError
+from tests.overt_rows import rows
+from tests.rule_model import RuleLM, load
+from tests.scripted import ask, chance
+
+TASKS = {task.name: task for task in catalogue.tasks()}
+# Each measure, on few documents; and the columns of which every part has the whole's shares.
+FAMILIES = {
+    "bistereo_analogy_generate": ({}, "gender"),
+    "bistereo_nli_ci": ({}, "domain gender favoured"),
+    "bistereo_nli_generate": ({"items": "nli.tsv"}, "favoured"),
+    "bistereo_pairs_ci": ({}, "axis gender"),
+    "empathy_religion": ({"items": "events.tsv"}, "emotion perceiver_group"),
+    "empathy_religion_likelihood_ci": ({}, "emotion experiencer"),
+    "hbb_ci": ({}, "category placebo identity"),
+    "hbb_generate_ses": ({"repeats": 2}, "category"),
+    "hbb_sg_ses": ({}, "category type"),
+    "mist_aat": ({"combinations": 120}, "template"),
+    "mist_wabt": ({"samples": 4}, "dimension template"),
+    "mist_wabt_likelihood_ci": ({}, "dimension pair"),
+    "stereomap_extended": ({"rounds": 2, "style": "all"}, "round style"),
+    "stereomap_emotion_likelihood": ({"groups": "fiske"}, "item direction"),
+    "stereoset_intrasentence_choice": ({"data": "overt.json"}, "orders"),
+}
+by_family = pytest.mark.parametrize("name", FAMILIES)
+
+
+@pytest.fixture
+def settings(name, tmp_path, root):
+    """The options of a family. Its files are the first lines of ours."""
+    options, _ = FAMILIES[name]
+    folder = root / "lm_eval_bias" / "benchmarks"
+    events = (folder / "empathy/items/empathy_events.tsv").read_text().splitlines()
+    nli = (folder / "bistereo/items/bistereo_nli_templates.tsv").read_text().splitlines()
+    texts = {
+        "events.tsv": "\n".join(events[:1] + events[1::10]),
+        "nli.tsv": "\n".join(nli[:1] + nli[1::30]),
+        "overt.json": json.dumps(rows("intrasentence")),
+    }
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    return {
+        key: str(tmp_path / value) if value in texts else value for key, value in options.items()
+    }
+
+
+@by_family
+def test_parts_are_the_whole_with_whole_clusters_and_a_fair_share_of_everything(name, settings):
+    task = TASKS[name]
+    if task.builder is None:
+        whole = task.documents_of(settings["data"])
+    else:
+        given = {**task.metadata, **task.config.get("dataset_kwargs", {}), **settings}
+        whole = task.builder(**given)["test"]
+    columns = task.measure.clusters[0]
+    parts = [shard(whole, columns, i, 4) for i in (1, 2, 3, 4)]
+    assert sorted(chain.from_iterable(parts)) == list(range(len(whole)))
+    assert all(part == sorted(part) for part in parts)
+    clusters = [{c for i in part for c in clusters_of(whole[i], columns)} for part in parts]
+    assert sum(map(len, clusters)) == len(set().union(*clusters))
+    assert max(map(len, clusters)) - min(map(len, clusters)) <= 1
+    for column in FAMILIES[name][1].split():
+        shares = Counter(doc[column] for doc in whole)
+        for part in parts:
+            counts = Counter(whole[i][column] for i in part)
+            for value, n in shares.items():
+                assert counts[value] / len(part) == pytest.approx(n / len(whole), abs=0.1)
+
+
+def test_a_limit_leaves_a_fair_sample_of_a_part():
+    docs = load("empathy_religion", metadata={"shard": "2/4"})["tasks"][
+        "empathy_religion"
+    ].eval_docs
+    emotions = Counter(doc["emotion"] for doc in docs[: 24 * 36])
+    assert len(docs) == 60 * 36 and set(emotions.values()) == {2 * 36}
+
+
+class Reads(RuleLM):
+    """It answers each document in the form that its prompt asks for, by chance."""
+
+    def generate_until(self, requests, **_):
+        asked = Counter()
+        return [self.answer(r.doc, asked) for r in requests]
+
+    def answer(self, doc, asked):
+        text = json.dumps(doc, sort_keys=True)
+        asked[text] += 1
+
+        def one_of(choices, *about):
+            return choices[int(len(choices) * chance(text, str(asked[text]), *about))]
+
+        if "words" in doc:
+            return "\n".join(f"({word}, {one_of(doc['groups'], word)})" for word in doc["words"])
+        if "scales" in doc:
+            lines = [f"{item}: {one_of('12345', item)}" for item in doc["items"]]
+            return "\n".join([*lines, f"Keywords: {one_of(['kind', 'lazy'])}, rich, odd"])
+        if "premise" in doc:
+            return one_of(["Entailment", "Contradiction", "Neutral", "I can't answer that."])
+        return one_of(doc.get("options") or ["a", "b", "Comedy", "Tragedy", "The answer is 70."])
+
+
+def samples_of(folder, name, **options):
+    lm = Reads(rule=lambda *texts: -0.1 - 3 * chance(*texts))
+    results = ask(folder, "m", lm, name, metadata=options)
+    file = results.with_name(results.name.replace("results", f"samples_{name}") + "l")
+    return file, json.loads(results.read_text())["configs"][name]["cells"]
+
+
+def same(one, other):
+    """Equal to the last digit; NaN is NaN."""
+    if isinstance(one, float) and math.isnan(one):
+        return isinstance(other, float) and math.isnan(other)
+    if isinstance(one, (dict, list)):
+        keys = one if isinstance(one, dict) else range(len(one))
+        return len(one) == len(other) and all(same(one[key], other[key]) for key in keys)
+    return one == other
+
+
+@pytest.mark.slow
+@by_family
+def test_merged_parts_give_every_number_and_table_of_the_whole(name, settings, tmp_path):
+    _, cells = samples_of(tmp_path / "whole", name, **settings)
+    files = [samples_of(tmp_path / str(i), name, **settings, shard=f"{i}/3")[0] for i in (3, 1, 2)]
+    merged = samples.merged(TASKS[name], files)
+    assert same(cells, json.loads(json.dumps(merged.tables)))
+    values = [row["value"] for row in cells["numbers"]]
+    assert 2 * sum(map(math.isnan, values)) < len(values)
+
+
+def test_parts_of_different_cuts_do_not_belong_together_and_a_missing_part_is_named(
+    tmp_path, command
+):
+    name = "mist_wabt"
+    files = [
+        samples_of(tmp_path / part[0], name, samples=1, shard=part)[0] for part in ("1/3", "2/2")
+    ]
+    with pytest.raises(UsageError, match=r"number of parts is 2 in .* and 3 in "):
+        samples.merged(TASKS[name], files)
+    status, printed, _ = command("merge", name, files[0])
+    assert status == 0 and "The task has 108: a part is missing" in printed.replace("\n", " ")
+
+
+@pytest.mark.parametrize("pair", ["order=[", "order=" + 5000 * "1", "order=" + 1000 * "["])
+def test_what_merge_cannot_read_of_metadata_is_a_sentence(pair):
+    with pytest.raises(UsageError, match=r"--metadata order=.{1,200} expected KEY=VALUE"):
+        merge._option(pair)
+
+
+@pytest.mark.parametrize("value", ["0/4", "5/4", "2/0", "a/b", "1/1000000", 0.5, "1/2/3", "1/25"])
+def test_what_is_no_part_of_a_task_is_a_sentence(value):
+    with pytest.raises(UsageError, match=r"^hbb_ci: shard=.* in --metadata: expected "):
+        load("hbb_ci", metadata={"shard": value})
+
+
+def test_documents_without_a_column_of_the_clusters_cannot_be_parted():
+    with pytest.raises(UsageError, match="clusters records by 'job', which the documents need"):
+        shard([{"name": "Anna"}], ("job",), 1, 1)
+    assert shard([{"name": "Anna"}] * 5, (), 2, 2) == [1, 3]
+
+
+def test_metadata_cannot_set_what_the_yaml_fixes():
+    """It would be a part of the task under the name of the whole."""
+    (task,) = load("bistereo_nli_ci", metadata={"gender": "women"})["tasks"].values()
+    assert len(task.eval_docs.unique("gender")) == 2 and "gender" not in task.config.metadata
