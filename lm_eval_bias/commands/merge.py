@@ -52,13 +52,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
     merged = samples.merged(task, arguments.files, dict(map(_option, arguments.metadata)))
-    files, come_from = len(arguments.files), origin(task.name, arguments.files)
+    files = len(arguments.files)
     print(f"{task.name}: {merged.documents:,} documents of {files} file{'s' * (files > 1)}")
-    if merged.documents < (come_from.get("of") or 0):
-        print(
-            f"The task has {come_from['of']:,}: a part is missing, or the runs had a limit. The "
-            "numbers are those of the documents that were asked."
-        )
+    runs = [run for file in arguments.files if (run := samples.run(task.name, file))]
+    if missing := samples.missing_parts([run.metadata for run in runs]):
+        print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
     rows = [
         [
             Cell(f"{row['metric']} ({row['group']})" if row["group"] else row["metric"]),
@@ -72,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         content = {
             "task": task.name,
-            **come_from,
+            **(origin(runs, len(runs) == files) if runs else {}),
             "options": merged.options,
             "documents": merged.documents,
             "records": merged.records,
@@ -93,17 +91,12 @@ def _option(pair: str) -> tuple[str, Any]:
         ) from error
 
 
-def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
-    """What the results files beside the samples say of the model, the task and the latest date."""
-    runs = [run for run in (samples.run(task, file) for file in files) if run is not None]
-    if not runs:
-        return {}
+def origin(runs: Sequence[samples.TaskSettings], complete: bool) -> dict[str, Any]:
+    """What the results files beside the samples say of the model, the task and the latest date.
+    complete: whether each sample file has one."""
     dates = sorted(run.path.stem.partition("_")[2] for run in runs)
-    of = (
-        samples.documents_of_all([(run.metadata, run.documents) for run in runs])
-        if len(runs) == len(files)
-        else None
-    )
+    known = [(run.metadata, run.documents) for run in runs]
+    of = samples.documents_of_all(known) if complete else None
     return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}
 
 

@@ -153,6 +153,13 @@ def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
     return of if of[1] > 1 else None
 
 
+def missing_parts(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The parts that other parts are of, and that no run asked. runs: the options of each."""
+    there = {of for of in map(part_of, runs) if of}
+    sizes = {parts for _, parts in there}
+    return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]
+
+
 def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
     """How many documents a task has, from the options and numbers of its runs; None where unknown.
     Missing parts count as the others."""

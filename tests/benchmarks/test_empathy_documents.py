@@ -6,7 +6,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.usage import UsageError
 
 GROUPS = lexicon("empathy")
 CATEGORIES = ("race", "nationality", "religion")
@@ -136,17 +135,3 @@ def test_no_event_of_ours_is_one_of_the_authors(official):
     theirs = {" ".join(re.findall(r"\w+", e["t0"].lower())) for e in empathy.official_events("all")}
     for row in EVENTS:
         assert " ".join(re.findall(r"\w+", row["t0"].lower())) not in theirs, row["id"]
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "value", "expected"),
-    [
-        (empathy.options, "missing", "some", "one of complete, pairwise"),
-        (empathy.official_options, "reader", "theirs", "one of ours, paper"),
-        (empathy.official_options, "events_per_emotion", 551, "a whole number from 1 to 550, or"),
-        (empathy.official_options, "events_per_emotion", "some", "a whole number"),
-    ],
-)
-def test_a_mistake_in_the_options_says_what_was_expected(options, name, value, expected):
-    with pytest.raises(UsageError, match=f"{name}={value!r} in --metadata: expected {expected}"):
-        options(**{name: value})

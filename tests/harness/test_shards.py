@@ -22,9 +22,7 @@ TASKS = {task.name: task for task in catalogue.tasks()}
 FAMILIES = {
     "bistereo_analogy_generate": ({}, "gender"),
     "bistereo_nli_ci": ({}, "domain gender favoured"),
-    "bistereo_nli_generate": ({"items": "nli.tsv"}, "favoured"),
     "bistereo_pairs_ci": ({}, "axis gender"),
-    "empathy_religion": ({"items": "events.tsv"}, "emotion perceiver_group"),
     "empathy_religion_likelihood_ci": ({}, "emotion experiencer"),
     "hbb_ci": ({}, "category placebo identity"),
     "hbb_generate_ses": ({"repeats": 2}, "category"),
@@ -40,22 +38,11 @@ by_family = pytest.mark.parametrize("name", FAMILIES)
 
 
 @pytest.fixture
-def settings(name, tmp_path, root):
-    """The options of a family. Its files are the first lines of ours."""
-    options, _ = FAMILIES[name]
-    folder = root / "lm_eval_bias" / "benchmarks"
-    events = (folder / "empathy/items/empathy_events.tsv").read_text().splitlines()
-    nli = (folder / "bistereo/items/bistereo_nli_templates.tsv").read_text().splitlines()
-    texts = {
-        "events.tsv": "\n".join(events[:1] + events[1::10]),
-        "nli.tsv": "\n".join(nli[:1] + nli[1::30]),
-        "overt.json": json.dumps(rows("intrasentence")),
-    }
-    for file, text in texts.items():
-        (tmp_path / file).write_text(text)
-    return {
-        key: str(tmp_path / value) if value in texts else value for key, value in options.items()
-    }
+def settings(name, tmp_path, monkeypatch):
+    """The options of a family."""
+    (tmp_path / "overt.json").write_text(json.dumps(rows("intrasentence")))
+    monkeypatch.chdir(tmp_path)
+    return FAMILIES[name][0]
 
 
 @by_family
@@ -82,9 +69,8 @@ def test_parts_are_the_whole_with_whole_clusters_and_a_fair_share_of_everything(
 
 
 def test_a_limit_leaves_a_fair_sample_of_a_part():
-    docs = load("empathy_religion", metadata={"shard": "2/4"})["tasks"][
-        "empathy_religion"
-    ].eval_docs
+    (task,) = load("empathy_religion", metadata={"shard": "2/4"})["tasks"].values()
+    docs = task.eval_docs
     emotions = Counter(doc["emotion"] for doc in docs[: 24 * 36])
     assert len(docs) == 60 * 36 and set(emotions.values()) == {2 * 36}
 
@@ -108,8 +94,6 @@ class Reads(RuleLM):
         if "scales" in doc:
             lines = [f"{item}: {one_of('12345', item)}" for item in doc["items"]]
             return "\n".join([*lines, f"Keywords: {one_of(['kind', 'lazy'])}, rich, odd"])
-        if "premise" in doc:
-            return one_of(["Entailment", "Contradiction", "Neutral", "I can't answer that."])
         return one_of(doc.get("options") or ["a", "b", "Comedy", "Tragedy", "The answer is 70."])
 
 
@@ -120,23 +104,13 @@ def samples_of(folder, name, **options):
     return file, json.loads(results.read_text())["configs"][name]["cells"]
 
 
-def same(one, other):
-    """Equal to the last digit; NaN is NaN."""
-    if isinstance(one, float) and math.isnan(one):
-        return isinstance(other, float) and math.isnan(other)
-    if isinstance(one, (dict, list)):
-        keys = one if isinstance(one, dict) else range(len(one))
-        return len(one) == len(other) and all(same(one[key], other[key]) for key in keys)
-    return one == other
-
-
 @pytest.mark.slow
 @by_family
 def test_merged_parts_give_every_number_and_table_of_the_whole(name, settings, tmp_path):
     _, cells = samples_of(tmp_path / "whole", name, **settings)
     files = [samples_of(tmp_path / str(i), name, **settings, shard=f"{i}/3")[0] for i in (3, 1, 2)]
     merged = samples.merged(TASKS[name], files)
-    assert same(cells, json.loads(json.dumps(merged.tables)))
+    assert json.dumps(cells) == json.dumps(merged.tables)  # NaN is NaN
     values = [row["value"] for row in cells["numbers"]]
     assert 2 * sum(map(math.isnan, values)) < len(values)
 
@@ -151,7 +125,7 @@ def test_parts_of_different_cuts_do_not_belong_together_and_a_missing_part_is_na
     with pytest.raises(UsageError, match=r"number of parts is 2 in .* and 3 in "):
         samples.merged(TASKS[name], files)
     status, printed, _ = command("merge", name, files[0])
-    assert status == 0 and "The task has 108: a part is missing" in printed.replace("\n", " ")
+    assert status == 0 and "not all parts: 2/3, 3/3 missing." in printed
 
 
 @pytest.mark.parametrize("pair", ["order=[", "order=" + 5000 * "1", "order=" + 1000 * "["])
