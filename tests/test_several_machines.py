@@ -24,30 +24,29 @@ cli_evaluate()
 """
 
 
+ALL = """
+set -- --model chance --tasks mist_wabt_likelihood --metadata samples=3
+for i in 1 2 3; do
+    SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 bash $0/part.sh "$@" &
+done
+lm_eval "$@" --output_path whole && wait && bash $0/merge.sh mist_wabt_likelihood
+"""
+
+
 @pytest.mark.slow
-def test_the_scripts_of_the_docs_run_parts_side_by_side_and_merge_them_into_the_whole(
-    root, tmp_path
-):
-    task, command = "mist_wabt_likelihood", tmp_path / "bin" / "lm_eval"
-    command.parent.mkdir()
+def test_the_scripts_run_parts_side_by_side_and_merge_them_into_the_whole(root, tmp_path):
+    command = tmp_path / "lm_eval"
     command.write_text(LM_EVAL)
     command.chmod(0o755)
-    path = os.pathsep.join([str(command.parent), str(Path(sys.executable).parent), os.defpath])
-    env = {**os.environ, "PATH": path, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
-    asked = ["--model", "chance", "--tasks", task, "--metadata", "samples=3"]
-    scripts = root / "docs" / "examples" / "shards"
-
-    def start(*words, **more):
-        return subprocess.Popen(words, cwd=tmp_path, env={**env, **more})
-
-    part = ["bash", scripts / "part.sh", *asked]
-    running = [start("lm_eval", *asked, "--output_path", "whole")] + [
-        start(*part, SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="3") for i in (1, 2, 3)
-    ]
-    assert [process.wait() for process in running] == [0] * 4
-    assert start("bash", scripts / "merge.sh", task).wait() == 0
-    merged = json.loads((tmp_path / "merged" / f"{task}.json").read_text())
+    path = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-c", ALL, root / "docs" / "examples" / "shards"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        check=True,
+    )
+    merged = json.loads((tmp_path / "merged" / "mist_wabt_likelihood.json").read_text())
     (whole,) = (tmp_path / "whole").rglob("results_*.json")
-    cells = json.loads(whole.read_text())["configs"][task]["cells"]
+    cells = json.loads(whole.read_text())["configs"]["mist_wabt_likelihood"]["cells"]
     assert merged["documents"] == merged["of"] == 3 * 180
     assert json.dumps(cells).replace("NaN", "null") == json.dumps(merged["cells"])
