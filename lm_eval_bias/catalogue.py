@@ -18,7 +18,7 @@ import yaml
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
-from lm_eval_bias.usage import UsageError, read_options
+from lm_eval_bias.usage import SHARD, UsageError, read_options
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # of C seven times as fast
 
@@ -127,7 +127,8 @@ class Task:
     @property
     def option_names(self) -> list[str]:
         """What --metadata may set."""
-        return list(inspect.signature(self.options).parameters) if self.options else []
+        own = inspect.signature(self.options).parameters if self.options else ()
+        return [*own, SHARD]
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
         """The documents of a file in place of the task's data set. UsageError as in a run."""

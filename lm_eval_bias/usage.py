@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+import reprlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
 # such as a model's argument that is nearly one of our options ("reader").
 DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
+SHARD = "shard"
+"""The option that all tasks take: "2/4" asks the second of four parts of the documents."""
 # A name this near to one of our own options, and not the same, is a slip of the finger.
 NEAR = 0.8
 
@@ -36,14 +40,15 @@ def read_options(
     """
     known = list(inspect.signature(options).parameters) if options else []
     for key in metadata:
-        if key in known or key in DESCRIPTIVE:
+        if key in (*known, SHARD) or key in DESCRIPTIVE:
             continue
-        for guess in difflib.get_close_matches(str(key), known, n=1, cutoff=NEAR):
+        for guess in difflib.get_close_matches(str(key), [*known, SHARD], n=1, cutoff=NEAR):
             raise UsageError(
-                f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. "
-                f"Did you mean '{guess}'?"
+                f"unknown option '{key}' in --metadata: {task} takes "
+                f"{' and '.join([*known, SHARD])}. Did you mean '{guess}'?"
             )
     try:
+        part(metadata)
         return (
             options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
         )
@@ -51,46 +56,49 @@ def read_options(
         raise UsageError(f"{task}: {error}") from error
 
 
+def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
+    """The number of the part that `SHARD` asks for, from 1, and how many there are. UsageError for
+    what is no part."""
+    value = metadata.get(SHARD, "1/1")
+    match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise wrong(SHARD, value, "a part and the number of parts, such as 3/10")
+    return int(match[1]), int(match[2])
+
+
+def wrong(name: str, value: Any, expected: str) -> UsageError:
+    """The error for an option's value."""
+    return UsageError(f"{name}={reprlib.repr(value)} in --metadata: expected {expected}")
+
+
 def choice(name: str, value: Any, choices: Collection[str]) -> str:
     """`value`, if it is one of the choices; UsageError else. name: of the option."""
-    if value not in choices:
-        raise UsageError(f"{name}={value!r} in --metadata: expected one of {', '.join(choices)}")
+    if not isinstance(value, str) or value not in choices:
+        raise wrong(name, value, f"one of {', '.join(choices)}")
     return value
 
 
-def whole_number(
-    name: str, value: Any, least: int, most: int | None = None, otherwise: str = ""
-) -> int:
+def whole_number(name: str, value: Any, least: int, most: int, otherwise: str = "") -> int:
     """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else is
     allowed.
     """
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or value < least
-        or (most is not None and value > most)
-    ):
-        span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise UsageError(
-            f"{name}={value!r} in --metadata: expected a whole number {span}"
-            + (f", or {otherwise}" if otherwise else "")
-        )
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        other = f", or {otherwise}" if otherwise else ""
+        raise wrong(name, value, f"a whole number from {least} to {most}{other}")
     return value
 
 
 def number(name: str, value: Any, least: float, most: float) -> float:
     """`value` as a float, if it is a number within the bounds; UsageError else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise UsageError(
-            f"{name}={value!r} in --metadata: expected a number from {least:g} to {most:g}"
-        )
+        raise wrong(name, value, f"a number from {least:g} to {most:g}")
     return float(value)
 
 
 def flag(name: str, value: Any) -> bool:
     """`value`, if it is true or false; UsageError else."""
     if not isinstance(value, bool):
-        raise UsageError(f"{name}={value!r} in --metadata: expected true or false")
+        raise wrong(name, value, "true or false")
     return value
 
 

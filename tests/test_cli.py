@@ -211,8 +211,8 @@ def test_merge_puts_samples_of_several_runs_together(command, shards):
             "give the files that --log_samples wrote",
         ),
         (
-            "empathy_religion samples_0.jsonl --metadata missing=some",
-            "missing='some' in --metadata: expected one of complete, pairwise",
+            "empathy_religion samples_0.jsonl --metadata missing=[",
+            "--metadata missing=[: expected KEY=VALUE (ParserError)",
         ),
     ],
 )

@@ -1,8 +1,10 @@
 """Options of a task in `--metadata`, and mistakes in them."""
 
 import inspect
+import re
 import subprocess
 import sys
+from math import inf, nan
 
 import pytest
 from lm_eval.models.api_models import TemplateAPI
@@ -12,6 +14,17 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.usage import UsageError, read_options
 
+TASKS = list({task.options: task for task in catalogue.tasks()}.values())
+BOUNDS = {
+    "seed": "0 to 4294967295",
+    "samples": "1 to 1000",
+    "combinations": "2 to 740",
+    "rounds": "1 to 100",
+    "repeats": "1 to 100",
+    "events_per_emotion": "1 to 550, or all",
+    "threshold": "0 to 1(00)?$",
+    "temperature": "0(.01)? to (2|100)$",
+}
 DEFAULTS = {"order": "both", "threshold": 20.0, "temperature": 0.8}
 
 
@@ -44,8 +57,21 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
     for model in (HFLM, TemplateAPI):
         names |= set(inspect.signature(model.__init__).parameters)
     assert {"pretrained", "parallelize", "header", "num_concurrent"} <= names
-    for task in {task.options: task for task in catalogue.tasks()}.values():
+    for task in TASKS:
         read_options(task.name, dict.fromkeys(names - set(task.option_names)), task.options)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**30, 1e20, -1, nan, inf, [], ["paper"], {"a": 1}, "", "1/25x", "\0", b"x"],
+    ids=repr,
+)
+def test_a_value_of_a_wrong_kind_or_size_is_a_sentence_for_every_option_of_every_task(value):
+    for task, name in ((of, name) for of in TASKS for name in of.option_names):
+        with pytest.raises(UsageError, match=f"^{task.name}: .{{10,250}}$") as error:
+            read_options(task.name, {name: value}, task.options)
+        expected = f"number from {BOUNDS[name]}" if name in BOUNDS else ""
+        assert re.search(expected, str(error.value))
 
 
 def test_a_person_sees_the_message_and_no_traceback():

@@ -16,7 +16,9 @@ from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import Cell, Table, number_cell, text
+from lm_eval_bias.usage import UsageError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -50,13 +52,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     writing.check("--output", arguments.output)
     task = catalogue.task(arguments.task, arguments.include_path)
-    options = {
-        key: yaml.safe_load(value)
-        for key, _, value in (pair.partition("=") for pair in arguments.metadata)
-    }
-    merged = samples.merged(task, arguments.files, options)
+    merged = samples.merged(task, arguments.files, dict(map(_option, arguments.metadata)))
     files = len(arguments.files)
     print(f"{task.name}: {merged.documents:,} documents of {files} file{'s' * (files > 1)}")
+    runs = [run for file in arguments.files if (run := samples.run(task.name, file))]
+    if missing := samples.missing_parts([run.metadata for run in runs]):
+        print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
     rows = [
         [
             Cell(f"{row['metric']} ({row['group']})" if row["group"] else row["metric"]),
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         content = {
             "task": task.name,
-            **origin(task.name, arguments.files),
+            **(origin(runs, len(runs) == files) if runs else {}),
             "options": merged.options,
             "documents": merged.documents,
             "records": merged.records,
@@ -82,17 +83,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
-    """What the results files beside the samples say of the model, the task and the latest date."""
-    runs = [run for run in (samples.run(task, file) for file in files) if run is not None]
-    if not runs:
-        return {}
+def _option(pair: str) -> tuple[str, Any]:
+    key, _, value = pair.partition("=")
+    try:
+        return key, yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"--metadata {shortened(pair)}: expected KEY=VALUE ({type(error).__name__})"
+        ) from error
+
+
+def origin(runs: Sequence[samples.TaskSettings], complete: bool) -> dict[str, Any]:
+    """What the results files beside the samples say of the model, the task and the latest date.
+    complete: whether each sample file has one."""
     dates = sorted(run.path.stem.partition("_")[2] for run in runs)
-    of = (
-        samples.documents_of_all([(run.metadata, run.documents) for run in runs])
-        if len(runs) == len(files)
-        else None
-    )
+    known = [(run.metadata, run.documents) for run in runs]
+    of = samples.documents_of_all(known) if complete else None
     return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}
 
 

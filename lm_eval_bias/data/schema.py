@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from os.path import isfile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.data.content import Content, Place, Problem, read
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError, nearest, wrong
 
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
@@ -281,7 +282,7 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     for option, file in known.items():
         path = paths.get(option)
         if path is not None and not isinstance(path, str):
-            raise UsageError(f"{option}={path!r} in --metadata: expected the path of a file")
+            raise wrong(option, path, "the path of a file")
         content = file.content(path)
         problems += file.problems(content, None if problems else loaded)
         loaded[option] = None if problems else file.data(content)
@@ -328,9 +329,9 @@ def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[s
         if not isinstance(path, str) or yaml_file is None or Path(path).is_absolute():
             continue
         here, beside = Path(path), Path(yaml_file).parent / path
-        if not beside.is_file():
+        if not isfile(beside):
             continue
-        if not here.is_file():
+        if not isfile(here):
             inside = beside.resolve().is_relative_to(Path.cwd())
             result[option] = str(beside.resolve().relative_to(Path.cwd()) if inside else beside)
         elif here.read_bytes() != beside.read_bytes():

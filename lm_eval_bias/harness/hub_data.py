@@ -52,7 +52,7 @@ class HubTask(MeasureTask):
             ) from error
 
 
-def _split(split: str, path: str, part: str | None, **_: Any) -> dict[str, list[Row]]:
+def _split(split: str, path: str, part: str | None, /, **_: Any) -> dict[str, list[Row]]:
     return {split: rows(path, part)}
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from inspect import signature
 from math import nan
 from typing import Any
 
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.conversation import UNTIL, ConversationTask
-from lm_eval_bias.harness.dataset import FIRST, CustomDataset
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
+from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import CompiledTask
 from lm_eval_bias.measure import (
     IN_FORM,
@@ -30,7 +32,7 @@ from lm_eval_bias.measure import (
     tables,
     value,
 )
-from lm_eval_bias.usage import UsageError, flag, read_options
+from lm_eval_bias.usage import UsageError, flag, part, read_options
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +67,7 @@ class MeasureTask(CompiledTask):
     It reads two more keys. measure: a `measure.Measure`, in place of `process_results` and
     `metric_list`. options: a function that checks `--metadata` and returns the defaults;
     `temperature` and `repeats` also apply to the generation, and so does `--metadata
-    reasoning=true` of all tasks that generate.
+    reasoning=true` of all tasks that generate. `--metadata shard=2/4` asks a part (shards.py).
 
     The results file has all numbers and tables under configs -> TASK -> cells, the samples each
     document's record under "records". An error after the model's work is under configs -> TASK ->
@@ -85,7 +87,13 @@ class MeasureTask(CompiledTask):
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
         self._marks = marks(self._options)
+        self._part = part(metadata)
+        self._places: list[int] = []
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
+        builder = config.get("custom_dataset")
+        if options and isinstance(builder, CustomDataset):  # its other arguments are the YAML's
+            fixed = signature(builder.documents).parameters.keys() - self._options.keys()
+            metadata = {key: value for key, value in metadata.items() if key not in fixed}
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
@@ -103,7 +111,6 @@ class MeasureTask(CompiledTask):
                 step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
-        builder = config.get("custom_dataset")
         super().__init__(config=config)
         if isinstance(builder, CustomDataset):  # of files fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
@@ -114,6 +121,28 @@ class MeasureTask(CompiledTask):
             for m in self.measure.metrics
             if m.primary
         ]
+
+    def test_docs(self) -> Any:
+        """The documents, or one part of them."""
+        if self._part[1] == 1:
+            return super().test_docs()
+        if not self._places:
+            whole = super().test_docs()
+            columns = next(iter(self.measure.clusters), ())
+            try:
+                self._places = shard(whole, columns, *self._part)
+            except UsageError as error:
+                raise UsageError(f"{self.config.task}: {error}") from error
+            self._documents = Documents(whole[i] for i in self._places)
+            self.dataset: Any = {}  # the whole may be large
+        return self._documents
+
+    def doc_iterator(self, **kwargs: Any) -> Any:
+        """The harness's; documents of a part have the numbers that they have in the whole."""
+        documents = super().doc_iterator(**kwargs)
+        if not self._places or kwargs.get("samples"):
+            return documents
+        return ((self._places[i], document) for i, document in documents)
 
     def build_all_requests(self, **kwargs: Any) -> Any:
         """The harness's, without `--cache_requests`, which would ignore the task's options. Raises

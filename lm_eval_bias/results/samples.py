@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,11 +17,11 @@ from typing import Any, NamedTuple
 from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.measure import Measure, summed_up, tables
-from lm_eval_bias.usage import DESCRIPTIVE, UsageError, read_options
+from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
 # are put together.
-PARTS = frozenset({"shard"})
+PARTS = frozenset({SHARD})
 # The columns of a record that name a person's own files.
 FILES = tuple(f"{option}_file" for option in OPTIONS)
 # Where the harness finds a model's name among its arguments, in its own order.
@@ -128,7 +129,8 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
         # A file may have been moved between the runs; what it holds may not have changed.
         compared = shared - DESCRIPTIVE - set(OPTIONS)
         options = {key: value for key, value in one.metadata.items() if key in compared}
-        return {"version": one.version, **one.other, **options}
+        parts = (part_of(one.metadata) or (1, 1))[1]
+        return {"version": one.version, **one.other, **options, "number of parts": parts}
 
     first = asked(runs[0])
     for other in runs[1:]:
@@ -144,8 +146,18 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
 
 def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
     """The part and the number of parts, of a run on a part of the documents."""
-    match = re.fullmatch(r"(\d+)/(\d+)", str(options.get("shard", "")))
-    return (int(match[1]), int(match[2])) if match and int(match[2]) > 1 else None
+    try:
+        of = part(options)
+    except UsageError:
+        return None
+    return of if of[1] > 1 else None
+
+
+def missing_parts(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The parts that other parts are of, and that no run asked. runs: the options of each."""
+    there = {of for of in map(part_of, runs) if of}
+    sizes = {parts for _, parts in there}
+    return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]
 
 
 def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
@@ -164,12 +176,13 @@ def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> i
 
 class Document(NamedTuple):
     """A document of a run. hash: of its content. prompt: that of what was asked. settings: how
-    answers were generated, as JSON."""
+    answers were generated, as JSON. place: among all documents of the task."""
 
     hash: str
     prompt: str | None
     records: list[dict[str, Any]]
     settings: str | None = None
+    place: int = 0
 
 
 class Answers(NamedTuple):
@@ -216,18 +229,22 @@ def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int
 
 
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """The records of sample files, line by line. Raises as `documents`."""
+    """The records of sample files. Raises as `documents`."""
     for document in documents(task, files):
         yield from document.records
 
 
-def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
-    """The documents of sample files, line by line; records that the run could not make are made
-    now.
+def documents(task: Task, files: Sequence[Path]) -> list[Document]:
+    """The documents of sample files, in the order of a whole run; records that the run could not
+    make are made now.
 
     Raises UsageError for what are no samples of the task, for a document that stands there twice,
     and for runs on different items.
     """
+    return sorted(_line_by_line(task, files), key=attrgetter("place"))
+
+
+def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
     origin: dict[str, Path] = {}
     files_of_all: dict[str, Any] = {}
     for path in files:
@@ -268,7 +285,9 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                                 "other items do not belong together"
                             )
                     prompt, settings = _asked(sample)
-                    yield Document(document, prompt, records, settings)
+                    doc_id = sample.get("doc_id")
+                    in_whole = doc_id if isinstance(doc_id, int) else 0
+                    yield Document(document, prompt, records, settings, in_whole)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
                 f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
@@ -383,7 +402,7 @@ def merged(
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
     used = {**read_options(task.name, options, task.options), **written}
-    of_files = list(documents(task, files))
+    of_files = documents(task, files)
     records = [record for document in of_files for record in document.records]
     try:
         finer = tables(measure, summed_up(measure, records, used))

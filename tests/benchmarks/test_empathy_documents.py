@@ -6,7 +6,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.usage import UsageError
 
 GROUPS = lexicon("empathy")
 CATEGORIES = ("race", "nationality", "religion")
@@ -132,38 +131,7 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     assert len(docs) == 300 * 36 == empathy.official_count("religion")
 
 
-def test_shards_are_parts_of_the_whole_event_by_event(official):
-    def asked(shard):
-        docs = empathy.official_documents("religion", events_per_emotion=2, shard=shard)
-        return [d["event"] for d in docs]
-
-    parts = [asked(f"{i}/5") for i in range(1, 6)]
-    assert sorted(event for part in parts for event in part) == sorted(asked("1/1"))
-    assert all(set(Counter(part).values()) == {36} for part in parts)
-
-
 def test_no_event_of_ours_is_one_of_the_authors(official):
     theirs = {" ".join(re.findall(r"\w+", e["t0"].lower())) for e in empathy.official_events("all")}
     for row in EVENTS:
         assert " ".join(re.findall(r"\w+", row["t0"].lower())) not in theirs, row["id"]
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "value", "expected"),
-    [
-        (empathy.options, "missing", "some", "one of complete, pairwise"),
-        (empathy.official_options, "reader", "theirs", "one of ours, paper"),
-        (
-            empathy.official_options,
-            "shard",
-            "11/10",
-            "a part and the number of parts, such as 3/10",
-        ),
-        (empathy.official_options, "shard", "half", "a part"),
-        (empathy.official_options, "events_per_emotion", 0, "a whole number of at least 1, or all"),
-        (empathy.official_options, "events_per_emotion", "some", "a whole number"),
-    ],
-)
-def test_a_mistake_in_the_options_says_what_was_expected(options, name, value, expected):
-    with pytest.raises(UsageError, match=f"{name}={value!r} in --metadata: expected {expected}"):
-        options(**{name: value})

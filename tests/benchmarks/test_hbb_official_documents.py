@@ -235,10 +235,6 @@ def test_options_are_those_of_hbb_and_the_placebos():
     assert options() == {**hbb.options(), "placebo": True}
     changed = {"order": "paper", "threshold": 30.0, "temperature": 1.0, "placebo": False}
     assert options(**changed) == changed
-    bad = {"order": "random", "threshold": 101, "temperature": 0, "placebo": "no"}
-    for name, value in bad.items():
-        with pytest.raises(UsageError, match=f"{name}="):
-            options(**{name: value})
 
 
 GROUPS = """

@@ -4,7 +4,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.usage import UsageError
 
 MIST = lexicon("mist")
 GROUPS = MIST["groups"]
@@ -147,22 +146,6 @@ def test_aat_of_other_sizes(combinations):
     asked = mist.attributions(7, combinations)
     different = {(x["identifier"], x["word"], x["template"]) for x in asked}
     assert len(asked) == 3 * combinations == len(different)
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "value", "expected"),
-    [
-        (mist.wabt_options, "samples", 0, "of at least 1"),
-        (mist.wabt_options, "seed", "x", "of at least 0"),
-        (mist.wabt_options, "samples", True, "of at least 1"),
-        (mist.aat_options, "combinations", 741, "from 2 to 740"),
-        (mist.aat_options, "combinations", 2.5, "from 2 to 740"),
-    ],
-)
-def test_a_mistake_in_the_options_says_what_was_expected(options, name, value, expected):
-    message = f"{name}={value!r} in --metadata: expected a whole number {expected}"
-    with pytest.raises(UsageError, match=message):
-        options(**{name: value})
 
 
 def test_choices_come_in_pairs_as_the_prompt_asks_for_them(lists):

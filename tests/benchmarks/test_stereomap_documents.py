@@ -168,17 +168,3 @@ def test_groups_of_ones_own(tmp_path):
         "line 3, name: Bakers stands in row 1 too",
     ):
         assert problem in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"rounds": 0}, "rounds=0 in --metadata: expected a whole number of at least 1"),
-        ({"temperature": -1}, "temperature=-1 in --metadata: expected a number from 0 to 2"),
-        ({"groups": "fisk.csv"}, "cannot read fisk.csv"),
-        ({"style": "every"}, "style='every' in --metadata: expected one of paper, all"),
-    ],
-)
-def test_what_metadata_may_not_set(wrong, message):
-    with pytest.raises(UsageError, match=re.escape(message)):
-        stereomap.extended_options(**wrong)

@@ -250,14 +250,10 @@ def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "all_of_them"),
     [
-        ([({}, 100)], 100),
         ([({"shard": "1/1"}, 100), ({}, 100)], 100),  # --samples twice
-        ([({"shard": "1/2"}, 51), ({"shard": "2/2"}, 49)], 100),
         ([({"shard": "1/4"}, 25), ({"shard": "3/4"}, 25), ({"shard": "3/4"}, 25)], 100),
         ([({"shard": "1/2"}, 50), ({"shard": "2/3"}, 33)], None),
-        ([({}, 100), ({"shard": "2/2"}, 50)], None),
         ([({}, None), ({}, 100)], None),
-        ([], None),
     ],
 )
 def test_how_many_documents_a_task_has_is_told_by_its_parts(parts, all_of_them):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import random
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -36,7 +35,8 @@ from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
 SEED = 20250601
-EVENTS_PER_EMOTION = 25
+EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
+"""By default, and of the commonest emotions in the release."""
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
 READERS = ("ours", "paper")
@@ -124,31 +124,17 @@ def official_options(
     missing: str = "complete",
     reader: str = "ours",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
-    shard: str = "1/1",
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """The same on the authors' events. events_per_emotion: a number or "all". shard: "3/10" is the
-    third of ten parts, which `lm-eval-bias merge` puts together."""
+    """The same on the authors' events. events_per_emotion: a number or "all"."""
     if events_per_emotion != "all":
-        whole_number("events_per_emotion", events_per_emotion, 1, otherwise="all")
-    _part(shard)
+        whole_number("events_per_emotion", events_per_emotion, 1, MOST_EVENTS, "all")
     return {
         "missing": choice("missing", missing, MISSING),
         "reader": choice("reader", reader, READERS),
         "events_per_emotion": events_per_emotion,
-        "shard": str(shard),
         **checked(OFFICIAL_FILES, groups=groups),
     }
-
-
-def _part(shard: str) -> tuple[int, int]:
-    """The number of a part and how many parts there are."""
-    match = re.fullmatch(r"(\d+)/(\d+)", str(shard))
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(
-            f"shard={shard!r} in --metadata: expected a part and the number of parts, such as 3/10"
-        )
-    return int(match[1]), int(match[2])
 
 
 # ---- The events and the matrices
@@ -224,7 +210,6 @@ def official_documents(
     form: str = "t0",
     reader: str = "ours",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
-    shard: str = "1/1",
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
     """The same with the authors' events."""
@@ -234,8 +219,7 @@ def official_documents(
         raise UsageError(
             f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
         )
-    part, parts = _part(shard)
-    events = official_events(events_per_emotion)[part - 1 :: parts]
+    events = official_events(events_per_emotion)
     return _matrices(events, content, category, persona, scale, form, reader)
 
 

@@ -32,7 +32,7 @@ from lm_eval_bias.data.schema import (
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.usage import whole_number
 
-SEED = 20250601
+SEED, LAST_SEED = 20250601, 2**32 - 1
 SAMPLES = 50
 COMBINATIONS = 500
 TEMPLATES = 3
@@ -114,8 +114,8 @@ def wabt_options(
     """What --metadata may set. seed: of the draws. samples: for each pair of groups. groups: a file
     like items/mist.yaml."""
     return {
-        "seed": whole_number("seed", seed, 0),
-        "samples": whole_number("samples", samples, 1),
+        "seed": whole_number("seed", seed, 0, LAST_SEED),
+        "samples": whole_number("samples", samples, 1, 1000),
         **checked(WABT_FILES, groups=groups),
     }
 
@@ -131,7 +131,7 @@ def aat_options(
         combinations = min(COMBINATIONS, most)
     else:
         whole_number("combinations", combinations, 2, most)
-    return {"seed": whole_number("seed", seed, 0), "combinations": combinations, **named}
+    return {"seed": whole_number("seed", seed, 0, LAST_SEED), "combinations": combinations, **named}
 
 
 def _most_combinations(groups: Mapping[str, Any]) -> int:

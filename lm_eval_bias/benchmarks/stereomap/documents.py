@@ -93,7 +93,8 @@ FILES = {"groups": GROUPS}
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
     file with a column `name`, and perhaps `text`, `cluster`, `competence` and `warmth`."""
-    return {"groups": groups} if groups in LISTS else dict(checked(FILES, groups=groups))
+    named = isinstance(groups, str) and groups in LISTS
+    return {"groups": groups} if named else dict(checked(FILES, groups=groups))
 
 
 def options(
@@ -102,7 +103,7 @@ def options(
     """The same. rounds: how often each prompt is asked. temperature: of sampling; 0 takes the
     likeliest token."""
     return {
-        "rounds": whole_number("rounds", rounds, 1),
+        "rounds": whole_number("rounds", rounds, 1, 100),
         "temperature": number("temperature", temperature, 0, 2),
         **likelihood_options(groups),
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, choice
+from lm_eval_bias.usage import UsageError, choice, wrong
 
 Row = Mapping[str, Any]
 Document = dict[str, Any]
@@ -48,11 +48,11 @@ def _own_file(data: Any) -> dict[str, str]:
     if data is None:
         return {}
     if not isinstance(data, str):
-        raise UsageError(f"data={data!r} in --metadata: expected the path of a file")
+        raise wrong("data", data, "the path of a file")
     try:
         return {"data": data, "data_sha256": sha256(Path(data))}
-    except OSError as error:
-        raise UsageError(f"cannot read {data}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a name that no file can have, too
+        raise UsageError(f"cannot read {data}: {getattr(error, 'strerror', error)}") from error
 
 
 def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:

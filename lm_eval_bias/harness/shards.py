@@ -1,0 +1,49 @@
+"""One part of a task's documents, for runs on several machines: `--metadata shard=2/4`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lm_eval_bias.measure import clusters_of
+from lm_eval_bias.usage import SHARD, UsageError
+
+
+def shard(
+    documents: Sequence[Mapping[str, Any]], columns: Sequence[str], part: int, parts: int
+) -> list[int]:
+    """The places of a part's documents, in their order.
+
+    columns: of a clustering; documents of one cluster are in one part. Every part gets the whole's
+    shares: clusters are sorted by what several of them have in common, and dealt in turns.
+    UsageError for more parts than clusters.
+    """
+    clusters: dict[Any, list[int]] = {}
+    for i, document in enumerate(documents):
+        try:
+            name = tuple(clusters_of(document, columns)) if columns else i
+        except KeyError as error:
+            raise UsageError(
+                f"{SHARD}: the measure clusters records by {error.args[0]!r}, which the documents "
+                "need as a column, too"
+            ) from None
+        clusters.setdefault(name, []).append(i)
+    if parts > len(clusters):
+        what = f"clusters ({', '.join(columns)})" if columns else "documents"
+        raise UsageError(
+            f"{SHARD}={part}/{parts} in --metadata: expected at most {len(clusters)} parts, since "
+            f"the task has {len(clusters)} {what}, and a part takes whole ones"
+        )
+    places = list(clusters.values())
+    strata: list[list[int]] = []
+    for column in documents[0]:
+        try:
+            values = [frozenset(documents[i][column] for i in of) for of in places]
+        except TypeError:  # lists and mappings
+            continue
+        ranks: dict[frozenset[Any], int] = {}
+        strata.append([ranks.setdefault(value, len(ranks)) for value in values])
+    # Of a name that nearly every cluster has for itself nothing can be shared out.
+    shared = sorted((of for of in strata if 2 * max(of) < len(of)), key=max)
+    order = sorted(range(len(places)), key=lambda i: [of[i] for of in shared])
+    return sorted(i for cluster in order[part - 1 :: parts] for i in places[cluster])
