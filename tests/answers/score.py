@@ -28,7 +28,6 @@ from lm_eval_bias.answers.filters import (
 )
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
-from lm_eval_bias.answers.text import shortened
 
 FILTERS = {
     "affect": Affect,
@@ -78,7 +77,7 @@ def answer_of(name: str, case: dict[str, Any]) -> Any:
         said = spoken(case["text"])
         if name == "reasoning":
             return said.strip() if said else said
-        return said is not None and is_refusal(shortened(said))
+        return said is not None and is_refusal(said)
     document = {"narrative": "", **case}
     if name == "survey":
         items = case.get("items") or PARTS[case["part"]].split()
