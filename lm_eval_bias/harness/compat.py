@@ -12,7 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
@@ -218,11 +218,50 @@ def predicts_only(task: Any) -> bool:
     return "bypass" in names or "bypass" in getattr(task, "_metric_fn_list", {})
 
 
+# ---- A whole run
+
+
+def before_requests(evaluator: ModuleType, check: Callable[..., None]) -> None:
+    """Let `evaluate` first call `check(lm, tasks, arguments)`. arguments: of `simple_evaluate`, or
+    none without it.
+    """
+    names = ("simple_evaluate", "evaluate")
+    simple, plain = (getattr(evaluator, name, None) for name in names)
+    if simple is None or plain is None:
+        return
+    given: list[dict[str, Any]] = []
+
+    @wraps(simple)
+    def simple_evaluate(*arguments: Any, **named: Any) -> Any:
+        given.append(inspect.signature(simple).bind(*arguments, **named).arguments)
+        try:
+            return simple(*arguments, **named)
+        finally:
+            given.pop()
+
+    @wraps(plain)
+    def evaluate(*arguments: Any, **named: Any) -> Any:
+        run = inspect.signature(plain).bind(*arguments, **named).arguments
+        check(run["lm"], run["task_dict"].get("tasks", {}), given[-1] if given else {})
+        return plain(*arguments, **named)
+
+    evaluator.simple_evaluate, evaluator.evaluate = simple_evaluate, evaluate  # type: ignore[attr-defined]
+
+
+def saved_file(tracker: Any, task: str | None = None) -> Path:
+    """Where an `EvaluationTracker` saved the results, or a task's samples."""
+    date, path = getattr(tracker, "date_id", ""), Path(tracker.output_path)
+    stem, folder = "results", path / str(tracker.general_config_tracker.model_name_sanitized)
+    if path.suffix == ".json":
+        stem, folder = path.stem, path.parent
+    return folder / (f"{stem}_{date}.json" if task is None else f"samples_{task}_{date}.jsonl")
+
+
 _failures: list[str] = []
 
 
-def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` exit with status 1 after it has written everything."""
+def fail_at_end(sentence: str) -> None:
+    """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
@@ -230,14 +269,13 @@ def fail_at_end(what: str) -> None:
         return
     if not _failures:
         atexit.register(_end)
-    if what not in _failures:
-        _failures.append(what)
+    if sentence not in _failures:
+        _failures.append(sentence)
 
 
 def _end() -> None:
-    print(
-        f"lm-eval-bias: no numbers for {', '.join(_failures)}; see the error above", file=sys.stderr
-    )
+    for sentence in _failures:
+        print(f"lm-eval-bias: {sentence}", file=sys.stderr)
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

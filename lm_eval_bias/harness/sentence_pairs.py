@@ -97,6 +97,7 @@ class SentencePairTask(MeasureTask):
 
     # The output type that the harness knows it by.
     KIND = "loglikelihood"
+    PLAIN = True
 
     def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> SentencePairTask:
         return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from inspect import isfunction, signature
 from math import nan
 from typing import Any
 
@@ -73,7 +75,7 @@ class MeasureTask(CompiledTask):
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        config = {k: v for k, v in config.items() if k != "class"}
+        config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]
@@ -239,6 +241,17 @@ class MeasureTask(CompiledTask):
             super().set_repeats(repeats)
 
     @property
+    def takes(self) -> set[str] | None:
+        """The names that it reads in `--metadata`. None: any, as a function that makes its
+        documents gets them all.
+        """
+        builder = self.config.custom_dataset
+        if isfunction(builder):
+            return None
+        read = self._options or signature(getattr(builder, "documents", bool)).parameters
+        return {*read, *[REASONING] * bool(self.config.generation_kwargs)}
+
+    @property
     def _repeats(self) -> bool:
         return self.measure.repeats or self.measure.gathers
 
@@ -272,7 +285,7 @@ class MeasureTask(CompiledTask):
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
             self._error = broken
-            compat.fail_at_end(self.task_name)
+            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         else:
             try:
                 summary = summarise(self.measure, records, self._options)
@@ -298,10 +311,10 @@ class MeasureTask(CompiledTask):
                 self.task_name,
                 exc_info=error,
             )
-            compat.fail_at_end(self.task_name)
+            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
 
     def dump_config(self) -> dict[str, Any]:
-        config = super().dump_config()
+        config: Any = without_addresses(super().dump_config())
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:
@@ -321,6 +334,16 @@ def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
     """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
     tokens = generation.get("max_gen_toks", 0) + THINKING
     return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
+
+
+def without_addresses(value: Any) -> Any:
+    """A configuration whose functions and objects are texts that every run writes alike."""
+    if isinstance(value, dict):
+        return {key: without_addresses(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [without_addresses(part) for part in value]
+    text = str(value) if callable(value) else value
+    return re.sub(r" at 0x[0-9a-f]+", "", text) if isinstance(text, str) else text
 
 
 def flat(records: list[Any]) -> list[Record]:

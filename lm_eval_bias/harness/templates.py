@@ -30,6 +30,8 @@ class CompiledTask(task_base()):  # type: ignore[misc]
     """The harness's task with compiled templates, and common parts of our request types."""
 
     OUTPUT_TYPE: Any
+    PLAIN = False
+    """Whether its texts are asked without system message and chat template."""
 
     def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> CompiledTask:
         output_type = (config or {}).get("output_type", "generate_until")
