@@ -60,6 +60,11 @@ def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]
             f"--{' and --'.join(given)} change nothing in {', '.join(plain)}: sentences are scored "
             "as they stand"
         )
+    sentences += [
+        f"--samples names {name}, which is no task of this run"
+        for name in arguments.get("samples") or ()
+        if name not in tasks
+    ]
     takes: list[Any] = [getattr(task, "takes", None) for task in tasks.values()]
     if None not in takes:
         known = set().union(DESCRIPTIVE, arguments.get("model_args") or (), *takes)
@@ -88,6 +93,7 @@ class Saving:
         """Begins the files of a run."""
         self._saves: list[Callable[[], bool]] = []
         self._files: list[Path] = []
+        self._lost = False
 
         def save() -> bool:
             self._of_results(results=results, samples=samples)
@@ -116,22 +122,24 @@ class Saving:
 
     def _save(self, save: Callable[[], bool]) -> None:
         self._saves.append(save)
-        if save():
+        if save() or self._lost:
             return
         wanted, files = self._tracker.output_path, self._files
-        outcome = "nor could they in the working directory and the temporary folder"
         for place in (Path.cwd, partial(tempfile.mkdtemp, prefix="lm-eval-bias-")):
             self._files = []
             with suppress(OSError):  # no temporary folder
                 self._tracker.output_path = str(place())
                 if all(again() for again in self._saves):
                     remove(files)
-                    outcome = f"all files of this run are in {self._files[0].parent} instead"
+                    outcome = f"; all files of this run are in {self._files[0].parent} instead"
                     break
             remove(self._files)
         else:
-            self._tracker.output_path, self._files = wanted, files
-        sentence = f"the results could not be saved whole as {files[-1]}: {outcome}"
+            self._tracker.output_path, self._files, self._lost = wanted, files, True
+            outcome = (
+                ", nor in the working directory or the temporary folder. Make room and run again"
+            )
+        sentence = f"{files[-1]} could not be saved whole{outcome}"
         logger.error(sentence)
         compat.fail_at_end(sentence)
 
