@@ -27,7 +27,7 @@ def check(lm: Any, tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> No
     if lm.rank or not any(isinstance(task, CompiledTask) for task in tasks.values()):
         return
     for sentence in ignored(tasks, arguments):
-        logger.warning(sentence)
+        logger.warning("lm-eval-bias: %s", sentence)
     tracker: Any = arguments.get("evaluation_tracker")
     if tracker is not None and tracker.output_path:
         folder = compat.saved_file(tracker).parent
@@ -140,7 +140,7 @@ class Saving:
                 ", nor in the working directory or the temporary folder. Make room and run again"
             )
         sentence = f"{files[-1]} could not be saved whole{outcome}"
-        logger.error(sentence)
+        logger.error("lm-eval-bias: %s", sentence)
         compat.fail_at_end(sentence)
 
 

@@ -53,7 +53,7 @@ def test_what_cannot_be_saved_whole_is_named_at_the_end_with_status_1(tmp_path, 
     (tmp_path / "unlucky.py").write_text(MEASURE.format(fate=FATES[fate]))
     command = [*DUMMY, "--include_path", ".", "--tasks", "unlucky,mist_aat", "--limit", "60"]
     done = run_lm_eval([*command, "--output_path", "out"], tmp_path)
-    assert done.returncode == 1 and "|unlucky|" in done.stdout
+    assert done.returncode == 1 and "unlucky" in done.stdout
     last = done.stderr.splitlines()[-1]
     if fate == "full":
         begin, end = "out/none/results", "Make room and run again"
@@ -108,7 +108,7 @@ def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, ca
 
 def test_two_equal_runs_write_equal_files(tmp_path):
     """But for times. Options that change nothing are said once a run, not once a task."""
-    tasks = "hbb_ci,mist_aat,mist_wabt,bistereo_pairs_ci"
+    tasks = "hbb_ci,mist_aat,mist_wabt,bistereo_pairs_height"
     command = [*DUMMY, "--tasks", tasks, "--limit", "2", "--num_fewshot", "3"]
     command += ["--metadata", "colour=blue", "--output_path"]
     runs = []
@@ -131,13 +131,13 @@ def test_two_equal_runs_write_equal_files(tmp_path):
     ("tasks", "arguments", "expected"),
     [
         (
-            "hbb,bistereo_pairs",
+            "mist_wabt,bistereo_pairs_height",
             {"system_instruction": "x", "apply_chat_template": True},
-            "nothing in bistereo_pairs: sent",
+            "nothing in bistereo_pairs_height: sent",
         ),
-        ("hbb,mist_wabt", {"metadata": {"order": "paper"}}, None),
-        ("hbb,bistereo_pairs", {"metadata": {"reasoning": True}}, "'reasoning'"),
-        ("hbb,mist_aat", {"metadata": {"reasoning": True}}, None),
+        ("hbb", {"metadata": {"order": "paper"}}, None),
+        ("hbb", {"metadata": {"reasoning": True}}, "'reasoning'"),
+        ("mist_aat", {"metadata": {"reasoning": True}}, None),
         ("hbb", {"metadata": {"pretrained": "x"}, "model_args": {"pretrained": "x"}}, None),
         ("hbb", {"num_fewshot": 0, "system_instruction": "x"}, None),
     ],
