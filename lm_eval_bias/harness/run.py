@@ -47,18 +47,17 @@ def check(lm: Any, tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> No
 def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
     """A sentence for each kind of option that changes nothing in our tasks."""
     sentences = []
-    ours = {name: task for name, task in tasks.items() if isinstance(task, CompiledTask)}
     if shots := arguments.get("num_fewshot"):
         sentences.append(
-            f"--num_fewshot {shots} changes nothing in {', '.join(ours)}: their questions "
+            f"--num_fewshot {shots} changes nothing in the tasks of lm-eval-bias: their questions "
             "are asked without examples"
         )
     given = [n for n in ("system_instruction", "apply_chat_template") if arguments.get(n)]
-    plain = [name for name, task in ours.items() if task.PLAIN]
+    plain = [n for n, task in tasks.items() if isinstance(task, CompiledTask) and task.PLAIN]
     if given and plain:
         sentences.append(
-            f"--{' and --'.join(given)} change nothing in {', '.join(plain)}: sentences are scored "
-            "as they stand"
+            f"{', '.join(plain)}: sentences are scored as they stand, without "
+            f"--{' and --'.join(given)}"
         )
     sentences += [
         f"--samples names {name}, which is no task of this run"

@@ -110,12 +110,12 @@ def test_two_equal_runs_write_equal_files(tmp_path):
     """But for times. Options that change nothing are said once a run, not once a task."""
     tasks = "hbb_ci,mist_aat,mist_wabt,bistereo_pairs_height"
     command = [*DUMMY, "--tasks", tasks, "--limit", "2", "--num_fewshot", "3"]
-    command += ["--metadata", "colour=blue", "--output_path"]
+    command += ["--metadata", '{"colour": "blue"}', "--output_path"]
     runs = []
     for name in ("first", "second"):
         done = run_lm_eval([*command, tmp_path / name])
         assert done.returncode == 0, done.stderr
-        assert done.stderr.count("--num_fewshot 3 changes nothing in hbb_ci, mist_aat, ") == 1
+        assert done.stderr.count("--num_fewshot 3 changes nothing") == 1
         assert done.stderr.count("'colour' in --metadata changes nothing") == 1
         files = {}
         for path in (tmp_path / name / "none").iterdir():
@@ -133,7 +133,7 @@ def test_two_equal_runs_write_equal_files(tmp_path):
         (
             "mist_wabt,bistereo_pairs_height",
             {"system_instruction": "x", "apply_chat_template": True},
-            "nothing in bistereo_pairs_height: sent",
+            "bistereo_pairs_height: sentences",
         ),
         ("hbb", {"metadata": {"order": "paper"}}, None),
         ("hbb", {"metadata": {"reasoning": True}}, "'reasoning'"),
