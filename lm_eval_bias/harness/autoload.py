@@ -6,12 +6,10 @@ imported; compat.py has the changes.
 
 from __future__ import annotations
 
-import sys
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness import compat
@@ -40,17 +38,9 @@ def spec_that_extends(name: str) -> ModuleSpec | None:
     return spec
 
 
-def check_run(*arguments: Any) -> None:
-    """Only if the run has tasks of ours, which import this class."""
-    if "lm_eval_bias.harness.task" in sys.modules:
-        from lm_eval_bias.harness.run import check
-
-        check(*arguments)
-
-
 EXTENSIONS = {
     "lm_eval.tasks": lambda module: compat.expect_index(module, tasks_folder()),
     "lm_eval.tasks._index": lambda module: compat.add_tasks(module, tasks_folder()),
-    "lm_eval.evaluator": lambda module: compat.before_requests(module, check_run),
+    "lm_eval.evaluator": compat.check_runs,
     "lm_eval.models": lambda module: compat.add_models(module, models()),
 }

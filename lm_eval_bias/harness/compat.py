@@ -221,19 +221,14 @@ def predicts_only(task: Any) -> bool:
 # ---- A whole run
 
 
-def before_requests(evaluator: ModuleType, check: Callable[..., None]) -> None:
-    """Let `evaluate` first call `check(lm, tasks, arguments)`. arguments: of `simple_evaluate`, or
-    none without it.
-    """
-    names = ("simple_evaluate", "evaluate")
-    simple, plain = (getattr(evaluator, name, None) for name in names)
-    if simple is None or plain is None:
-        return
+def check_runs(evaluator: ModuleType) -> None:
+    """Let `simple_evaluate` call `run.check` before its requests, if there can be tasks of ours."""
+    simple, plain = evaluator.simple_evaluate, evaluator.evaluate
     given: list[dict[str, Any]] = []
 
     @wraps(simple)
     def simple_evaluate(*arguments: Any, **named: Any) -> Any:
-        given.append(inspect.signature(simple).bind(*arguments, **named).arguments)
+        given.append(named)
         try:
             return simple(*arguments, **named)
         finally:
@@ -241,11 +236,13 @@ def before_requests(evaluator: ModuleType, check: Callable[..., None]) -> None:
 
     @wraps(plain)
     def evaluate(*arguments: Any, **named: Any) -> Any:
-        run = inspect.signature(plain).bind(*arguments, **named).arguments
-        check(run["lm"], run["task_dict"].get("tasks", {}), given[-1] if given else {})
+        if given and "lm_eval_bias.harness.task" in sys.modules:
+            from lm_eval_bias.harness.run import check
+
+            check(named, given[-1])
         return plain(*arguments, **named)
 
-    evaluator.simple_evaluate, evaluator.evaluate = simple_evaluate, evaluate  # type: ignore[attr-defined]
+    vars(evaluator).update(simple_evaluate=simple_evaluate, evaluate=evaluate)
 
 
 def saved_file(tracker: Any, task: str | None = None) -> Path:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +21,30 @@ from lm_eval_bias.usage import DESCRIPTIVE, UsageError
 logger = logging.getLogger(__name__)
 
 
-def check(lm: Any, tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Before the first request. arguments: see `compat.before_requests`. Raises UsageError if the
-    output path cannot be written.
+def check(evaluation: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Raises UsageError if the output path cannot be written. Gets the named arguments of
+    `evaluate` and of `simple_evaluate`.
     """
-    if lm.rank or not any(isinstance(task, CompiledTask) for task in tasks.values()):
+    tasks = evaluation["task_dict"]["tasks"]
+    if evaluation["lm"].rank or not any(isinstance(t, CompiledTask) for t in tasks.values()):
         return
     for sentence in ignored(tasks, arguments):
         logger.warning("lm-eval-bias: %s", sentence)
     tracker: Any = arguments.get("evaluation_tracker")
-    if tracker is not None and tracker.output_path:
-        folder = compat.saved_file(tracker).parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder) as probe:
-                probe.write(bytes(4096))
-        except OSError as error:
-            raise UsageError(
-                f"cannot write to {folder}: {error.strerror}. Nothing was computed; give another "
-                "--output_path"
-            ) from error
-        if not isinstance(getattr(tracker.save_results_samples, "__self__", None), Saving):
-            Saving(tracker)
+    if tracker is None or not tracker.output_path:
+        return
+    folder = compat.saved_file(tracker).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4096))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {folder}: {error.strerror}. Nothing was computed; give another "
+            "--output_path"
+        ) from error
+    if "save_results_samples" not in vars(tracker):  # of an earlier run
+        Saving(tracker)
 
 
 def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
@@ -59,11 +62,6 @@ def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]
             f"{', '.join(plain)}: sentences are scored as they stand, without "
             f"--{' and --'.join(given)}"
         )
-    sentences += [
-        f"--samples names {name}, which is no task of this run"
-        for name in arguments.get("samples") or ()
-        if name not in tasks
-    ]
     takes: list[Any] = [getattr(task, "takes", None) for task in tasks.values()]
     if None not in takes:
         known = set().union(DESCRIPTIVE, arguments.get("model_args") or (), *takes)
@@ -82,65 +80,51 @@ class Saving:
 
     def __init__(self, tracker: Any) -> None:
         self._tracker = tracker
-        self._of_results, self._of_samples = (
-            tracker.save_results_aggregated,
-            tracker.save_results_samples,
-        )
-        tracker.save_results_aggregated, tracker.save_results_samples = self.results, self.samples
-
-    def results(self, results: dict[str, Any], samples: Any = None) -> None:
-        """Begins the files of a run."""
-        self._saves: list[Callable[[], bool]] = []
+        self._calls: list[tuple[Callable[..., None], dict[str, Any]]] = []
         self._files: list[Path] = []
-        self._lost = False
+        for name in ("save_results_aggregated", "save_results_samples"):
+            setattr(tracker, name, partial(self._save, getattr(tracker, name)))
 
-        def save() -> bool:
-            self._of_results(results=results, samples=samples)
-            return self._whole(compat.saved_file(self._tracker))
-
-        self._save(save)
-
-    def samples(self, task_name: str, samples: list[dict[str, Any]]) -> None:
-        def save() -> bool:
-            # Copies: the harness changes them.
-            self._of_samples(task_name=task_name, samples=[dict(sample) for sample in samples])
-            return self._whole(compat.saved_file(self._tracker, task_name), len(samples))
-
-        self._save(save)
-
-    def _whole(self, path: Path, lines: int | None = None) -> bool:
-        """Whether the file that was just saved is whole. lines: of samples."""
-        self._files.append(path)
-        try:
-            with path.open(encoding="utf-8") as file:
-                if lines is None:
-                    return bool(json.load(file))
-                return sum(1 for line in file if json.loads(line)) == lines
-        except (OSError, ValueError):
-            return False
-
-    def _save(self, save: Callable[[], bool]) -> None:
-        self._saves.append(save)
-        if save() or self._lost:
+    def _save(self, method: Callable[..., None], *arguments: Any, **named: Any) -> None:
+        call = signature(method).bind(*arguments, **named).arguments
+        if "results" in call:  # the first call of a run
+            self._calls, self._files = [], []
+        self._calls.append((method, call))
+        if self._whole(method, call):
             return
         wanted, files = self._tracker.output_path, self._files
         for place in (Path.cwd, partial(tempfile.mkdtemp, prefix="lm-eval-bias-")):
             self._files = []
             with suppress(OSError):  # no temporary folder
                 self._tracker.output_path = str(place())
-                if all(again() for again in self._saves):
+                if all(self._whole(*call) for call in self._calls):
                     remove(files)
                     outcome = f"; all files of this run are in {self._files[0].parent} instead"
                     break
             remove(self._files)
         else:
-            self._tracker.output_path, self._files, self._lost = wanted, files, True
+            self._tracker.output_path, self._files = wanted, files
             outcome = (
                 ", nor in the working directory or the temporary folder. Make room and run again"
             )
         sentence = f"{files[-1]} could not be saved whole{outcome}"
         logger.error("lm-eval-bias: %s", sentence)
         compat.fail_at_end(sentence)
+
+    def _whole(self, method: Callable[..., None], call: dict[str, Any]) -> bool:
+        """Whether the file that a call saves is whole."""
+        task = call.get("task_name")
+        if task is not None:  # copies: the harness changes them
+            call = {**call, "samples": [dict(sample) for sample in call["samples"]]}
+        method(**call)
+        self._files.append(compat.saved_file(self._tracker, task))
+        try:
+            with self._files[-1].open(encoding="utf-8") as file:
+                if task is None:
+                    return bool(json.load(file))
+                return sum(bool(json.loads(line)) for line in file) == len(call["samples"])
+        except (OSError, ValueError):
+            return False
 
 
 def remove(files: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -314,7 +315,9 @@ class MeasureTask(CompiledTask):
             compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
 
     def dump_config(self) -> dict[str, Any]:
-        config: Any = without_addresses(super().dump_config())
+        # Functions and objects become texts, which name no address: equal runs write equal files.
+        text = json.dumps(super().dump_config(), default=str)
+        config: dict[str, Any] = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:
@@ -334,16 +337,6 @@ def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
     """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
     tokens = generation.get("max_gen_toks", 0) + THINKING
     return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
-
-
-def without_addresses(value: Any) -> Any:
-    """A configuration whose functions and objects are texts that every run writes alike."""
-    if isinstance(value, dict):
-        return {key: without_addresses(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [without_addresses(part) for part in value]
-    text = str(value) if callable(value) else value
-    return re.sub(r" at 0x[0-9a-f]+", "", text) if isinstance(text, str) else text
 
 
 def flat(records: list[Any]) -> list[Record]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from unittest.mock import MagicMock
 
 import pytest
 from lm_eval.loggers import EvaluationTracker
@@ -25,85 +26,55 @@ def test_a_path_that_cannot_be_written_ends_before_any_request(tmp_path):
     )
 
 
-TASK = """
-include: {folder}/mist/mist_aat.yaml
-task: unlucky
-measure: !function unlucky.UNLUCKY
-"""
-# After the model's work, to the process or the folder.
-FATES = {
-    "full": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))",
-    "gone": "import os; os.rmdir('out/none'); os.rmdir('out'); open('out', 'w')",
-}
-MEASURE = """
+UNLUCKY = """
+import resource
 from lm_eval_bias.benchmarks.mist.measure import AAT
-
-def summary(records, **options):
-    if len(records) > 50:
-        {fate}
-    return AAT.summary(records, **options)
-
-UNLUCKY = AAT._replace(summary=summary)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 """
 
 
-@pytest.mark.parametrize("fate", FATES)
-def test_what_cannot_be_saved_whole_is_named_at_the_end_with_status_1(tmp_path, fate):
-    (tmp_path / "unlucky.yaml").write_text(TASK.format(folder=tasks_folder()))
-    (tmp_path / "unlucky.py").write_text(MEASURE.format(fate=FATES[fate]))
-    command = [*DUMMY, "--include_path", ".", "--tasks", "unlucky,mist_aat", "--limit", "60"]
+def test_what_cannot_be_saved_whole_is_named_at_the_end_with_status_1(tmp_path):
+    base = f"include: {tasks_folder()}/mist/mist_aat.yaml"
+    (tmp_path / "unlucky.yaml").write_text(f"{base}\ntask: unlucky\nmeasure: !function u.AAT\n")
+    (tmp_path / "u.py").write_text(UNLUCKY)
+    command = [*DUMMY, "--include_path", ".", "--tasks", "unlucky", "--limit", "60"]
     done = run_lm_eval([*command, "--output_path", "out"], tmp_path)
-    assert done.returncode == 1 and "unlucky" in done.stdout
+    assert done.returncode == 1 and "unlucky" in done.stdout and not (tmp_path / "none").exists()
     last = done.stderr.splitlines()[-1]
-    if fate == "full":
-        begin, end = "out/none/results", "Make room and run again"
-        assert not (tmp_path / "none").exists() and done.stderr.count(end) == 2
-    else:
-        begin, end = "out/none/results", f"all files of this run are in {tmp_path}/none instead"
-        names = {path.name.split("_2")[0] for path in (tmp_path / "none").iterdir()}
-        assert names == {"results", "samples_mist_aat", "samples_unlucky"}
-    assert last.startswith(f"lm-eval-bias: {begin}") and last.endswith(end)
+    assert last.startswith("lm-eval-bias: out/none/")
+    assert last.endswith(
+        " could not be saved whole, nor in the working directory or the temporary folder. Make "
+        "room and run again"
+    )
 
 
-class Full:
-    """Part of an answer, which the disk is full for at the first so many times."""
-
-    def __init__(self, times):
-        self.times = times
-
-    def __str__(self):
-        self.times -= 1
-        if self.times >= 0:
-            raise OSError("No space left on device")
-        return "answer"
-
-
-@pytest.mark.parametrize(("times", "where"), [(0, "out"), (1, "here"), (2, "temporary"), (3, None)])
+@pytest.mark.parametrize(
+    ("times", "where"), [(0, "out"), (1, "here"), (2, "temporary"), (3, "out")]
+)
 def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, caplog, times, where):
-    for folder in ("here", "temporary"):
-        (tmp_path / folder).mkdir()
+    """Writing fails so many times. Elsewhere the files are as they would have been."""
+    for name in ("here", "temporary"):
+        (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
-    tracker.general_config_tracker.model_name_sanitized = "m"
     Saving(tracker)
-    parts = dict.fromkeys(("resps", "filtered_resps", "target"), "")
-    sample = {**parts, "arguments": [("prompt\u2028", "answer")], "doc": ""}
-    samples = {"a": [sample], "b": [sample, {**sample, "doc": Full(times)}]}
+    sample = dict.fromkeys(("resps", "filtered_resps", "target"), "")
+    sample |= {"doc": MagicMock(), "arguments": [("prompt\u2028", "answer")]}
+    sample["doc"].__str__.side_effect = [OSError("no space")] * times + ["document"]
     tracker.save_results_aggregated({"results": {}})
-    for task, of_task in samples.items():
-        tracker.save_results_samples(task_name=task, samples=of_task)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {path.relative_to(tmp_path).parts[0] for path in files} == {where or "out"}
-    lines = {p.name.split("_2")[0]: p.read_text().split("\n")[:-1] for p in files}
-    assert lines.keys() == {"results", "samples_a", "samples_b"}
-    assert len(lines["samples_b"]) == (2 if where else 1)
-    saved = json.loads(lines["samples_a"][0])
-    assert saved["arguments"] == {"gen_args_0": {"arg_0": "prompt\u2028", "arg_1": "answer"}}
-    errors = [r.message for r in caplog.records if r.name == "lm_eval_bias.harness.run"]
-    assert len(errors) == (times > 0)
-    if where and errors:
-        assert "samples_b_2" in errors[0] and f"{files[0].parent} instead" in errors[0]
+    tracker.save_results_samples("a", [{**sample, "doc": "document"}])
+    tracker.save_results_samples("b", [sample])
+    files = {p.name.split("_2")[0]: p for p in tmp_path.rglob("*") if p.is_file()}
+    assert files.keys() == {"results", "samples_a", "samples_b"}
+    assert {path.relative_to(tmp_path).parts[0] for path in files.values()} == {where}
+    a, b = (files[f"samples_{task}"].read_text() for task in "ab")
+    assert b == ("" if times == 3 else a)
+    assert json.loads(a)["arguments"] == {
+        "gen_args_0": {"arg_0": "prompt\u2028", "arg_1": "answer"}
+    }
+    assert caplog.text.count("could not be saved whole") == (times > 0)
+    assert caplog.text.count(f"are in {files['results'].parent} instead") == (0 < times < 3)
 
 
 def test_two_equal_runs_write_equal_files(tmp_path):
@@ -131,23 +102,18 @@ def test_two_equal_runs_write_equal_files(tmp_path):
     ("tasks", "arguments", "expected"),
     [
         (
-            "mist_wabt,bistereo_pairs_height",
+            "hbb,bistereo_pairs_height",
             {"system_instruction": "x", "apply_chat_template": True},
             "bistereo_pairs_height: sentences",
         ),
-        ("hbb", {"metadata": {"order": "paper"}}, None),
-        ("hbb", {"metadata": {"reasoning": True}}, "'reasoning'"),
-        ("mist_aat", {"metadata": {"reasoning": True}}, None),
+        ("hbb", {"metadata": {"order": "paper", "reasoning": True}}, "'reasoning'"),
+        ("hbb,mist_aat", {"metadata": {"order": "paper", "reasoning": True}}, None),
         ("hbb", {"metadata": {"pretrained": "x"}, "model_args": {"pretrained": "x"}}, None),
         ("hbb", {"num_fewshot": 0, "system_instruction": "x"}, None),
     ],
 )
 def test_an_option_that_changes_nothing_is_said(tasks, arguments, expected):
     sentences = ignored(load(*tasks.split(","))["tasks"], arguments)
+    assert ignored({"other": object()}, arguments) == []  # may take any metadata
     assert len(sentences) == (expected is not None)
     assert all(expected in sentence for sentence in sentences)
-
-
-def test_tasks_of_others_may_take_any_metadata():
-    tasks = load("hbb")["tasks"]
-    assert ignored({**tasks, "other": object()}, {"metadata": {"colour": 1}}) == []
