@@ -17,7 +17,7 @@ from lm_eval_bias.harness.conversation import UNTIL, ConversationTask
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
-from lm_eval_bias.harness.templates import CompiledTask
+from lm_eval_bias.harness.templates import CompiledTask, without_examples
 from lm_eval_bias.measure import (
     IN_FORM,
     Measure,
@@ -77,6 +77,7 @@ class MeasureTask(CompiledTask):
 
     def __init__(self, config: dict[str, Any]) -> None:
         config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
+        without_examples(config)
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]

@@ -71,10 +71,10 @@ class CompiledTask(task_base()):  # type: ignore[misc]
         return super().doc_to_target(doc, doc_to_target)
 
 
-def without_examples(config: dict[str, Any], kind: str) -> None:
-    """Raise UsageError if a task's YAML or --num_fewshot asks for few-shot examples."""
+def without_examples(config: dict[str, Any]) -> None:
+    """Raise UsageError if a task's YAML asks for few-shot examples."""
     if config["num_fewshot"]:
         raise UsageError(
-            f"{config.get('task')}: {kind} takes no few-shot examples, found num_fewshot="
+            f"{config.get('task')}: it takes no few-shot examples, found num_fewshot="
             f"{config['num_fewshot']}"
         )
