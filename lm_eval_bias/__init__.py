@@ -1,8 +1,8 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
 Importing this module puts a finder on `sys.meta_path`, which acts (autoload.py) when the harness's
-evaluator, model types or task index are imported. Two files in site-packages do so whenever Python
-starts: SECURITY.md.
+task index or model types are imported. Two files in site-packages do so whenever Python starts:
+SECURITY.md.
 """
 
 import os
@@ -11,8 +11,7 @@ import sys
 
 class _Finder:
     def __init__(self) -> None:
-        names = "evaluator", "models", "tasks", "tasks._index"
-        self.names = {f"lm_eval.{name}" for name in names}
+        self.names = {"lm_eval.tasks", "lm_eval.tasks._index", "lm_eval.models"}
 
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
         if name not in self.names:

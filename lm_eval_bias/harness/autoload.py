@@ -41,6 +41,5 @@ def spec_that_extends(name: str) -> ModuleSpec | None:
 EXTENSIONS = {
     "lm_eval.tasks": lambda module: compat.expect_index(module, tasks_folder()),
     "lm_eval.tasks._index": lambda module: compat.add_tasks(module, tasks_folder()),
-    "lm_eval.evaluator": compat.check_runs,
     "lm_eval.models": lambda module: compat.add_models(module, models()),
 }

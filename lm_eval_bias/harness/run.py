@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 
 def check(evaluation: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Raises UsageError if the output path cannot be written. Gets the named arguments of
-    `evaluate` and of `simple_evaluate`.
+    """Gets the arguments of `evaluate` and of `simple_evaluate`. Raises UsageError if the output
+    path cannot be written.
     """
     tasks = evaluation["task_dict"]["tasks"]
     if evaluation["lm"].rank or not any(isinstance(t, CompiledTask) for t in tasks.values()):
@@ -64,7 +65,9 @@ def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]
         )
     takes: list[Any] = [getattr(task, "takes", None) for task in tasks.values()]
     if None not in takes:
-        known = set().union(DESCRIPTIVE, arguments.get("model_args") or (), *takes)
+        of_model = arguments.get("model_args") or ()
+        names = re.split("[,=]", of_model) if isinstance(of_model, str) else of_model
+        known = set().union(DESCRIPTIVE, names, *takes)
         sentences += [
             f"{name!r} in --metadata changes nothing: no task of this run takes it"
             for name in arguments.get("metadata") or ()

@@ -109,6 +109,7 @@ def test_two_equal_runs_write_equal_files(tmp_path):
         ("hbb", {"metadata": {"order": "paper", "reasoning": True}}, "'reasoning'"),
         ("hbb,mist_aat", {"metadata": {"order": "paper", "reasoning": True}}, None),
         ("hbb", {"metadata": {"pretrained": "x"}, "model_args": {"pretrained": "x"}}, None),
+        ("hbb", {"metadata": {"pretrained": "x"}, "model_args": "dtype=y,pretrained=x"}, None),
         ("hbb", {"num_fewshot": 0, "system_instruction": "x"}, None),
     ],
 )
