@@ -12,7 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
@@ -218,11 +218,41 @@ def predicts_only(task: Any) -> bool:
     return "bypass" in names or "bypass" in getattr(task, "_metric_fn_list", {})
 
 
+# ---- A whole run
+
+
+def check_runs() -> None:
+    """Let `simple_evaluate` call `run.check` before its requests, if it has tasks of ours."""
+    import lm_eval.evaluator
+
+    plain = lm_eval.evaluator.evaluate
+
+    @wraps(plain)
+    def evaluate(*arguments: Any, **named: Any) -> Any:
+        caller = sys._getframe(1)  # it does not pass on all that is needed
+        if caller.f_code.co_name == "simple_evaluate":
+            from lm_eval_bias.harness.run import check
+
+            check(named, caller.f_locals)
+        return plain(*arguments, **named)
+
+    lm_eval.evaluator.evaluate = evaluate
+
+
+def saved_file(tracker: Any, task: str | None = None) -> Path:
+    """Where an `EvaluationTracker` saved the results, or a task's samples."""
+    date, path = getattr(tracker, "date_id", ""), Path(tracker.output_path)
+    stem, folder = "results", path / str(tracker.general_config_tracker.model_name_sanitized)
+    if path.suffix == ".json":
+        stem, folder = path.stem, path.parent
+    return folder / (f"{stem}_{date}.json" if task is None else f"samples_{task}_{date}.jsonl")
+
+
 _failures: list[str] = []
 
 
-def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` exit with status 1 after it has written everything."""
+def fail_at_end(sentence: str) -> None:
+    """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
@@ -230,14 +260,13 @@ def fail_at_end(what: str) -> None:
         return
     if not _failures:
         atexit.register(_end)
-    if what not in _failures:
-        _failures.append(what)
+    if sentence not in _failures:
+        _failures.append(sentence)
 
 
 def _end() -> None:
-    print(
-        f"lm-eval-bias: no numbers for {', '.join(_failures)}; see the error above", file=sys.stderr
-    )
+    for sentence in _failures:
+        print(f"lm-eval-bias: {sentence}", file=sys.stderr)
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -251,7 +251,7 @@ class ConversationTask(CompiledTask):
             "num_fewshot": 0,
             **config,
         }
-        without_examples(config, "a task of several turns")
+        without_examples(config)
         config["output_type"] = "generate_until"  # so that --gen_kwargs reaches the task
         settings = {"until": list(UNTIL), "do_sample": False}
         config["generation_kwargs"] = {**settings, **(config.get("generation_kwargs") or {})}

@@ -87,6 +87,8 @@ class PlainTextTask(HubTask, CountedTask):
     Needs `output_type: multiple_choice`.
     """
 
+    PLAIN = True
+
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
         return self.doc_to_text(doc)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.task import MeasureTask
-from lm_eval_bias.harness.templates import render, without_examples
+from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
 
 REQUEST = "pair_loglikelihood"
@@ -97,6 +97,7 @@ class SentencePairTask(MeasureTask):
 
     # The output type that the harness knows it by.
     KIND = "loglikelihood"
+    PLAIN = True
 
     def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> SentencePairTask:
         return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})
@@ -107,11 +108,9 @@ class SentencePairTask(MeasureTask):
         config = {
             "doc_to_text": self.sentences[0],
             "doc_to_target": "",
-            "num_fewshot": 0,
             **config,
             "output_type": self.KIND,
         }
-        without_examples(config, "a task of sentence pairs")
         super().__init__(config)
         self.OUTPUT_TYPE = REQUEST
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from inspect import signature
+from inspect import isfunction, signature
 from math import nan
 from typing import Any
 
@@ -16,7 +18,7 @@ from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.shards import shard
-from lm_eval_bias.harness.templates import CompiledTask
+from lm_eval_bias.harness.templates import CompiledTask, without_examples
 from lm_eval_bias.measure import (
     IN_FORM,
     Measure,
@@ -32,7 +34,7 @@ from lm_eval_bias.measure import (
     tables,
     value,
 )
-from lm_eval_bias.usage import UsageError, flag, part, read_options
+from lm_eval_bias.usage import SHARD, UsageError, flag, part, read_options
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +77,8 @@ class MeasureTask(CompiledTask):
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        config = {k: v for k, v in config.items() if k != "class"}
+        config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
+        without_examples(config)
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]
@@ -268,6 +271,17 @@ class MeasureTask(CompiledTask):
             super().set_repeats(repeats)
 
     @property
+    def takes(self) -> set[str] | None:
+        """The names that it reads in `--metadata`. None: any, as a function that makes its
+        documents gets them all.
+        """
+        builder = self.config.custom_dataset
+        if isfunction(builder):
+            return None
+        read = self._options or signature(getattr(builder, "documents", bool)).parameters
+        return {SHARD, *read, *[REASONING] * bool(self.config.generation_kwargs)}
+
+    @property
     def _repeats(self) -> bool:
         return self.measure.repeats or self.measure.gathers
 
@@ -301,7 +315,7 @@ class MeasureTask(CompiledTask):
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
             self._error = broken
-            compat.fail_at_end(self.task_name)
+            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         else:
             try:
                 summary = summarise(self.measure, records, self._options)
@@ -327,10 +341,12 @@ class MeasureTask(CompiledTask):
                 self.task_name,
                 exc_info=error,
             )
-            compat.fail_at_end(self.task_name)
+            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
 
     def dump_config(self) -> dict[str, Any]:
-        config = super().dump_config()
+        # Functions and objects become texts, which name no address: equal runs write equal files.
+        text = json.dumps(super().dump_config(), default=str)
+        config: dict[str, Any] = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:

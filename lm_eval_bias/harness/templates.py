@@ -9,14 +9,14 @@ from typing import Any
 
 import jinja2
 
-from lm_eval_bias.harness.compat import asking, environment, task_base
+from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
 
 @cache
 def template(text: str) -> jinja2.Template:
     """A compiled jinja template."""
-    return environment().from_string(text)
+    return compat.environment().from_string(text)
 
 
 def render(text: str | None, doc: dict[str, Any]) -> Any:
@@ -26,14 +26,16 @@ def render(text: str | None, doc: dict[str, Any]) -> Any:
     return doc[text] if text in doc else template(text).render(**doc)
 
 
-class CompiledTask(task_base()):  # type: ignore[misc]
+class CompiledTask(compat.task_base()):  # type: ignore[misc]
     """The harness's task with compiled templates, and common parts of our request types."""
 
     OUTPUT_TYPE: Any
+    PLAIN = False
+    """Whether its texts are asked without system message and chat template."""
 
     def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> CompiledTask:
         output_type = (config or {}).get("output_type", "generate_until")
-        return super().__new__(asking(cls, output_type))  # type: ignore[arg-type]
+        return super().__new__(compat.asking(cls, output_type))  # type: ignore[arg-type]
 
     @staticmethod
     def resolve_field(doc: dict[str, Any], field: str | None = None) -> Any:
@@ -69,10 +71,13 @@ class CompiledTask(task_base()):  # type: ignore[misc]
         return super().doc_to_target(doc, doc_to_target)
 
 
-def without_examples(config: dict[str, Any], kind: str) -> None:
-    """Raise UsageError if a task's YAML or --num_fewshot asks for few-shot examples."""
+compat.check_runs()
+
+
+def without_examples(config: dict[str, Any]) -> None:
+    """Raise UsageError if a task's YAML asks for few-shot examples."""
     if config["num_fewshot"]:
         raise UsageError(
-            f"{config.get('task')}: {kind} takes no few-shot examples, found num_fewshot="
+            f"{config.get('task')}: it takes no few-shot examples, found num_fewshot="
             f"{config['num_fewshot']}"
         )

@@ -360,6 +360,6 @@ def test_the_yaml_of_a_task_asks_for_choices_that_exclude_one_another_and_has_no
     assert built.args[1]["turns"] == [turn]
     assert task.dump_config()["exclusive_choices"]
     assert task.OUTPUT_TYPE == "conversation"  # by which the harness pads processes
-    message = "mine: a task of several turns takes no few-shot examples, found num_fewshot=2"
+    message = "mine: it takes no few-shot examples, found num_fewshot=2"
     with pytest.raises(UsageError, match=message):
         ConversationTask({**config, "num_fewshot": 2})

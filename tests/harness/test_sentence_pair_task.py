@@ -144,7 +144,8 @@ def test_a_task_of_pairs_names_two_sentences(sentences):
 
 def test_a_task_of_pairs_takes_no_examples():
     with pytest.raises(UsageError, match="takes no few-shot examples, found num_fewshot=3"):
-        SentencePairTask({"task": "mine", "sentences": ["a", "b"], "num_fewshot": 3})
+        config = {"task": "mine", "sentences": ["a", "b"], "num_fewshot": 3, "measure": None}
+        SentencePairTask(config)
 
 
 POSITIVE, NEGATIVE = 1.2, 0.8
