@@ -10,13 +10,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.content import plain
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.table import Cell, Table, number_cell, text
+from lm_eval_bias.usage import UsageError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +49,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
-    options = {
-        key: yaml.safe_load(value)
-        for key, _, value in (pair.partition("=") for pair in arguments.metadata)
-    }
+    options = {}
+    for pair in arguments.metadata:
+        key, _, value = pair.partition("=")
+        try:
+            options[key] = plain(value)
+        except ValueError as error:
+            raise UsageError(f"{pair} in --metadata: {error}") from None
     merged = samples.merged(task, arguments.files, options)
     files = len(arguments.files)
     print(f"{task.name}: {merged.documents:,} documents of {files} file{'s' * (files > 1)}")
