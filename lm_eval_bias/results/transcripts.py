@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
-from lm_eval_bias.data.bounds import LINE, Unreadable, loads, opened
+from lm_eval_bias.data.bounds import Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
+_STRIDE = 89
+"""From one place of a file to the next: the first of them are spread over the file, too."""
 WHOLE = 2_000_000
 """Bytes up to which a file is read from its beginning instead of in places."""
+LONGEST = 8_000_000
+"""Bytes of a line that is read, and of all lines of a file: to look for the end of reasoning in
+them takes seconds."""
 CHOICES, REPEATS = 12, 5
 """Of an answer by likelihood the likeliest choices, of an answer drawn several times the first
 draws."""
@@ -117,17 +122,17 @@ def _lines(path: Path) -> list[bytes]:
         offsets: dict[int, bytes] = {}
         read = 0
         for i in range(LINES):
-            if read > 2 * LINE:  # lines of megabytes: the places so far must do
+            if read > LONGEST:  # lines of megabytes: the places so far must do
                 break
-            at = i * size // LINES
+            at = i * _STRIDE % LINES * size // LINES
             file.seek(at)
             if at:
-                read += len(file.readline(LINE))  # the rest of a line
+                read += len(file.readline(LONGEST))  # the rest of a line
             start = file.tell()
-            if start not in offsets and (line := file.readline(LINE)).strip():
+            if start not in offsets and (line := file.readline(LONGEST)).strip():
                 offsets[start] = line
                 read += len(line)
-        return list(offsets.values())
+        return [offsets[start] for start in sorted(offsets)]
 
 
 def _sample(line: bytes) -> Mapping[str, Any] | None:

@@ -90,7 +90,7 @@ def test_a_large_file_is_not_read_whole(read, monkeypatch):
 
 
 def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LINE", 40_000)
+    monkeypatch.setattr(module, "LONGEST", 10_000)
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
     found = transcript([tmp_path / "a"])
     assert not found.questions and "no whole JSON" in found.notes[0]
