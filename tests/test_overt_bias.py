@@ -407,7 +407,10 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "cause"),
-    [('{"id": "1"}\n\n{"id": \n', "line 3: Expecting value"), ("[" * 100_000, "recursion")],
+    [
+        ('{"id": "1"}\n\n{"id": \n', "line 3: not JSON: Expecting value"),
+        ("[" * 100_000, "more than 50 levels"),
+    ],
 )
 def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
     (tmp_path / "rows.jsonl").write_text(text)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import writing
 from lm_eval_bias.authoring.pipeline import Pipeline, Refused
+from lm_eval_bias.data.bounds import content_of, loads
 from lm_eval_bias.usage import UsageError
 
 FORMAT = 1
@@ -56,8 +57,8 @@ class Journal:
     def lines(self) -> list[dict[str, Any]]:
         """Raises UsageError if the file is no journal."""
         try:
-            complete, end, _ = self.path.read_bytes().rpartition(b"\n")
-            lines = [json.loads(line) for line in (complete + end).splitlines()]
+            complete, end, _ = content_of(self.path).rpartition(b"\n")
+            lines = [loads(line) for line in (complete + end).splitlines()]
             if lines and lines[0]["journal"] != FORMAT:
                 raise KeyError("journal")
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -23,6 +23,7 @@ from typing import Any
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, json_lines, review_of
+from lm_eval_bias.data.bounds import json_of, loads
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError
 
@@ -93,9 +94,9 @@ class Review:
         if not path.exists():
             return None
         try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
+            saved = json_of(path)
             content, entries = saved["content"], [_kept(entry) for entry in saved["entries"]]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
                 f"{path} is not a readable review ({type(error).__name__}); move it away to "
                 "start again"
@@ -292,7 +293,7 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 length = int(self.headers.get("Content-Length") or 0)
                 if not 0 <= length <= LARGEST:
                     raise ValueError("too long")
-                sent = json.loads(self.rfile.read(length)) if length else None
+                sent = loads(self.rfile.read(length)) if length else None
                 with lock:
                     content = act(sent)
             except Refusal as refusal:

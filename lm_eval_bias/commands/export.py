@@ -17,6 +17,7 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
 from lm_eval_bias.results.escape import shortened, visible
@@ -300,8 +301,8 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
 
 def _record_at(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(_read(path))
-    except (ValueError, RecursionError):
+        content = loads(_read(path))
+    except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -313,12 +314,9 @@ def _read(path: Path) -> str:
     """A file with its line breaks; "" for one that is not there. UsageError for a link."""
     if path.is_symlink():
         raise UsageError(f"{path} is a link, as in the hub's cache; name a copy of your own")
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
+    if not path.exists():
         return ""
+    try:
+        return content_of(path).decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise Unreadable(path, str(error)) from error

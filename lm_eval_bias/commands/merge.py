@@ -10,10 +10,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.content import plain
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import shortened
@@ -86,11 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _option(pair: str) -> tuple[str, Any]:
     key, _, value = pair.partition("=")
     try:
-        return key, yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"--metadata {shortened(pair)}: expected KEY=VALUE ({type(error).__name__})"
-        ) from error
+        return key, plain(value)
+    except ValueError as error:
+        raise UsageError(f"--metadata {shortened(pair)}: {error}") from None
 
 
 def origin(runs: Sequence[samples.TaskSettings], complete: bool) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 import warnings
@@ -17,6 +16,7 @@ import numpy as np
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Measure, Metric, clusters_of
@@ -350,9 +350,9 @@ def _row(
 def speed(run: Run) -> tuple[float, str]:
     """Seconds for each document of a run, NaN where unknown, and how they were found."""
     try:
-        content = json.loads(run.results.read_text(encoding="utf-8"))
+        content = json_of(run.results)
         seconds, several = float(content["total_evaluation_time_seconds"]), len(content["configs"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return nan, "The pilot does not say how long it took."
     if several > 1:
         return nan, f"How long each of its {several} tasks took, a pilot of one task tells."

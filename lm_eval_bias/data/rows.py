@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lm_eval_bias.data.bounds import (
+    FILE,
+    TOO_MANY,
+    VALUES,
+    Unreadable,
+    json_of,
+    lines,
+    loads,
+    opened,
+)
 from lm_eval_bias.usage import UsageError
 
 Row = Mapping[str, Any]
@@ -22,19 +31,17 @@ def rows(path: str, part: str | None = None) -> list[Row]:
     kind = file.suffix.lower()
     if kind not in (".json", ".jsonl", ".parquet"):
         raise UsageError(f"{path}: expected a file that ends in .json, .jsonl or .parquet")
-    try:
-        if kind == ".parquet":
-            from pyarrow.parquet import read_table  # comes with the harness's `datasets`
-
-            data: Any = read_table(file).to_pylist()
-        elif kind == ".jsonl":
-            data = _lines(file.read_text(encoding="utf-8-sig"))
-        else:
-            data = json.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # of json, of the encoding and of pyarrow
-        raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from error
+    if kind == ".parquet":
+        data: Any = _parquet(file)
+    elif kind == ".jsonl":
+        data = []
+        for number, line in lines(file):
+            if line.strip():
+                data.append(_row(file, number, line))
+            if len(data) > VALUES:
+                raise Unreadable(file, f"line {number}: {TOO_MANY}")
+    else:
+        data = json_of(file, strict=True)
     for key in ("data", part):
         if isinstance(data, Mapping) and isinstance(data.get(key), (Mapping, list)):
             data = data[key]
@@ -45,13 +52,28 @@ def rows(path: str, part: str | None = None) -> list[Row]:
     return rows
 
 
-def _lines(text: str) -> list[Any]:
-    # not splitlines: a text in JSON may hold other ends of lines, such as U+2028
-    values = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                values.append(json.loads(line))
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from error
-    return values
+def _row(file: Path, number: int, line: bytes) -> Any:
+    try:
+        return loads(line, strict=True)
+    except ValueError as error:
+        raise Unreadable(file, f"line {number}: {error}") from None
+
+
+def _parquet(path: Path) -> list[Any]:
+    """A small file may stand for gigabytes, so it is read in pieces."""
+    from pyarrow.parquet import ParquetFile  # comes with the harness's `datasets`
+
+    made: list[Any] = []
+    size = 0
+    try:
+        with opened(path) as file:
+            for batch in ParquetFile(file).iter_batches(batch_size=1000):
+                made += batch.to_pylist()
+                size += batch.nbytes
+                if size > FILE or len(made) > VALUES:
+                    raise Unreadable(path, f"more than {FILE >> 20} MB or {VALUES:,} rows")
+    except Unreadable:
+        raise
+    except (ValueError, NotImplementedError) as error:  # of pyarrow
+        raise Unreadable(path, " ".join(str(error).split())) from error
+    return made

@@ -88,10 +88,12 @@ class Several(Shape):
             return
         if len(data) < self.least:
             yield place, f"expected {self.least} entries at least, found {len(data)}"
+        before = set()
         for i, entry in enumerate(data):
             yield from self.of.problems(entry, (*place, i))
-            if isinstance(entry, str) and entry in data[:i]:
+            if isinstance(entry, str) and entry in before:
                 yield (*place, i), f"{entry!r} stands in this list twice"
+            before.add(entry if isinstance(entry, str) else None)
 
 
 @dataclass
@@ -334,7 +336,7 @@ def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[s
         if not isfile(here):
             inside = beside.resolve().is_relative_to(Path.cwd())
             result[option] = str(beside.resolve().relative_to(Path.cwd()) if inside else beside)
-        elif here.read_bytes() != beside.read_bytes():
+        elif sha256(here) != sha256(beside):
             raise UsageError(
                 f"{option}={path}: the working directory and {beside.parent} have one each, and "
                 "they differ; give its full path"

@@ -145,7 +145,8 @@ def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
     match = REGEX_YAML_BLOCK.search(content[mark:])
     if not match:
         return {}, None
-    metadata = loaded(match.group(2), "its metadata")
+    above = "\n" * content.count("\n", 0, mark + match.start(2))  # so that lines are the file's
+    metadata = loaded(above + match.group(2), "its metadata")
     if not isinstance(metadata, (dict, type(None))):
         raise CannotMerge("its metadata is no mapping")
     return metadata or {}, (mark + match.start(2), mark + match.end(2))

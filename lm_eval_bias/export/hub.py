@@ -13,7 +13,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
 from huggingface_hub.utils import yaml_dump
 
-from lm_eval_bias.data.content import PlainLoader
+from lm_eval_bias.data.content import plain
 from lm_eval_bias.export.numbers import (
     CannotMerge,
     Result,
@@ -86,8 +86,8 @@ def standing(content: str) -> list[Any]:
 
 def loaded(content: str, what: str) -> Any:
     try:
-        return yaml.load(content, PlainLoader)
-    except (yaml.YAMLError, ValueError) as error:
+        return plain(content)
+    except ValueError as error:
         raise CannotMerge(f"{what} is no YAML ({first_line(error)})") from None
 
 

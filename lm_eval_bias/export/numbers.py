@@ -6,7 +6,6 @@ direction: a format takes its distance from the null value, or leaves it out.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
@@ -207,8 +207,8 @@ def circumstances(run: Run) -> str:
 @cache
 def _facts(path: Path) -> Mapping[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = json_of(path)
+    except ValueError:
         return {}
     names = ("config", "date", "lm_eval_version", "transformers_version")
     return {name: content.get(name) for name in names} if isinstance(content, dict) else {}

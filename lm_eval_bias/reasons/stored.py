@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED
+from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
@@ -117,24 +117,21 @@ def one_model(files: Sequence[Path]) -> str | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    sample = json.loads(line)
-                    complete = isinstance(sample["doc"], dict) and isinstance(sample["resps"], list)
-                    complete = complete and "doc_id" in sample
-                except (ValueError, KeyError, TypeError):
-                    complete = False
-                if not complete:
-                    raise UsageError(
-                        f"{path}, line {number}: not a sample; give the files that --log_samples "
-                        "wrote"
-                    )
-                yield number, sample
-    except (OSError, UnicodeDecodeError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot read {path}: {cause}") from error
+    for number, line in lines(path):
+        cause = "not a sample"
+        try:
+            sample = loads(line)
+            complete = isinstance(sample["doc"], dict) and isinstance(sample["resps"], list)
+            complete = complete and "doc_id" in sample
+        except (KeyError, TypeError):
+            complete = False
+        except ValueError as error:
+            complete, cause = False, str(error)
+        if not complete:
+            raise UsageError(
+                f"{path}, line {number}: {cause}; give the files that --log_samples wrote"
+            )
+        yield number, sample
 
 
 def _contains(question_items: Sequence[str], items: Sequence[str]) -> bool:
@@ -178,10 +175,10 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
     UsageError.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json_of(path)
         tables = list(_tables(path, content))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except Unreadable:
+        raise
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise UsageError(f"cannot read {path}: not a results file") from error
     if not tables:

@@ -4,7 +4,6 @@ steers a terminal, a table or a spreadsheet. HTML templates escape by themselves
 from __future__ import annotations
 
 import re
-import unicodedata
 from math import isfinite
 
 LONGEST = 100
@@ -21,9 +20,7 @@ _MARKUP = re.compile(
 def visible(text: object) -> str:
     """A text in which every character that is not seen stands as its code: controls, escapes,
     overrides of direction, odd spaces and halves of characters."""
-    return "".join(
-        c if c == " " or unicodedata.category(c)[0] not in "CZ" else _code(c) for c in str(text)
-    )
+    return "".join(c if c.isprintable() else _code(c) for c in str(text))
 
 
 def _code(character: str) -> str:
@@ -40,7 +37,10 @@ def _code(character: str) -> str:
 
 def shortened(text: object, most: int = LONGEST) -> str:
     """`visible`, with the middle left out of a text that is too long."""
-    shown = visible(text)
+    whole = str(text)
+    if len(whole) > 2 * most:  # each character is seen as one at least
+        whole = whole[:most] + whole[-most:]
+    shown = visible(whole)
     return (
         shown
         if len(shown) <= most

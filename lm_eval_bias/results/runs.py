@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
+from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
 from lm_eval_bias.measure import UNITS, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, model_name, part_of
@@ -220,14 +221,13 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _Unreadable(f"cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        cause = "too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        content = loads(content_of(path))
+    except Unreadable as error:
+        raise _Unreadable(f"cannot be read: {error.cause}") from None
+    except ValueError as error:
         raise _Unreadable(
-            f"no whole JSON file ({shortened(cause)}); it was cut off while it was written, or "
-            "changed: run again, or delete it"
+            f"no whole JSON file ({error}); it was cut off while it was written, or changed: run "
+            "again, or delete it"
         ) from None
     if not isinstance(content, dict):
         raise _Unreadable("no results file of lm_eval: its JSON is no object")
@@ -237,9 +237,9 @@ def _content(path: Path) -> dict[str, Any]:
 def _kind(path: Path) -> bytes | None:
     """Which of `_OURS` a file is, by its first bytes: other files there may be large."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             begins = _OURS.match(file.read(200))
-    except OSError:
+    except Unreadable:
         return None
     return begins and begins[1]
 
@@ -399,10 +399,10 @@ def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
 
 def _ends_early(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) != b"\n"
-    except OSError:  # empty, too
+    except Unreadable:  # empty, too
         return True
 
 
@@ -500,10 +500,7 @@ def as_float(value: Any) -> float:
     """NaN for what is no number: None, a text, a truth value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
+    return float(value)
 
 
 def _date(value: Any) -> datetime | None:

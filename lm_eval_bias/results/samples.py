@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
+from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.measure import Measure, summed_up, tables
 from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_options
@@ -99,7 +100,7 @@ def run(task: str, samples: Path) -> TaskSettings | None:
         return None
     named, path = origin
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        results = json_of(path)
         # GROUP::TASK, as lm_eval 0.5 names the task of a group
         key = named if named.endswith(f"::{task}") else task
         config = results["configs"][key]
@@ -111,7 +112,9 @@ def run(task: str, samples: Path) -> TaskSettings | None:
         }
         version, documents = at(results, "versions", key), at(results, "n-samples", key, "original")
         return TaskSettings(path, version, config.get("metadata") or {}, other, documents or None)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except Unreadable:
+        raise
+    except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a results file of {task} ({type(error).__name__}: {error})"
         ) from error
@@ -249,49 +252,46 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
     files_of_all: dict[str, Any] = {}
     for path in files:
         repeats = cache(partial(_repeats, task, path))
-        try:
-            with path.open(encoding="utf-8") as lines:
-                for number, line in enumerate(lines, start=1):
-                    place = f"{path}, line {number}"
-                    try:
-                        sample = json.loads(line)
-                        records, document = sample["records"], sample["doc_hash"]
-                        records = [
-                            {key: _interned(value) for key, value in record.items()}
-                            for record in (records if isinstance(records, list) else [records])
-                        ]
-                    except (ValueError, KeyError, TypeError, AttributeError):
-                        raise UsageError(
-                            f"{place}: not a sample of {task.name}; give the files that "
-                            "--log_samples wrote"
-                        ) from None
-                    # an error that comes again is reported as what it is
-                    if any("error" in record for record in records):
-                        named = {key: records[0][key] for key in FILES if key in records[0]}
-                        records = [record | named for record in remade(task, sample, repeats())]
-                    if document in origin:
-                        raise UsageError(
-                            f"{place}: this document stands in {origin[document]} too; merge runs "
-                            "of different documents"
-                        )
-                    origin[document] = path
-                    for key in FILES if records else ():
-                        file = records[0].get(key, "ours")
-                        before = files_of_all.setdefault(key, file)
-                        # the sha256; it may have been moved
-                        if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
-                            raise UsageError(
-                                f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
-                                "other items do not belong together"
-                            )
-                    prompt, settings = _asked(sample)
-                    doc_id = sample.get("doc_id")
-                    in_whole = doc_id if isinstance(doc_id, int) else 0
-                    yield Document(document, prompt, records, settings, in_whole)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+        for number, line in lines(path):
+            place = f"{path}, line {number}"
+            try:
+                sample = loads(line)
+                records, document = sample["records"], sample["doc_hash"]
+                if not isinstance(document, str):
+                    raise TypeError("doc_hash is a text")
+                records = [
+                    {key: _interned(value) for key, value in record.items()}
+                    for record in (records if isinstance(records, list) else [records])
+                ]
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                cause = f" ({error})" if isinstance(error, ValueError) else ""
+                raise UsageError(
+                    f"{place}: not a sample of {task.name}{cause}; give the files that "
+                    "--log_samples wrote"
+                ) from None
+            # an error that comes again is reported as what it is
+            if any("error" in record for record in records):
+                named = {key: records[0][key] for key in FILES if key in records[0]}
+                records = [record | named for record in remade(task, sample, repeats())]
+            if document in origin:
+                raise UsageError(
+                    f"{place}: this document stands in {origin[document]} too; merge runs "
+                    "of different documents"
+                )
+            origin[document] = path
+            for key in FILES if records else ():
+                file = records[0].get(key, "ours")
+                before = files_of_all.setdefault(key, file)
+                # the sha256; it may have been moved
+                if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
+                    raise UsageError(
+                        f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
+                        "other items do not belong together"
+                    )
+            prompt, settings = _asked(sample)
+            doc_id = sample.get("doc_id")
+            in_whole = doc_id if isinstance(doc_id, int) else 0
+            yield Document(document, prompt, records, settings, in_whole)
 
 
 def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:

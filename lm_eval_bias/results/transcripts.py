@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
+from lm_eval_bias.data.bounds import Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
+_STRIDE = 89
+"""From one place of a file to the next: the first of them are spread over the file, too."""
 WHOLE = 2_000_000
 """Bytes up to which a file is read from its beginning instead of in places."""
 LONGEST = 8_000_000
-"""Bytes of a line that is read; a longer one is left out."""
+"""Bytes of a line that is read, and of all lines of a file: to look for the end of reasoning in
+them takes seconds."""
 CHOICES, REPEATS = 12, 5
 """Of an answer by likelihood the likeliest choices, of an answer drawn several times the first
 draws."""
@@ -80,8 +84,8 @@ def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
     for i, path in enumerate(files):
         try:
             lines = _lines(path)
-        except OSError as error:
-            notes.append(f"{path}: cannot be read: {error.strerror or error}")
+        except Unreadable as error:
+            notes.append(f"{path}: cannot be read: {error.cause}")
             continue
         samples = [sample for sample in map(_sample, lines) if sample is not None]
         if broken := len(lines) - len(samples):
@@ -109,8 +113,8 @@ def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
 def _lines(path: Path) -> list[bytes]:
     """Up to LINES lines spread over a file. Long lines are likelier to be followed, so numbers are
     estimates."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    with opened(path) as file:
+        size = path.stat().st_size
         if size <= WHOLE:
             lines = [line for line in file if line.strip()]
             count = min(len(lines), LINES)
@@ -118,9 +122,9 @@ def _lines(path: Path) -> list[bytes]:
         offsets: dict[int, bytes] = {}
         read = 0
         for i in range(LINES):
-            if read > 8 * LONGEST:  # lines of megabytes: the places so far must do
+            if read > LONGEST:  # lines of megabytes: the places so far must do
                 break
-            at = i * size // LINES
+            at = i * _STRIDE % LINES * size // LINES
             file.seek(at)
             if at:
                 read += len(file.readline(LONGEST))  # the rest of a line
@@ -128,13 +132,13 @@ def _lines(path: Path) -> list[bytes]:
             if start not in offsets and (line := file.readline(LONGEST)).strip():
                 offsets[start] = line
                 read += len(line)
-        return list(offsets.values())
+        return [offsets[start] for start in sorted(offsets)]
 
 
 def _sample(line: bytes) -> Mapping[str, Any] | None:
     try:
-        sample = json.loads(line)
-    except (ValueError, RecursionError):
+        sample = loads(line)
+    except ValueError:
         return None
     return sample if isinstance(sample, dict) else None
 

@@ -105,7 +105,7 @@ MISTAKES = [
     ("rules: *a\n", "line 1: not YAML: anchors (&name) and aliases (*name) are not read"),
     ("a: &a [x]\nb: [*a, *a]\n", "line 1: not YAML: anchors (&name)"),
     ("rules: []\n---\nrules: []\n", "line 2: not YAML"),
-    ("rules: " + "[" * 3000 + "]" * 3000, "line 1: not YAML: more than 20 levels"),
+    ("rules: " + "[" * 3000 + "]" * 3000, "line 1: not YAML: more than 50 levels"),
     ("rules:\n- \x00\n", "line 2: not YAML: the character '\\x00' is not allowed"),
 ]
 

@@ -292,9 +292,9 @@ def test_nothing_to_read_says_what_to_do(tmp_path, place, message):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"results": {"mine": {"gap,none": 1.', "no whole JSON file (Expecting"),
+        ('{"results": {"mine": {"gap,none": 1.', "no whole JSON file (not JSON: Expecting"),
         ("", "no whole JSON file"),
-        ("[" * 100_000, "no whole JSON file (too deep)"),
+        ("[" * 100_000, "no whole JSON file (more than 50 levels"),
         ("[]", "its JSON is no object"),
         ("{}", "it has no `configs` and `results`"),
         ('{"results": [], "configs": 3}', "it has no `configs` and `results`"),

@@ -1,0 +1,128 @@
+"""Files that anybody may have written: how much of them is read, and what JSON may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EINVAL
+from itertools import count
+from math import nan
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lm_eval_bias.usage import UsageError
+
+LINE = 32 * 2**20
+"""Bytes of a line. Samples have lines of a few megabytes at most."""
+FILE = 64 * 2**20
+"""Bytes of a file that is read whole. Samples, which may have gigabytes, are read by lines."""
+VALUES = 1_000_000
+"""Rows of a table; values, lists and mappings of a YAML file."""
+DEEPEST = 50
+"""Levels of lists and mappings, in JSON and YAML."""
+DIGITS = 300
+"""Of a whole number; a greater one is NaN."""
+
+TOO_DEEP = f"more than {DEEPEST} levels of lists and mappings"
+TOO_MANY = f"more than {VALUES:,} rows or values"
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+# an escape: of a whole character, in two parts; of half of one; another
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F]\w\w)|.)", re.ASCII
+)
+
+
+class Unreadable(UsageError):
+    """A file that cannot be read. cause: why, without its name."""
+
+    def __init__(self, path: object, cause: str) -> None:
+        super().__init__(f"cannot read {path}: {cause}")
+        self.cause = cause
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read, and no pipe, which might be waited for for ever. Raises Unreadable."""
+    try:
+        if "\0" in str(path):
+            raise OSError(EINVAL, "no file has a NUL in its name")
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(EINVAL, "it is a pipe or a device; give a file")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise Unreadable(path, error.strerror or str(error)) from None
+
+
+def content_of(path: Path) -> bytes:
+    """The content of a file of at most FILE bytes. Raises Unreadable."""
+    with opened(path) as file:
+        content = file.read(FILE + 1)
+    if len(content) > FILE:
+        raise Unreadable(path, f"it has more than {FILE >> 20} MB")
+    return content
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file of any size, with their numbers. Raises Unreadable."""
+    with opened(path) as file:
+        for number in count(1):
+            line = file.readline(LINE + 1)
+            if len(line) > LINE:
+                raise Unreadable(path, f"line {number} has more than {LINE >> 20} MB")
+            if not line:
+                return
+            yield number, line
+
+
+def json_of(path: Path, strict: bool = False) -> Any:
+    """What a JSON file holds. strict: as `loads`. Raises Unreadable."""
+    try:
+        return loads(content_of(path), strict)
+    except Unreadable:
+        raise
+    except ValueError as error:
+        raise Unreadable(path, str(error)) from None
+
+
+def loads(content: str | bytes, strict: bool = False) -> Any:
+    """What JSON holds, in UTF-8. Half of a character, such as "\\ud800", becomes U+FFFD; strict: is
+    refused. Raises ValueError that says what is wrong."""
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        if _HALF.search(text):
+            mended = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
+            if strict and mended != text:
+                raise ValueError('half of a character, such as "\\ud800"; write the whole one')
+            text = mended
+        data = _DECODER.decode(text)
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8; save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    if text.count("[") + text.count("{") > DEEPEST and _is_deep(data):
+        raise ValueError(TOO_DEEP)
+    return data
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= DIGITS else nan
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole_number)
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+    return bool(level)
