@@ -481,8 +481,8 @@ _UNKNOWN = re.compile(
 _NEITHER = re.compile(
     r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
-    r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|applies|"
-    r"makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
+    r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|"
+    r"applies|makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
 )
 _OFFER = re.compile(
     r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
