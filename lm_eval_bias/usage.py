@@ -60,9 +60,9 @@ def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
     """The number of the part that `SHARD` asks for, from 1, and how many there are. UsageError for
     what is no part."""
     value = metadata.get(SHARD, "1/1")
-    match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
+    match = re.fullmatch("([0-9]{1,4})/([0-9]{1,4})", value) if isinstance(value, str) else None
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise wrong(SHARD, value, "a part and the number of parts, such as 3/10")
+        raise wrong(SHARD, value, "a part and the number of parts, at most 9999, such as 3/10")
     return int(match[1]), int(match[2])
 
 
