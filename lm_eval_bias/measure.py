@@ -264,9 +264,10 @@ def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
 
 def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """The clusters of a record in one clustering: one, or one for each of its parts if a column
-    holds a list; none if the last column is None. KeyError for a record without such a column,
-    UsageError for one that has no names there.
+    holds a list; none if the last column is None. UsageError for a record that has no names there.
     """
+    if lacking := [column for column in columns if column not in record]:
+        raise _no_names(lacking)
     values = [record[column] for column in columns]
     lists = [value for value in values if isinstance(value, (list, tuple))]
     try:
@@ -283,7 +284,7 @@ def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple
 def _no_names(columns: Sequence[str]) -> UsageError:
     return UsageError(
         f"the samples have no usable value in column {', '.join(map(repr, columns))}. Were they "
-        "edited? Run again with --log_samples"
+        "edited, or written by an older version? Run again with --log_samples"
     )
 
 
@@ -300,10 +301,7 @@ def fewest_clusters(
         groups = [names[None]]
         if by is not None and record.get(by) is not None:
             groups.append(names.setdefault(record[by], [set() for _ in clusterings or [()]]))
-        try:
-            labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
-        except KeyError as error:
-            raise _no_names([str(error.args[0])]) from None
+        labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
         for group in groups:
             for seen, clusters in zip(group, labels, strict=True):
                 seen.update(clusters)

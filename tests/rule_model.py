@@ -74,10 +74,10 @@ print(len(task.instances), memory, int(time.time() - begun))
 """
 
 
-def cost_of_requests(task):
+def cost_of_requests(task, first=""):
     """How many requests a task makes of all its documents, the most memory in kB, and the seconds,
-    in a process with the harness and its imports."""
-    code = COST.replace("TASK", task)
+    in a process with the harness and its imports. first: code that it runs first."""
+    code = first + COST.replace("TASK", task)
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -9,21 +9,35 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Files:
     """files: path -> content. breaks_after, stops_after: so many bytes of an answer are sent, and
     then the connection is closed, or nothing more comes until `go_on` is set. asked: the path of
-    every request. refuses: a status in place of all that."""
+    every request. refuses: a status in place of all that. endless: is sent again and again. drips:
+    "headers" or "body", of which a byte comes now and then. sends_to: path -> another one."""
 
     def __init__(self):
         self.files, self.asked, self.go_on = {}, [], threading.Event()
-        self.breaks_after = self.stops_after = self.refuses = None
+        self.breaks_after = self.stops_after = self.refuses = self.endless = self.drips = None
+        self.sends_to = {}
 
     def answer(self, handler):
         self.asked.append(handler.path)
+        if handler.path in self.sends_to:
+            handler.send_response(302)
+            handler.send_header("Location", self.sends_to[handler.path])
+            handler.end_headers()
+            return
+        while self.drips == "headers" and not self.go_on.wait(0.05):
+            handler.wfile.write(b"H")
         content = self.files.get(handler.path)
         if content is None or self.refuses:
             handler.send_error(self.refuses or 404)
             return
         handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content)))
+        if not self.endless:
+            handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
+        while self.endless:
+            handler.wfile.write(self.endless)
+        while self.drips and not self.go_on.wait(0.05):
+            handler.wfile.write(content[:1])
         cut = self.breaks_after or self.stops_after
         handler.wfile.write(content[:cut])
         if self.stops_after:

@@ -12,7 +12,6 @@ from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
 ACTIONS = ("fetch", "list", "verify")
-UNVERIFIED = "unverified: no checksum is known"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +22,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "  fetch   get what is missing from the pinned commit and check it\n"
         "  list    the files of each source, their sizes, and where they are kept\n"
         "  verify  compare the checksums; the exit status is 1 if a file differs or is missing\n\n"
-        "A file whose checksum is unknown is fetched last, and called unverified. Files are kept "
-        "in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. $LM_EVAL_BIAS_DATA "
-        "names a folder with SOURCE/FILE in it that is used instead; $LM_EVAL_BIAS_MIRROR a server "
-        "that has the same files at the same paths."
+        "Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. "
+        "$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used instead; "
+        "$LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."
     )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
@@ -34,6 +32,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         nargs="*",
         help="of these only, such as hbb; all if none is named",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=int,
+        default=downloads.WHOLE,
+        help=f"how long the transfer of a file may take, by default {downloads.WHOLE}",
     )
     parser.set_defaults(run=run)
 
@@ -44,11 +49,15 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in known:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
     names = [name for name in known if name in arguments.sources or not arguments.sources]
-    action = {"fetch": fetch, "list": listing, "verify": verify}[arguments.action]
-    return action([sources.source(name) for name in names])
+    releases = [sources.source(name) for name in names]
+    if arguments.action == "fetch":
+        if arguments.timeout < 1:
+            raise UsageError(f"--timeout {arguments.timeout}: expected seconds, at least 1")
+        return fetch(releases, arguments.timeout)
+    return {"list": listing, "verify": verify}[arguments.action](releases)
 
 
-def fetch(releases: list[sources.Source]) -> int:
+def fetch(releases: list[sources.Source], seconds: float) -> int:
     """Fetch what is missing. UsageError at the first that fails; what there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
         raise UsageError(
@@ -58,14 +67,12 @@ def fetch(releases: list[sources.Source]) -> int:
     files = [
         (release, file, about) for release in releases for file, about in release.files.items()
     ]
-    # Those without a checksum were never seen here: if one fails, the others are there already.
-    for release, file, about in sorted(files, key=lambda entry: entry[2].sha256 is None):
-        there = downloads.is_kept(release.folder() / file, about.sha256)
-        kept = sources.official_file(release.name, file)
+    for release, file, about in files:
+        there = downloads.is_kept(release.folder() / file, about.checksum)
+        kept = sources.official_file(release.name, file, seconds)
         done = "is there already" if there else "fetched"
-        unverified = "" if about.sha256 else f", {UNVERIFIED}"
         size = f"{kept.stat().st_size:,} bytes"
-        print(f"{release.name}/{file}: {done}, {size}, {kept}{unverified}", flush=True)
+        print(f"{release.name}/{file}: {done}, {size}, {kept}", flush=True)
     return 0
 
 
@@ -91,9 +98,8 @@ def listing(releases: list[sources.Source]) -> int:
 def state(path: Path, about: sources.File) -> str:
     if path.is_file():
         size = path.stat().st_size
-        if about.bytes is None:
-            return f"kept, {size:,} bytes, {UNVERIFIED}"
-        return "kept" if size == about.bytes else f"has {size:,} bytes: not this file"
+        same = about.bytes in (None, size)
+        return "kept" if same else f"has {size:,} bytes: not this file"
     return "missing"
 
 
@@ -105,8 +111,7 @@ def verify(releases: list[sources.Source]) -> int:
             path = release.folder() / file
             result, right = compared(path, about)
             wrong += not right
-            own = f", sha256 {downloads.sha256(path)}" if result == UNVERIFIED else ""
-            rows.append((f"{release.name}/{file}", result, f"{path}{own}"))
+            rows.append((f"{release.name}/{file}", result, str(path)))
     print(columns(rows))
     if wrong:
         local = os.environ.get(sources.LOCAL)
@@ -119,9 +124,7 @@ def compared(path: Path, about: sources.File) -> tuple[str, bool]:
     """The result of comparing a file's checksum, and whether the file may be used."""
     if not path.is_file():
         return "missing", False
-    if about.sha256 is None:
-        return UNVERIFIED, True
-    right = downloads.is_kept(path, about.sha256)
+    right = downloads.is_kept(path, about.checksum)
     return "ok" if right else "differs", right
 
 

@@ -6,13 +6,19 @@ import hashlib
 import http.client
 import os
 import tempfile
+import threading
 import urllib.request
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from lm_eval_bias.usage import UsageError
 
 SECONDS = 60
 """How long a server may be silent."""
+WHOLE = 600
+"""Seconds that a transfer may take, if nothing else is said."""
+LARGEST = 100 * 2**20
+"""Bytes of a file of unknown size: GitHub takes none that is larger."""
 
 
 class Unreachable(UsageError):
@@ -31,31 +37,64 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_kept(path: Path, expected: str | None) -> bool:
-    """Whether a file is there and has its checksum, if one is known."""
-    return path.is_file() and expected in (None, sha256(path))
+def checksum(path: Path, like: str) -> str:
+    """The sha256 of a file, or where `like` has 40 digits, its id as a blob of git."""
+    if len(like) != 40:
+        return sha256(path)
+    with path.open("rb") as file:
+        begun = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
+        return hashlib.file_digest(file, lambda: begun).hexdigest()
 
 
-def fetch(address: str, path: Path, expected: str | None) -> None:
-    """Fetch a file, which gets its name only when it is complete and its checksum right; None where
-    no checksum is known. Raises OSError if the file cannot be written, Unreachable if it cannot be
-    fetched, UsageError if its checksum is wrong.
+def is_kept(path: Path, expected: str) -> bool:
+    """Whether a file is there and has its checksum."""
+    return path.is_file() and checksum(path, expected) == expected
+
+
+def fetch(
+    address: str, path: Path, expected: str, size: int | None = None, seconds: float = WHOLE
+) -> None:
+    """Fetch a file, which gets its name only when it is complete and its checksum right.
+
+    size: in bytes; None if unknown. seconds: that the whole transfer may take. Raises OSError if
+    the file cannot be written, Unreachable if it cannot be fetched, UsageError if it is another.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with urllib.request.urlopen(address, timeout=SECONDS) as answer:
-            content: bytes = answer.read()
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        failed = Unreachable(f"cannot download {address} ({reason})")
-        failed.absent = getattr(error, "code", None) in (404, 410)
-        raise failed from error
-    if expected not in (None, hashlib.sha256(content).hexdigest()):
-        raise UsageError(
-            f"{address} has another checksum than expected; do not use it, and run the command "
-            "again"
-        )
+    content = _content(address, size or LARGEST, seconds)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         whole = Path(folder, path.name)
         whole.write_bytes(content)
+        if len(content) > (size or LARGEST) or not is_kept(whole, expected):
+            raise UsageError(
+                f"{address} has another size or checksum than expected; do not use it, and run "
+                "the command again"
+            )
         whole.replace(path)
+
+
+def _content(address: str, size: int, seconds: float) -> bytes:
+    """At most one byte more than `size`. In a thread: a server may send a byte now and then, in
+    its headers too, which no timeout of a socket ends."""
+    answers: SimpleQueue[bytes | Exception] = SimpleQueue()
+
+    def get() -> None:
+        try:
+            with urllib.request.urlopen(address, timeout=min(SECONDS, seconds)) as answer:
+                content = answer.read(size + 1)
+                if len(content) <= size and (more := getattr(answer, "length", 0)):
+                    raise http.client.IncompleteRead(content, more)
+            answers.put(content)
+        except Exception as error:
+            answers.put(error)
+
+    threading.Thread(target=get, daemon=True).start()
+    try:
+        answer = answers.get(timeout=seconds)
+    except Empty:
+        answer = TimeoutError(f"not whole within {seconds:g} seconds")
+    if isinstance(answer, bytes):
+        return answer
+    reason = getattr(answer, "reason", None) or answer
+    failed = Unreachable(f"cannot download {address} ({' '.join(str(reason).split())})")
+    failed.absent = getattr(answer, "code", None) in (404, 410)
+    raise failed from answer

@@ -19,11 +19,12 @@ MIRROR = "LM_EVAL_BIAS_MIRROR"
 
 
 class File(NamedTuple):
-    """One file of a release. path: in the repository. bytes: its size. None: unknown."""
+    """One file of a release. path: in the repository. bytes: its size; None: unknown. checksum: as
+    `downloads.checksum`."""
 
     path: str
     bytes: int | None
-    sha256: str | None
+    checksum: str
 
 
 class Source(NamedTuple):
@@ -55,29 +56,32 @@ def names() -> list[str]:
 def source(name: str) -> Source:
     """The release that `items/sources.yaml` has under a name."""
     entry = lexicon("sources")[name]
-    files = {f["name"]: File(f["path"], f.get("bytes"), f.get("sha256")) for f in entry["files"]}
+    files = {
+        f["name"]: File(f["path"], f.get("bytes"), f.get("sha256") or f["blob"])
+        for f in entry["files"]
+    }
     return Source(name, entry["repository"], entry["commit"], files)
 
 
-def official_file(name: str, file: str) -> Path:
-    """A file of a release, checked if a checksum is known; fetched into the cache if it is missing
+def official_file(name: str, file: str, seconds: float = downloads.WHOLE) -> Path:
+    """A file of a release, checked; fetched into the cache within so many seconds if it is missing
     and $LM_EVAL_BIAS_DATA is not set. Raises UsageError if it cannot be had or is another one.
     """
     release = source(name)
-    kept, sha256 = release.folder() / file, release.files[file].sha256
+    kept, about = release.folder() / file, release.files[file]
     if os.environ.get(LOCAL):
         if not kept.is_file():
             raise UsageError(
                 f"{kept} is missing; {LOCAL} must be a folder with {name}/{file} in it, or be unset"
             )
-        if not is_kept(kept, sha256):
+        if not is_kept(kept, about.checksum):
             raise UsageError(
                 f"{kept} is not the file that the authors released at commit "
                 f"{release.commit[:8]}: its checksum differs"
             )
-    elif not is_kept(kept, sha256):
+    elif not is_kept(kept, about.checksum):
         try:
-            downloads.fetch(release.address(file), kept, sha256)
+            downloads.fetch(release.address(file), kept, about.checksum, about.bytes, seconds)
         except downloads.Unreachable as error:
             again = "check the network and run the command again, or put the file"
             how = "put a copy of it" if error.absent else again

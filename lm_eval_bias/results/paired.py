@@ -127,13 +127,7 @@ class JackknifePlan:
 
     def labels(self, record: Record) -> list[Any]:
         """For each part the cluster of a record, or a list of those of its parts."""
-        try:
-            single = [_label(record, columns) for columns in self.measure.clusters]
-        except KeyError as error:
-            raise UsageError(
-                f"its samples lack the column {error}, since an older version wrote them; run it "
-                "again"
-            ) from None
+        single = [_label(record, columns) for columns in self.measure.clusters]
         return [
             single[chosen[0]] if len(chosen) == 1 else _common([single[i] for i in chosen])
             for chosen in self.chosen

@@ -162,81 +162,56 @@ def test_where_it_cannot_be_kept_the_folder_is_named(released, monkeypatch, tmp_
     )
 
 
-# ---- A file whose size and checksum nobody knows
-
-UNSEEN = random.Random(3).randbytes(400_000)
-OWN = hashlib.sha256(UNSEEN).hexdigest()
-
-
-@pytest.fixture
-def unseen(released, server, monkeypatch):
-    """The first source has one more file, of which only the place is known."""
-    one = released["one"]
-    released["one"] = one._replace(
-        files={"unseen.bin": sources.File("data/unseen.bin", None, None), **one.files}
-    )
-    server.files[f"/someone/one/{'o' * 40}/data/unseen.bin"] = UNSEEN
-
-
-def test_a_file_without_a_checksum_is_fetched_last_and_called_unverified(
-    unseen, server, told, tmp_path
-):
-    kept = folder(tmp_path, "one") / "unseen.bin"
-    status, lines = told("fetch")
-    assert (
-        status == 0
-        and lines[-1]
-        == f"one/unseen.bin: fetched, 400,000 bytes, {kept}, unverified: no checksum is known"
-    )
-    assert kept.read_bytes() == UNSEEN
-    assert (
-        told("fetch")[1][-1].startswith("one/unseen.bin: is there already, 400,000 bytes")
-        and len(server.asked) == 4
-    )
-    lines = told("list")[1]
-    assert lines[0].endswith("; 3 files, 1,000,008 bytes and 1 file of unknown size")
-    assert lines[2] == "unseen.bin ? kept, 400,000 bytes, unverified: no checksum is known"
-    assert (
-        told("verify", "one")[1][0]
-        == f"one/unseen.bin unverified: no checksum is known {kept}, sha256 {OWN}"
-    )
+def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told, tmp_path):
+    content = b"unseen"
+    blob = hashlib.sha1(b"blob 6\0" + content).hexdigest()
+    two = released["two"]
+    released["two"] = two._replace(files={"unseen": sources.File("data/unseen", None, blob)})
+    server.files[f"/someone/two/{'t' * 40}/data/unseen"] = b"another"
+    assert told("fetch", "two")[0] == 1
+    server.files[f"/someone/two/{'t' * 40}/data/unseen"] = content
+    kept = folder(tmp_path, "two") / "unseen"
+    assert told("fetch", "two") == (0, [f"two/unseen: fetched, 6 bytes, {kept}"])
+    assert told("verify", "two") == (0, [f"two/unseen ok {kept}"])
+    lines = told("list", "two")[1]
+    assert lines[0].endswith("; 1 file, 0 bytes and 1 file of unknown size")
+    assert lines[2] == "unseen ? kept"
 
 
-def test_a_file_without_a_checksum_that_cannot_be_had_keeps_nobody_from_the_others(
-    unseen, server, tmp_path, command
-):
-    del server.files[f"/someone/one/{'o' * 40}/data/unseen.bin"]
-    status, out, error = command("data", "fetch")
-    assert status == 1
-    assert (
-        out.count(": fetched, ") == 3
-        and error.count("\n") == 1
-        and "unseen.bin (Not Found)" in error
-    )
+def test_the_time_of_a_transfer_can_be_set(released, server, command):
+    server.drips = "headers"
+    status, _, error = command("data", "fetch", "--timeout", "1")
+    assert status == 1 and "not whole within 1 seconds" in error
+    status, _, error = command("data", "fetch", "--timeout", "0")
+    assert status == 1 and "--timeout 0: expected seconds, at least 1" in error
 
 
 @pytest.mark.slow
 def test_the_authors_data_through_the_command(shared, server, command, monkeypatch, tmp_path):
     """All files of all sources, from a server with the paths of the releases."""
     contents = {}
+    released = sources.source
+
+    def seen(name):
+        """Without the file of which no copy is beside this checkout."""
+        files = released(name).files
+        return released(name)._replace(
+            files={f: about for f, about in files.items() if about.bytes}
+        )
+
+    monkeypatch.setattr(sources, "source", seen)
     for name in sources.names():
-        release = sources.source(name)
+        release = seen(name)
         for file, about in release.files.items():
-            # One file has no copy beside this checkout, and no checksum: this stands in for it.
-            content = random.Random(2).randbytes(200_000)
-            if about.sha256:
-                content = (shared / "official" / name / file).read_bytes()
+            content = (shared / "official" / name / file).read_bytes()
             path = about.path.replace(" ", "%20")
             server.files[f"/{release.repository}/{release.commit}/{path}"] = content
             contents[name, file] = content
     monkeypatch.delenv(sources.LOCAL, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv(sources.MIRROR, server.address)
-    unverified = "unverified: no checksum is known"
-    status, out, _ = command("data", "fetch")
-    assert status == 0 and out.count(": fetched, ") == 16
-    assert [line.count(unverified) for line in out.splitlines()] == [0] * 15 + [1]
-    status, out, _ = command("data", "verify")
-    assert status == 0 and out.count(" ok ") == 15 and out.count(unverified) == 1
+    for action, of_each in {"fetch": ": fetched, ", "verify": " ok "}.items():
+        out = command("data", action)[1]
+        assert out.count(of_each) == len(contents) == 15
     for (name, file), content in contents.items():
         assert (sources.source(name).folder() / file).read_bytes() == content

@@ -2,16 +2,20 @@
 
 import hashlib
 import random
+import time
 
 import pytest
 
 from lm_eval_bias.data import downloads
 from lm_eval_bias.data.downloads import Unreachable, fetch
+from lm_eval_bias.data.sources import source
 from lm_eval_bias.usage import UsageError
 from tests.serving import serving
 
-CONTENT = random.Random(0).randbytes(1_000_000)
+SIZE = 1_000_000
+CONTENT = random.Random(0).randbytes(SIZE)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+BLOB = hashlib.sha1(b"blob 1000000\0" + CONTENT).hexdigest()
 HALF = 500_000
 
 
@@ -29,8 +33,8 @@ def path(tmp_path):
     return path
 
 
-def get(server, path, expected=SHA256):
-    return fetch(f"{server.address}/file", path, expected)
+def get(server, path, expected=SHA256, size=SIZE, seconds=60):
+    return fetch(f"{server.address}/file", path, expected, size, seconds)
 
 
 def alone(path):
@@ -38,22 +42,71 @@ def alone(path):
     return path.read_bytes() == CONTENT and [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("expected", [SHA256, None])
-def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path, expected):
+@pytest.mark.parametrize("size", [SIZE, None])
+@pytest.mark.parametrize("expected", [SHA256, BLOB])
+def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path, expected, size):
     server.breaks_after = HALF
     with pytest.raises(Unreachable, match=r"cannot download http\S+/file \(.*500000 bytes read"):
-        get(server, path, expected)
+        get(server, path, expected, size)
     assert list(path.parent.iterdir()) == []
     server.breaks_after = None
-    get(server, path, expected)
+    get(server, path, expected, size)
     assert alone(path) and downloads.is_kept(path, expected)
 
 
-def test_another_file_is_refused_and_nothing_is_left_of_it(server, path):
-    server.files["/file"] = b"404, but politely"
-    with pytest.raises(UsageError, match="has another checksum than expected; do not use it"):
-        get(server, path)
+@pytest.mark.parametrize("content", [b"404, but politely", CONTENT + b"x", CONTENT[1:] + b"x"])
+@pytest.mark.parametrize("expected", [SHA256, BLOB])
+def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content, expected):
+    server.files["/file"] = content
+    with pytest.raises(UsageError, match="has another size or checksum than expected; do not"):
+        get(server, path, expected)
     assert list(path.parent.iterdir()) == []
+
+
+def test_git_knows_the_authors_questions_by_this_id(shared):
+    """As their repository lists them."""
+    (name,) = (name for name in source("hbb").files if name.startswith("20241122"))
+    blob = "ab92882da8997fbc55cb4ab4d8d1b627b7ee640a"
+    assert downloads.is_kept(shared / "official" / "hbb" / name, blob)
+
+
+def test_an_endless_file_ends_at_its_size(server, path):
+    """Of which no more than a byte beyond is read."""
+    server.endless = b"x" * 65536
+    with pytest.raises(UsageError, match="another size"):
+        get(server, path)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match="another size"):
+        patch.setattr(downloads, "LARGEST", 1000)
+        get(server, path, BLOB, None)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("of", ["headers", "body"])
+def test_a_byte_now_and_then_is_not_waited_for_beyond_the_time(server, path, of):
+    server.drips = of
+    begun = time.monotonic()
+    with pytest.raises(Unreachable, match=r"\(not whole within 0.5 seconds\)"):
+        get(server, path, seconds=0.5)
+    assert time.monotonic() - begun < 30 and list(path.parent.iterdir()) == []
+
+
+def test_a_server_that_sends_elsewhere_is_followed_but_not_for_ever(server, path):
+    server.sends_to = {"/file": "/there", "/loop": "/loop"}
+    server.files["/there"] = CONTENT
+    get(server, path)
+    assert alone(path)
+    with pytest.raises(Unreachable, match="infinite loop") as error:
+        fetch(f"{server.address}/loop", path, SHA256, 1)
+    assert "\n" not in str(error.value)
+
+
+def test_links_that_wait_there_are_not_written_through(server, path, tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    for name in (path.name, f"{path.name}.part", f".{path.name}-"):
+        (path.parent / name).symlink_to(tmp_path / "precious")
+    get(server, path)
+    assert path.read_bytes() == CONTENT and not path.is_symlink()
+    assert (tmp_path / "precious").read_text() == "precious"
 
 
 def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
@@ -88,5 +141,5 @@ def test_a_folder_that_cannot_be_written_is_the_systems_error(server, tmp_path):
 )
 def test_an_address_that_leads_nowhere_is_told_in_one_line(path, address):
     with pytest.raises(Unreachable, match="cannot download") as told:
-        fetch(address, path, SHA256)
+        fetch(address, path, SHA256, 1)
     assert "\n" not in str(told.value) and list(path.parent.iterdir()) == []

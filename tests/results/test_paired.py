@@ -192,7 +192,7 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
     records, old = made(12, lambda s, c: s), [{"colour": "red", "x": 1.0}]
     for measure, first, second, message in (
         (TOY, records, made(13, lambda s, c: s), "other questions"),
-        (TOY, old, old, "lack the column 'scene', since an older version wrote them"),
+        (TOY, old, old, "have no usable value in column 'scene'. Were they edited"),
         (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
         with pytest.raises(UsageError, match=message):

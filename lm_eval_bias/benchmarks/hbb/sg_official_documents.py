@@ -55,7 +55,6 @@ def options(
 
 
 def _released_file() -> Path:
-    """The authors' variations, of which no checksum is known."""
     try:
         return official_file("hbb", VARIATIONS)
     except UsageError as error:
@@ -109,10 +108,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _wrong(path: Path, cause: str) -> UsageError:
-    return UsageError(
-        f"{path}: {cause}. No checksum of this file is known: remove it if it is another than the "
-        f"authors'. {CURE}"
-    )
+    return UsageError(f"{path}: {cause}. {CURE}")
 
 
 def _plain(text: str) -> str:
