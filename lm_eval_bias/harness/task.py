@@ -94,8 +94,10 @@ class MeasureTask(CompiledTask):
         self._places: list[int] = []
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         builder = config.get("custom_dataset")
-        if options and isinstance(builder, CustomDataset):  # its other arguments are the YAML's
-            fixed = signature(builder.documents).parameters.keys() - self._options.keys()
+        documents = getattr(builder, "documents", bool)
+        self._read = signature(options or documents).parameters.keys()
+        if isinstance(builder, CustomDataset):  # its other arguments are the YAML's
+            fixed = signature(documents).parameters.keys() - self._read
             metadata = {key: value for key, value in metadata.items() if key not in fixed}
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
@@ -278,8 +280,7 @@ class MeasureTask(CompiledTask):
         builder = self.config.custom_dataset
         if isfunction(builder):
             return None
-        read = self._options or signature(getattr(builder, "documents", bool)).parameters
-        return {SHARD, *read, *[REASONING] * bool(self.config.generation_kwargs)}
+        return {SHARD, *self._read, *[REASONING] * bool(self.config.generation_kwargs)}
 
     @property
     def _repeats(self) -> bool:
