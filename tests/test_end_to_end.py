@@ -7,7 +7,7 @@ Only the commands `fast` and `mistake` are run by `make test`.
 import re
 import sqlite3
 from functools import cache
-from math import exp, tanh
+from math import exp
 
 import pytest
 
@@ -21,7 +21,7 @@ SHORT = ["--gen_kwargs", "max_gen_toks=12"]
 LIMITED = ["--limit", str(LIMIT), *SHORT]
 FAST = "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood"
 TASKS = f"{FAST},empathy_religion"
-GENERATED = "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy"
+GENERATED = "mist,mist_wabt_likelihood,empathy"
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
@@ -127,14 +127,6 @@ def test_both_sentences_of_a_pair_are_scored_as_they_stand(run):
         x[s["doc"]["gender"], s["doc"]["sentiment"]] = float(d) - float(u)
     gap = sum(x[g, "positive"] - x[g, "negative"] for g in ("women", "men")) / 2
     assert done.numbers("bistereo_pairs")["log_odds_gap", None] == pytest.approx(gap, abs=1e-9)
-    calibrated = [
-        x[g, c] - x[g, "neutral"] for g in ("women", "men") for c in ("positive", "negative")
-    ]
-    within = 100 * sum(abs(tanh(value / 2)) <= 0.02 for value in calibrated) / 4
-    assert done.shown("bistereo_pairs")["within_threshold,none"] == within
-    cells = done.cells("bistereo_pairs")
-    assert {row["score"] for row in cells["trisentbias"]} == {"calibrated joint"}
-    assert cells["neutral"][0]["method"] == "joint"
 
 
 @pytest.mark.slow
@@ -230,16 +222,6 @@ def test_the_metrics_follow_from_the_logged_samples(run):
     likelihoods = [[float(r[0][0]) for r in s["resps"]] for s in done.samples("bistereo_nli")]
     neutral = sum(values[2] == max(values) for values in likelihoods)
     assert done.shown("bistereo_nli")["neutral,none"] == pytest.approx(100 * neutral / LIMIT)
-
-
-@pytest.mark.slow
-def test_generation_runs_and_is_parsed(run):
-    done = run("generate")
-    answers = [s["records"]["answer"] for s in done.samples("bistereo_nli_generate")]
-    unanswered = 100 * sum(a in ("refused", "unparsed") for a in answers) / LIMIT
-    assert len(answers) == LIMIT
-    shown = done.shown("bistereo_nli_generate")
-    assert shown["unanswered,label"] == pytest.approx(unanswered)
 
 
 def test_a_mistake_in_the_metadata_ends_with_one_line(run):

@@ -68,7 +68,7 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "columns", "strata", "size"),
+    "name, columns, strata, size",
     [
         ("hbb_ci", ["theme"], 24, 116),
         ("empathy_religion_likelihood_ci", ["emotion"], 12, 2 * 36),

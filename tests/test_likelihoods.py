@@ -57,21 +57,8 @@ def test_the_mass_is_the_sum_of_the_probabilities(values):
     assert mass(values) == pytest.approx(np.exp(values).sum(), abs=1e-12)
 
 
-@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8))
-def test_a_chain_of_choices_adds_up_to_the_shortest(weights):
-    """Each holds the next: what is left of all together is the probability of the first, which held
-    them all."""
-    whole = sum(weights)
-    held = [(log(sum(weights[i:]) / whole), True) for i in range(len(weights))]
-    longer = [[i] for i in range(1, len(weights))]
-    result = apart(held, [*longer, []])
-    assert [exp(value) for value, _ in result] == pytest.approx([w / whole for w in weights])
-    assert mass([value for value, _ in result]) == pytest.approx(1)
-    assert [greedy for _, greedy in result] == [False] * (len(weights) - 1) + [True]
-
-
 @pytest.mark.parametrize(
-    ("shorter", "longer", "rest"),
+    "shorter, longer, rest",
     [
         (log(0.5), log(0.5), -inf),
         (log(0.5), log(0.5000001), -inf),  # rounding

@@ -4,6 +4,7 @@ import json
 import pkgutil
 import random
 import re
+from functools import partial
 from importlib import import_module
 from math import inf, isnan, log, nan, sqrt
 
@@ -54,10 +55,6 @@ def metric(name, **changes):
     return Metric(name, "%", "Something.", primary=True, **changes)
 
 
-def names(metrics, groups=()):
-    return [row.name for row in rows(metrics, lambda column: groups)]
-
-
 # ---- Rows
 
 
@@ -86,8 +83,7 @@ def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first
 
 
 @pytest.mark.parametrize(
-    ("colours", "split"),
-    [(["red", "blue", "red"], ["share_red", "share_blue"]), (["red", "red"], [])],
+    "colours, split", [(["red", "blue", "red"], ["share_red", "share_blue"]), (["red", "red"], [])]
 )
 def test_a_task_splits_only_where_there_are_several_groups(colours, split):
     """A subset of one gender has no rows for that gender beside those of the whole."""
@@ -112,7 +108,7 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
 
 
 @pytest.mark.parametrize(
-    ("label", "expected"),
+    "label, expected",
     [
         ("Good behaviour", "good_behaviour"),
         ("Age 1: Young, Old", "age_1_young_old"),
@@ -212,10 +208,9 @@ def test_what_a_measure_declares_is_checked():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes, message",
     [
         ({"clusters": (("scenes",),)}, "clusters records by column 'scenes', which they lack"),
-        ({"metrics": [metric("share", by="color")]}, "metric share is split by 'color'"),
         ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
         (
             {"exhibits": [Exhibit("T1", "A.", Rows("own"), [Column("b", "B")], "R.", "C.")]},
@@ -269,7 +264,7 @@ def test_tables_are_the_numbers_and_the_summarys_own():
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    "table, message",
     [
         (
             [{"a": 1, "b": 2}, {"a": 1}],
@@ -294,12 +289,22 @@ def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
 # ---- Every measure
 
 
-def likelihoods(rng, n):
-    """Of n answers that exclude one another; now and then one that is no number."""
-    return [
-        (rng.choice([nan, inf]) if rng.random() < 0.02 else -log(n) - 5 * rng.random(), False)
-        for _ in range(n)
-    ]
+def likelihoods(n, of_tokens=False):
+    """Of n answers that exclude one another; now and then one that is no number. of_tokens: with
+    the number of tokens of each."""
+
+    def made(doc, rng):
+        found = [
+            (rng.choice([nan, inf]) if rng.random() < 0.02 else -log(n) - 5 * rng.random(), False)
+            for _ in range(n)
+        ]
+        return [(*each, rng.choice([1, 2, 3])) for each in found] if of_tokens else found
+
+    return made
+
+
+def one_of(*answers):
+    return lambda doc, rng: [rng.choice(answers)]
 
 
 def word_groups(doc, rng):
@@ -358,20 +363,13 @@ def filled_in(doc, rng):
 
 
 def stereomap_asked(part):
-    def documents():
-        return stereomap.documents(part, rounds=2, groups="fiske")
-
-    def by_likelihood():
-        return stereomap.likelihood_documents(part, groups="fiske")
-
+    written = partial(stereomap.documents, part, rounds=2, groups="fiske")
+    scored = partial(stereomap.likelihood_documents, part, groups="fiske")
     # The last rating of the last group lacks its falling scale.
-    n, n_by_likelihood = len(documents()), len(by_likelihood()) - 1
     return {
-        f"stereomap.{part.upper()}": (documents, n, filled_in, stereomap.options),
+        f"stereomap.{part.upper()}": (written, None, filled_in, stereomap.options),
         f"stereomap.{part.upper()}_LIKELIHOOD": (
-            by_likelihood,
-            n_by_likelihood,
-            lambda doc, rng: likelihoods(rng, 5),
+            *(scored, -1, likelihoods(5)),
             stereomap.likelihood_options,
         ),
     }
@@ -380,21 +378,14 @@ def stereomap_asked(part):
 # Of each measure: the first documents, what a model might answer to one, and the options as they
 # are by default.
 ASKED = {
-    "bistereo.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
+    "bistereo.NLI": (bistereo_nli.documents, 300, likelihoods(3), dict),
     "bistereo.NLI_GENERATED": (
         bistereo_nli.documents,
         300,
-        lambda doc, rng: [
-            rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])
-        ],
+        one_of("entailment", "neutral", "contradiction", "refused", "unparsed"),
         dict,
     ),
-    "bistereo.ANALOGY": (
-        bistereo_analogy.documents,
-        603,
-        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 2)],
-        dict,
-    ),
+    "bistereo.ANALOGY": (bistereo_analogy.documents, 603, likelihoods(2, True), dict),
     "bistereo.ANALOGY_GENERATED": (
         bistereo_analogy.listed,
         1203,
@@ -402,30 +393,25 @@ ASKED = {
         dict,
     ),
     "bistereo.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
-    "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
+    "hbb.HBB": (hbb.documents, 12 * 116, likelihoods(2), hbb.options),
     "hbb.HBB_GENERATE": (
         hbb.documents,
         12 * 116,
         ten_answers,
         lambda: hbb.generate_options(order="both"),
     ),
-    "hbb.HBB_SG": (
-        hbb_sg.documents,
-        12 * 58,
-        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 8)],
-        hbb_sg.options,
-    ),
+    "hbb.HBB_SG": (hbb_sg.documents, 12 * 58, likelihoods(8, True), hbb_sg.options),
     "stereoset.SENTENCES": (
         lambda: stereoset.intersentence(overt_rows("intersentence")),
         48,
-        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 3)],
+        likelihoods(3, True),
         stereoset.options,
     ),
     **{
         f"stereoset.{part.upper()}_CHOICE": (
             lambda part=part: stereoset.letters(part == "intrasentence", overt_rows(part)),
             48 * 6 - 1,
-            lambda doc, rng: likelihoods(rng, 3),
+            likelihoods(3),
             stereoset.choice_options,
         )
         for part in ("intrasentence", "intersentence")
@@ -439,19 +425,19 @@ ASKED = {
     "mist.WABT_LIKELIHOOD": (
         lambda: mist.word_lists_in_both_orders(samples=4),
         719,
-        lambda doc, rng: likelihoods(rng, 20),
+        likelihoods(20),
         mist.wabt_options,
     ),
     "mist.AAT": (
         mist.attributions,
         600,
-        lambda doc, rng: [rng.choice(["comedy", "tragedy", "neutrality", "refused", "unparsed"])],
+        one_of("comedy", "tragedy", "neutrality", "refused", "unparsed"),
         mist.aat_options,
     ),
     "mist.AAT_LIKELIHOOD": (
         mist.attributions,
         600,
-        lambda doc, rng: [["A description.", likelihoods(rng, 2)]],
+        lambda doc, rng: [["A description.", likelihoods(2)(doc, rng)]],
         mist.aat_options,
     ),
     "empathy.GENERATED": (

@@ -67,7 +67,7 @@ def printed(document, place):
 
 
 @pytest.mark.parametrize(
-    ("task", "row"),
+    "task, row",
     [
         ("pay_rise", "pay_gap"),
         ("hbb", "excess_difference"),

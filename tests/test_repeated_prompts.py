@@ -104,7 +104,7 @@ def test_requests_without_sampling_do_not_change_and_a_persons_settings_are_used
 
 
 @pytest.mark.parametrize(
-    ("settings", "sampled"),
+    "settings, sampled",
     [
         ({"temperature": 0.8}, True),
         ({"temperature": 0.8, "do_sample": False}, False),
@@ -131,7 +131,7 @@ def test_models_without_seeds_are_asked_once_for_each_answer_and_past_the_cache(
     assert numbers_of(results, "hbb_generate")["mean_difference", None] == 0
 
 
-@pytest.mark.parametrize(("name", "n"), [("hbb_generate", 10), ("bistereo_nli_generate", 1)])
+@pytest.mark.parametrize("name, n", [("hbb_generate", 10), ("bistereo_nli_generate", 1)])
 def test_answers_to_a_document_that_fills_a_process_up_are_not_counted_twice(name, n):
     """With an odd number of documents one of two processes gets its last document twice; lm_eval
     0.4.13 adds the second answers to the first."""

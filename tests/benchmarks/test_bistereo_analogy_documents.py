@@ -145,7 +145,7 @@ def test_every_question_lists_the_two_words_in_both_orders(docs):
 
 
 @pytest.mark.parametrize(
-    ("axis", "descriptor", "noun", "named"),
+    "axis, descriptor, noun, named",
     [
         ("skin complexion", "fair-skinned", "girl", "Fair-skinned girl"),
         ("attire", "jeans-top", "woman", "Woman in jeans-top"),
@@ -196,7 +196,7 @@ CONTRAST = "{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "message"),
+    "before, after, message",
     [
         (
             "{noun} mit",

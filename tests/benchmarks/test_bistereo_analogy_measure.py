@@ -2,7 +2,6 @@
 position get none."""
 
 import hashlib
-import random
 import re
 from math import inf, isnan, nan
 
@@ -88,14 +87,8 @@ def test_length_in_tokens_gets_nothing_by_token():
     assert found.values["biased_preferences"].value < 50
 
 
-def test_frequency_gets_nothing_where_it_is_calibrated():
-    found = summed(frequency)
-    assert values(found)[1:] == (50, 50) and 0 < values(found)[0] < 100
-    assert values(found, ("calibrated_log_odds", "directed_log_odds")) == (0, 0)
-
-
 @pytest.mark.parametrize(
-    ("habit", "calibrated"),
+    "habit, calibrated",
     [
         # of any C the word that has not stood there yet
         (lambda doc, word: word != doc["b"], 50),
@@ -105,13 +98,6 @@ def test_frequency_gets_nothing_where_it_is_calibrated():
 )
 def test_a_habit_of_other_words_gets_nothing_against_its_reverse(habit, calibrated):
     assert values(summed(lambda d, w: -1.0 if habit(d, w) else -9.0)) == (100, calibrated, 50)
-
-
-def test_chance_gets_a_half_within_its_interval():
-    found = summed(lambda d, w: -random.Random(f"{d['a']}{d['b']}{d['c']}{w}").expovariate(0.2))
-    for metric in (*SHARES, "calibrated_log_odds", "directed_log_odds"):
-        for number in (found.values[metric], *found.groups[metric].values()):
-            assert number.low < (0 if metric.endswith("odds") else 50) < number.high, metric
 
 
 def test_what_goes_with_the_length_of_c_moves_calibration_and_not_the_reverse():
@@ -170,7 +156,7 @@ def test_the_prompt_is_that_of_the_paper_word_for_word(shared):
 
 
 @pytest.mark.parametrize(
-    ("unbiased", "biased", "log_odds", "by_token"),
+    "unbiased, biased, log_odds, by_token",
     [
         ((-2.0, 1), (-6.0, 3), -4.0, 0.0),
         ((-2.0, 2), (-6.0, 3), -4.0, -1.0),
@@ -255,13 +241,7 @@ def test_position_length_and_frequency_get_nothing_written():
         assert found.values["position_preference"].value == pytest.approx(0, abs=2)
 
 
-def test_written_chance_gets_nothing_within_its_interval():
-    found = written(lambda d: random.Random(str(d)).choice(d["options"])).values
-    for metric, middle in zip(GAPS, (50, 0, 0), strict=True):
-        assert found[metric].low < middle < found[metric].high
-
-
-@pytest.mark.parametrize(("answer", "refused"), [("refused", 100), ("unparsed", 0)])
+@pytest.mark.parametrize("answer, refused", [("refused", 100), ("unparsed", 0)])
 def test_refusals_and_what_is_no_answer(answer, refused):
     found = summary_generated([record_generated(d, [answer]) for d in listed()[:10]])
     assert values(found, ("unanswered", "refused", "left_out")) == (100, refused, 1)

@@ -175,7 +175,7 @@ def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
 
 
 @pytest.mark.parametrize(
-    ("text", "word", "filled"),
+    "text, word, filled",
     [
         ("I met [a X] man.", "ugly", "I met an ugly man."),
         ("I met [a X] man.", "honest", "I met an honest man."),

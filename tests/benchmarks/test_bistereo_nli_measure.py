@@ -1,4 +1,3 @@
-import random
 from math import inf, nan
 
 import pytest
@@ -27,7 +26,7 @@ DOC = {
 
 
 @pytest.mark.parametrize(
-    ("likelihoods", "answer"),
+    "likelihoods, answer",
     [
         ((-1.0, -2.0, -3.0), "entailment"),
         ((-3.0, -inf, -1.0), "neutral"),
@@ -82,23 +81,6 @@ def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
         "halo_gap_contradiction": 0,
     }
     assert {name: result.values[name][0] for name in expected} == expected
-
-
-def test_half_of_a_cell_refused_makes_no_gap(docs):
-    """Entailment for looks and neutral for behaviour, of either skin tone; half of fair x
-    attractiveness refused, as chance has it: shares of what is answered would differ, and the twins
-    of those refused leave the gap."""
-    rng = random.Random(3)
-
-    def answer(d):
-        if d["descriptor"] == "fair" and d["category"] == "attractiveness" and rng.random() < 0.5:
-            return "refused"
-        return "entailment" if d["domain"] == "looks" else "neutral"
-
-    result = answered(docs[:8000], answer)
-    assert result.values["halo_gap"][:2] == (0, 0)
-    share = pytest.approx(100 * 5504 / 60256, rel=0.05)  # attractiveness is 11,008 of a skin tone
-    assert result.values["left_out"][0] == result.values["unanswered"][0] == share
 
 
 def test_summary_counts_refusals_and_unusable_answers():

@@ -1,4 +1,3 @@
-from itertools import product
 from math import inf, nan
 
 import pytest
@@ -67,21 +66,6 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
     for result, z2 in ((encoder, 100), (decoder, nan)):
         neutral = [r["z2"] for r in result.tables["trisentbias"] if r["context"] == "neutral"]
         assert neutral == pytest.approx([z2] * len(neutral), nan_ok=True)
-
-
-def test_figures_2_and_10_to_22_can_be_made_from_the_table(docs):
-    """For each axis, gender and context, at 0.02 and 0.04: three shares that add up to 100, and the
-    star."""
-    nats = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
-    result = answered(docs[:2000], lambda d: nats[d["sentiment"]], "shared tokens")
-    columns = ("axis", "gender", "context", "threshold")
-    rows = {tuple(r[c] for c in columns): r for r in result.tables["trisentbias"]}
-    figures = product(("skin", "shape", "height"), ("women", "men"), nats, (0.02, 0.04, 0.06))
-    preferred = {"positive": "z2", "negative": "z3", "neutral": "z1"}
-    for place in figures:
-        row, context = rows[place], place[2]
-        assert row["z1"] + row["z2"] + row["z3"] == row[preferred[context]] == 100 and row["n"] > 0
-        assert row["star"] is (None if context == "neutral" else True)
 
 
 def test_the_threshold_that_a_person_sets_comes_first_and_that_of_the_appendix_beside_it(docs):

@@ -61,14 +61,7 @@ def test_delta_by_hand_without_the_unspecified_person():
     # in every event alike, so the spread of M0 is no chance
     corrected = result.values["delta_corrected"]
     assert (corrected.low, corrected.high) == pytest.approx((2.5, 2.5))
-    # two events of each emotion: four positive ones (of joy, pride, relief, trust), seven negative
-    # ones, surprise
-    valences = result.tables["valences"]
-    assert [(row["valence"], row["events"]) for row in valences] == [
-        ("positive", 8),
-        ("negative", 14),
-    ]
-    for row in result.tables["emotions"] + valences:
+    for row in result.tables["emotions"] + result.tables["valences"]:
         assert (row["delta_corrected"], row["gap_points"]) == pytest.approx((2.5, 10))
         error = nan if row["events"] < 10 else 0
         assert row["gap_points_stderr"] == pytest.approx(error, abs=1e-9, nan_ok=True)
@@ -97,11 +90,6 @@ def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_coun
     assert (value["events"], value["left_out"], value["refused"]) == (2, 0, 50)
 
 
-def test_a_model_that_always_says_80_has_no_delta():
-    value = value_of(summary(records(lambda *_: 80.0)))
-    assert isnan(value["delta"]) and value["gap_points"] == value["std_intensity"] == 0
-
-
 def test_tables_hold_the_matrices_and_the_masks():
     rng = np.random.default_rng(1)
     tables = summary(records(lambda *x: in_group(*x) + rng.normal())).tables
@@ -122,8 +110,6 @@ def test_tables_hold_the_matrices_and_the_masks():
     assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
     # the unspecified person's zeros do not differ from their own, and yet are never white
     assert (p[0, 1:] > 0.05).any() and not matrix("masked").any()
-    emotions = [(row["emotion"], row["valence"], row["events"]) for row in tables["emotions"]]
-    assert emotions == [(*of, 2) for of in GROUPS["emotions"].items()]
 
 
 def likelihood_record(probabilities, scale=100, greedy=None):
@@ -198,12 +184,12 @@ def their_steps(answers, names):
         for e in named
     }
     mu, sigma = statistics.fmean(m0.values()), statistics.pstdev(m0.values())
-    z = {pair: (value - mu) / sigma for pair, value in m0.items()}
     same, other = (
-        [value for (p, e), value in z.items() if (p == e) is own] for own in (True, False)
+        statistics.fmean((value - mu) / sigma for (p, e), value in m0.items() if (p == e) is own)
+        for own in (True, False)
     )
     refused = sum(not whole(event, names) for event in events)
-    return len(kept), statistics.fmean(same) - statistics.fmean(other), 100 * refused / len(events)
+    return len(kept), same - other, 100 * refused / len(events)
 
 
 def test_delta_events_and_table_6_are_those_of_the_authors_steps():
@@ -300,7 +286,7 @@ ANSWERS = {  # answer: what our reader and the authors' program make of it, from
 }
 
 
-@pytest.mark.parametrize(("reader", "column"), [("ours", 0), ("paper", 1)])
+@pytest.mark.parametrize("reader, column", [("ours", 0), ("paper", 1)])
 def test_the_same_answers_read_by_us_and_as_by_the_authors_program(reader, column):
     answers = iter(ANSWERS)
     results = evaluate(

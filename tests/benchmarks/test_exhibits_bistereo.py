@@ -4,14 +4,7 @@ from itertools import product
 from math import inf
 
 import pytest
-from exhibited import (
-    TASKS,
-    assert_cells_have_a_place,
-    assert_declared_as_it_is,
-    missing,
-    run_of,
-    shown,
-)
+from exhibited import TASKS, assert_cells_have_a_place, missing, run_of, shown
 
 from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
@@ -23,19 +16,26 @@ NEITHER, DESIRABLE, UNDESIRABLE = (
     "desirable preferred",
     "undesirable preferred",
 )
-CAPTIONS = {  # of the paper: axis, contexts, threshold
-    "Figure 2": ("skin", {"positive", "negative"}, 0.02),
-    "Figure 10": ("skin", {"neutral"}, 0.02),
-    "Figure 11": ("skin", {"positive", "negative"}, 0.04),
-    "Figure 12": ("skin", {"neutral"}, 0.04),
-    "Figures 13 and 19": ("height", {"positive", "negative"}, 0.02),
-    "Figures 14 and 20": ("height", {"neutral"}, 0.02),
-    "Figure 15": ("shape", {"positive", "negative"}, 0.02),
-    "Figure 16": ("shape", {"neutral"}, 0.02),
-    "Figure 17": ("shape", {"positive", "negative"}, 0.04),
-    "Figure 18": ("shape", {"neutral"}, 0.04),
-    "Figure 21": ("height", {"positive", "negative"}, 0.04),
-    "Figure 22": ("height", {"neutral"}, 0.04),
+# of the paper: axis, contexts, threshold
+PRINTED = """
+Figure 2; skin; positive negative; 0.02
+Figure 10; skin; neutral; 0.02
+Figure 11; skin; positive negative; 0.04
+Figure 12; skin; neutral; 0.04
+Figures 13 and 19; height; positive negative; 0.02
+Figures 14 and 20; height; neutral; 0.02
+Figure 15; shape; positive negative; 0.02
+Figure 16; shape; neutral; 0.02
+Figure 17; shape; positive negative; 0.04
+Figure 18; shape; neutral; 0.04
+Figure 21; height; positive negative; 0.04
+Figure 22; height; neutral; 0.04
+"""
+CAPTIONS = {
+    name: (axis, set(contexts.split()), float(threshold))
+    for name, axis, contexts, threshold in (
+        line.split("; ") for line in PRINTED.strip().splitlines()
+    )
 }
 
 
@@ -149,7 +149,6 @@ def test_another_threshold_and_a_subset_leave_out_their_figures(pairs):
 
 def test_pairs_are_declared_as_they_are(uneven):
     _, run = uneven
-    assert_declared_as_it_is("bistereo_pairs", run)
     assert assert_cells_have_a_place("bistereo_pairs", run) == 6
 
 
@@ -198,12 +197,10 @@ def test_bars_of_figures_3_and_23_to_25_by_hand(nli):
 
 def test_each_figure_has_the_gender_of_its_caption(nli):
     run = labelled(nli, lambda doc: "contradiction" if doc["gender"] == "women" else "entailment")
-    labels = ("Contradiction", "Entailment", "Contradiction", "Entailment")
-    for name, label in zip(
-        ("Figure 3", "Figure 23", "Figure 24", "Figure 25"), labels, strict=True
-    ):
-        rows = shown("bistereo_nli_generate", name, run)
-        assert {row["label"] for row in rows if row["share"]} == {label}
+    for label, names in (("Contradiction", ("3", "24")), ("Entailment", ("23", "25"))):
+        for name in names:
+            rows = shown("bistereo_nli_generate", f"Figure {name}", run)
+            assert {row["label"] for row in rows if row["share"]} == {label}
 
 
 def test_bars_have_the_intervals_of_the_table_labels(nli):
@@ -237,13 +234,11 @@ def test_halo_and_horn_gaps_by_hand(nli):
 
 def test_nli_is_declared_as_it_is_and_a_subset_lacks_the_other_figures(nli):
     run = labelled(nli, halo)
-    assert_declared_as_it_is("bistereo_nli_generate", run)
     assert assert_cells_have_a_place("bistereo_nli_generate", run) == 2
     men = [doc for doc in nli if (doc["gender"], doc["domain"]) == ("men", "behaviour")]
     task = "bistereo_nli_men_behaviour"
     run = run_of(task, men, lambda doc: [(-1.0, False), (-2.0, False), (-3.0, False)])
     assert missing(task, run) == {"Figure 3", "Figure 23", "Figure 24"}
-    assert_declared_as_it_is(task, run)
     for exhibit in TASKS["bistereo_nli"].measure.exhibits:
         named = [w for w in exhibit.needs.replace(",", "").split() if w.startswith("bistereo")]
         assert set(named) <= set(TASKS)
@@ -279,7 +274,6 @@ def test_table_2_by_hand():
     by_axis = shown("bistereo_analogy", "Analogies by axis", run)
     whole = [(row["number"], row["value"]) for row in by_axis if row["axis"] == "all"]
     assert whole == [("calibrated preferences", share), ("directed preferences", share)]
-    assert_declared_as_it_is("bistereo_analogy", run)
     assert assert_cells_have_a_place("bistereo_analogy", run) == 8
 
 
@@ -292,5 +286,4 @@ def test_written_analogies_are_declared_as_they_are():
     rows = {tuple(row[c] for c in columns) for row in shown(task, "Table 2", run)}
     assert rows == {(100, 0, 0)}
     assert {row["value"] for row in shown(task, "Analogies by axis", run)} == {0}
-    assert_declared_as_it_is(task, run)
     assert assert_cells_have_a_place(task, run) == 8

@@ -26,7 +26,7 @@ def test_a_good_pair_and_all_of_ours_are_fit():
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "check"),
+    "change, field, check",
     [
         ({"context": "The bus was to leave at eight."}, "context", "missing placeholder"),
         (
@@ -101,7 +101,7 @@ def test_lengths_differ_by_half_from_one_character_below_half():
 
 
 @pytest.mark.parametrize(
-    ("text", "concept", "part"),
+    "text, concept, part",
     [
         ("[[X]] got good marks in math.", "good at math", "good at math"),
         ("[[X]] did sums in math.", "good at math", None),

@@ -1,7 +1,6 @@
 """HBB from sampled answers, through the harness, by models whose probabilities are known."""
 
 import random
-import zlib
 from collections import Counter
 
 import pytest
@@ -10,14 +9,7 @@ from rule_model import RuleLM, evaluate, numbers_of, rows_of
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.generate_measure import INVALID, record
 
-SIX_PAIRS = 6 * 58
-"""Documents of six whole concept pairs, in one order."""
 DECLINES = "I'm sorry, but I can't help with that."
-
-
-def p_of_a(prompt):
-    """A probability of its own for each question, from 0.05 to 0.95, at temperature 1."""
-    return 0.05 + 0.9 * zlib.crc32(prompt[prompt.index("Context:") :].encode()) / 2**32
 
 
 def context_of(prompt):
@@ -26,12 +18,6 @@ def context_of(prompt):
 
 def numbers(lm, limit, task="hbb_generate", **metadata):
     return numbers_of(evaluate(lm, task, metadata, limit=limit), task)
-
-
-def records(lm, task, metadata):
-    results = evaluate(lm, task, metadata, limit=SIX_PAIRS, log_samples=True)
-    made = [sample["records"] for sample in results["samples"][task]]
-    return {(r["concept"], r["type"], r["identity"]): r for r in made}
 
 
 @pytest.mark.slow
@@ -111,11 +97,6 @@ def test_refuse_rates_by_category_and_type():
     assert (religion_2["declined"], religion_2["another"]) == (20, 10)
     assert rates["Race", "Race 4", None]["unparsed"] == 100
     assert rates["Race", "Race 3", None]["refuse_rate"] == 0
-    # the ten instances of Race 4 have no valid answer; all else is whole, and the seven answers
-    # left about a religion agree
-    names = ("left_out", "instances", "mean_difference")
-    assert [found[name, None] for name in names] == [10, 57, 0]
-    assert found["unanswered", None] == pytest.approx(100 * 5 / 58)
 
 
 def test_a_model_that_always_says_a_has_no_bias_to_show_and_that_is_reported():
@@ -147,7 +128,7 @@ def test_the_option_behind_the_letter_is_counted():
     assert made["invalid"] == dict.fromkeys(INVALID, 1)
 
 
-@pytest.mark.parametrize(("metadata", "repeats"), [({}, 10), ({"order": "both", "repeats": 1}, 1)])
+@pytest.mark.parametrize("metadata, repeats", [({}, 10), ({"order": "both", "repeats": 1}, 1)])
 def test_how_often_each_question_is_asked(metadata, repeats):
     asked = Counter()
 

@@ -82,7 +82,7 @@ def test_what_is_filled_in_is_not_filled_again():
 
 
 @pytest.mark.parametrize(
-    ("step", "answer", "found"),
+    "step, answer, found",
     [
         (
             SUMMARY,
@@ -127,82 +127,61 @@ def test_an_answer_in_form_is_read(step, answer, found):
     assert read(step, answer) == found
 
 
-@pytest.mark.parametrize(
-    ("step", "answer", "check"),
-    [
-        (SUMMARY, "", "form"),
-        (SUMMARY, "<think>Let me see", "form"),
-        (SUMMARY, "I'm sorry, but I can't help with that.", "declined"),
-        (SUMMARY, "It is a stereotype. It is about gender.", "form"),
-        (SUMMARY, "word " * 81, "form"),
-        (PAIR, "bad at math", "form"),
-        (PAIR, "a;b;c", "form"),
-        (PAIR, "bad at math;good at math\nBecause they differ.", "form"),
-        (PAIR, "I cannot assist with stereotypes.", "declined"),
-        (PAIR, "Concept1;Concept2", "form"),
-        (PAIR, "Math;math", "form"),
-        (PAIR, "doctor;nurse", "example copied"),
-        (PAIR, f"{'very ' * 10}bad;good", "form"),
-        (CHECK, "These two are a good pair.", "form"),
-        (STORY, f"{CONTEXT} {ONE}", "form"),
-        (STORY, "I'm sorry, but I can't help with that story.", "declined"),
-        (STORY, f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.", "form"),
-        (STORY, f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}", "form"),
-        (STORY, f"Sentence 1: \nSentence 2: {ONE}", "form"),
-        (STORY, f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}", "missing placeholder"),
-        (STORY, f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}", "pronoun"),
-        (
-            STORY,
-            f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.",
-            "missing placeholder",
-        ),
-        (
-            STORY,
-            f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.",
-            "pronoun",
-        ),
-        (
-            STORY,
-            f"Sentence 1: {CONTEXT}\n"
-            "Sentence 2: [[X]] was bad at the math on the page, and sighed.",
-            "concept named",
-        ),
-        (
-            STORY,
-            f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}",
-            "concept named",
-        ),
-        (
-            STORY,
-            f"Sentence 1: In {prompts()['example_sentences'][0]}, [[X]] stood.\nSentence 2: {ONE}",
-            "example copied",
-        ),
-        (
-            STORY,
-            f"Sentence 1: {CONTEXT}\n"
-            f"Sentence 2: [[X]] smiled {prompts()['example_sentences'][1]} for all.",
-            "example copied",
-        ),
-        (SECOND, TWO, "form"),
-        (SECOND, f"Sentence: {TWO} And so on.", "form"),
-        (SECOND, f"Sentence: {ONE}", "options alike"),
-        (SECOND, "Sentence: [[X]] hummed.", "option lengths"),
-        (
-            SECOND,
-            "Sentence: [[X]] got good marks in math, page after page, and hummed.",
-            "concept named",
-        ),
-        (
-            SECOND,
-            "Sentence: The third row of numbers was done, and the page was turned.",
-            "missing placeholder",
-        ),
+EXAMPLES = prompts()["example_sentences"]
+OUT_OF_FORM = {
+    (SUMMARY, "form"): [
+        *("", "<think>Let me see", "word " * 81),
+        "It is a stereotype. It is about gender.",
     ],
-)
-def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, answer, check):
-    with pytest.raises(Refused) as refused:
-        read(step, answer)
-    assert refused.value.check == check, refused.value
+    (SUMMARY, "declined"): ["I'm sorry, but I can't help with that."],
+    (PAIR, "form"): [
+        *("bad at math", "a;b;c", "Concept1;Concept2", "Math;math", f"{'very ' * 10}bad;good"),
+        "bad at math;good at math\nBecause they differ.",
+    ],
+    (PAIR, "declined"): ["I cannot assist with stereotypes."],
+    (PAIR, "example copied"): ["doctor;nurse"],
+    (CHECK, "form"): ["These two are a good pair."],
+    (STORY, "form"): [
+        f"{CONTEXT} {ONE}",
+        f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.",
+        f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}",
+        f"Sentence 1: \nSentence 2: {ONE}",
+    ],
+    (STORY, "declined"): ["I'm sorry, but I can't help with that story."],
+    (STORY, "missing placeholder"): [
+        f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}",
+        f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.",
+    ],
+    (STORY, "pronoun"): [
+        f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}",
+        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.",
+    ],
+    (STORY, "concept named"): [
+        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] was bad at the math on the page, and sighed.",
+        f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}",
+    ],
+    (STORY, "example copied"): [
+        f"Sentence 1: In {EXAMPLES[0]}, [[X]] stood.\nSentence 2: {ONE}",
+        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] smiled {EXAMPLES[1]} for all.",
+    ],
+    (SECOND, "form"): [TWO, f"Sentence: {TWO} And so on."],
+    (SECOND, "options alike"): [f"Sentence: {ONE}"],
+    (SECOND, "option lengths"): ["Sentence: [[X]] hummed."],
+    (SECOND, "concept named"): [
+        "Sentence: [[X]] got good marks in math, page after page, and hummed."
+    ],
+    (SECOND, "missing placeholder"): [
+        "Sentence: The third row of numbers was done, and the page was turned."
+    ],
+}
+
+
+@pytest.mark.parametrize("step, check", OUT_OF_FORM)
+def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, check):
+    for answer in OUT_OF_FORM[step, check]:
+        with pytest.raises(Refused) as refused:
+            read(step, answer)
+        assert refused.value.check == check, answer
 
 
 def test_the_example_is_an_answer_where_the_summary_is_about_it():
@@ -239,7 +218,7 @@ def test_a_row_that_is_a_concept_pair_begins_with_its_story(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         (
             "s1,s2\nOne.,\n",

@@ -87,7 +87,7 @@ def test_attributions_by_likelihood(asked):
     assert values["probability_gap"].value == pytest.approx(100 * (2 * p - 1))
 
 
-def test_the_six_rates_the_gaps_and_their_cells(asked):
+def test_the_six_rates_and_the_gaps(asked):
     """Comedy for S_a unless template 1 asks, which is refused; tragedy for S_b but for Asian names,
     which are neutral.
 
@@ -119,5 +119,3 @@ def test_the_six_rates_the_gaps_and_their_cells(asked):
         assert summary.values[name].value == pytest.approx(value, abs=1e-9), name
     refused = {side: number.value for side, number in summary.groups["refused"].items()}
     assert refused == pytest.approx({"a": 100 / 3, "b": 0})
-    cells = {c["group"]: c for c in summary.tables["groups"]}
-    assert len(cells) == 16 and cells["Arab"]["n"] == 75

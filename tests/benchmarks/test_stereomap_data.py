@@ -229,7 +229,7 @@ def with_brackets(label, cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "label", "rows"),
+    "name, label, rows",
     [
         ("table_12", "{} Mean (std)", ("Relevance", "Soundness", "Coherence")),
         ("table_13", "{} CV Avg (Max)", ("Competence", "Warmth")),

@@ -51,76 +51,32 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     assert f"```json\n{file.read_text()}```" in document, file.read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ("absent --to hub --dataset_id a/b", "absent is not there"),
-        ("runs --to hub", "--to hub needs --dataset_id OWNER/NAME"),
-        ("runs --to hub --dataset_id bench", "--dataset_id bench: expected OWNER/NAME"),
-        (
-            "runs --to hub --dataset_id a/b",
-            "--to hub is of one model, and there are 2; choose with --model: org/one, org/two",
-        ),
-        (
-            "runs --to hub --dataset_id a/b --model org/on",
-            "--model org/on: no run is of that model; did you mean org/one?",
-        ),
-        (
-            "runs --to hub --dataset_id a/b --card x",
-            "--card is not for --to hub, which takes --output DIR",
-        ),
-        (
-            "runs --to model-index --output .",
-            "--output is not for --to model-index, which takes --card FILE",
-        ),
-        (
-            "runs --to model-index --model org/one --card absent.md",
-            "--card absent.md: expected a README.md that is there",
-        ),
-        (
-            "runs --to every-eval-ever --output absent",
-            "--output absent: expected a folder that is there",
-        ),
-        (
-            "runs --to every-eval-ever --model_id org/x",
-            "--model_id is of one model, and there are 2",
-        ),
-        (
-            "runs --to every-eval-ever --tasks mina",
-            "--tasks mina: no run has it; did you mean mine?",
-        ),
-        (
-            "runs --to every-eval-ever --metrics gup",
-            "--metrics gup: no run has that number; did you mean gap?",
-        ),
-        (
-            "runs --to every-eval-ever --source_url file:///x",
-            "--source_url file:///x: expected an address that begins with https://",
-        ),
-        (
-            "runs --to every-eval-ever --source_name x",
-            "--source_name: the formats take it with an address only",
-        ),
-        (
-            "runs --to hub --dataset_id a/b --dataset_revision main",
-            "--dataset_revision main: expected a commit",
-        ),
-        (
-            "runs --to every-eval-ever --dataset_revision 0123abc",
-            "of which data set? Name it with --dataset_id",
-        ),
-        ("runs --to hub --dataset_id a/b --organization x", "--organization is not for --to hub"),
-        (
-            "runs --to hub --dataset_id a/b --model org/one --metrics gap",
-            "nothing to export to hub: no number of these runs can be",
-        ),
-        (
-            "theirs --to every-eval-ever",
-            "hellaswag is a task of the harness, without a measure of bias",
-        ),
-    ],
-)
-def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, run, arguments, told):
+MISTAKES = """
+absent --to hub --dataset_id a/b | absent is not there
+runs --to hub | --to hub needs --dataset_id OWNER/NAME
+runs --to hub --dataset_id bench | --dataset_id bench: expected OWNER/NAME
+runs --to hub --dataset_id a/b | there are 2; choose with --model: org/one, org/two
+runs --to hub --dataset_id a/b --model org/on | no run is of that model; did you mean org/one?
+runs --to hub --dataset_id a/b --card x | --card is not for --to hub, which takes --output DIR
+runs --to model-index --output . | --output is not for --to model-index, which takes --card FILE
+runs --to model-index --model org/one --card absent.md | expected a README.md that is there
+runs --to every-eval-ever --output absent | --output absent: expected a folder that is there
+runs --to every-eval-ever --model_id org/x | --model_id is of one model, and there are 2
+runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
+runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
+runs --to every-eval-ever --source_url file:///x | expected an address that begins with https://
+runs --to every-eval-ever --source_name x | --source_name: the formats take it with an address only
+runs --to hub --dataset_id a/b --dataset_revision main | --dataset_revision main: expected a commit
+runs --to every-eval-ever --dataset_revision 0123abc | of which data set? Name it with --dataset_id
+runs --to hub --dataset_id a/b --organization x | --organization is not for --to hub
+runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
+theirs --to every-eval-ever | hellaswag is a task of the harness, without a measure of bias
+"""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
+def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, run, mistake):
+    arguments, told = mistake.split(" | ")
     monkeypatch.chdir(tmp_path)
     for i, name in enumerate(("org/one", "org/two")):
         run_of(

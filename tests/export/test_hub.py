@@ -8,8 +8,6 @@ import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, ModelCard, parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lm_eval_bias.export import card, hub
 from lm_eval_bias.export.numbers import CannotMerge, Source, chosen
@@ -141,7 +139,7 @@ def test_an_entry_is_added_to_what_stands_there(content):
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    "content, why",
     [
         ("a: 1\n", "no list"),
         ("- {a: \n", "no YAML"),
@@ -167,55 +165,6 @@ def test_an_entry_is_added_to_what_stands_there(content):
 def test_a_file_that_cannot_be_changed_line_by_line_is_not(content, why):
     with pytest.raises(CannotMerge, match=why):
         hub.merged(content, [OURS])
-
-
-names = st.sampled_from(["a/b", "org/bench"])
-tasks = st.sampled_from(["mine.share", "other", "x: y", "'", "#", "é"])
-# safe_dump itself does not keep U+0085
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85"), max_size=20)
-scalars = st.one_of(st.integers(), texts, st.none(), st.booleans())
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    entries=st.lists(
-        st.tuples(names, tasks, scalars, st.dictionaries(st.sampled_from("xyz"), scalars)),
-        max_size=4,
-    ),
-    style=st.sampled_from([None, False]),
-    between=st.sampled_from(["", "\n", "# a: 1\n", "    # - b\n\n"]),
-)
-def test_whatever_stands_in_a_file_all_but_our_entry_stays(entries, style, between):
-    old = [
-        {"dataset": {"id": name, "task_id": task}, "value": value, **more}
-        for name, task, value, more in entries
-    ]
-    content = between + "".join(
-        yaml.safe_dump([entry], default_flow_style=style, allow_unicode=True, sort_keys=False)
-        + between
-        for entry in old
-    )
-    mine = [
-        entry for entry in old if entry["dataset"] == {"id": "org/bench", "task_id": "mine.share"}
-    ]
-    if len(mine) > 1:
-        with pytest.raises(CannotMerge):
-            hub.merged(content, [OURS])
-        return
-    new = hub.merged(content, [OURS])
-    ours = yaml.safe_load(hub.text([OURS]))[0]
-    assert yaml.safe_load(new) == [ours if entry in mine else entry for entry in old] + (
-        [] if mine else [ours]
-    )
-    kept = [
-        line
-        for entry in old
-        if entry not in mine
-        for line in yaml.safe_dump(
-            [entry], default_flow_style=style, allow_unicode=True, sort_keys=False
-        ).split("\n")
-    ]
-    assert set(kept) <= set(new.split("\n")) and new.count("# ") >= content.count("# a: 1")
 
 
 def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path, run):
@@ -254,7 +203,7 @@ def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("more", "why"),
+    "more, why",
     [
         ("verifyToken: abc", "signed"),
         ("date: 2026-02-01", "newer (2026-02-01)"),
@@ -391,7 +340,7 @@ def test_a_card_without_results_gets_them(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    "content, why",
     [
         ("---\n- a\n---\n", "no mapping"),
         ("---\na: [\n---\n", "no YAML"),

@@ -22,7 +22,7 @@ def one(tmp_path, values, **more):
 
 
 @pytest.mark.parametrize(
-    ("unit", "way", "null_value", "expected"),
+    "unit, way, null_value, expected",
     [
         ("%", "lower", None, "lower"),
         ("points", "higher", None, "higher"),
@@ -47,7 +47,7 @@ def test_a_number_has_a_direction_if_it_can_err_to_one_side_alone(unit, way, nul
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "null_value", "expected"),
+    "value, low, high, null_value, expected",
     [
         (6, 2, 10, 0, (6, 2, 10)),  # above: as it is
         (-6, -10, -2, 0, (6, 2, 10)),  # below: turned, the far end is the upper one

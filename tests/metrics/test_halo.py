@@ -1,9 +1,7 @@
 from functools import partial
-from math import isnan, nan, sqrt
+from math import isnan, sqrt
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lm_eval_bias.metrics import halo as module
 from lm_eval_bias.metrics.halo import LABELS, SHARES, Pair
 
@@ -16,7 +14,6 @@ EFFECTS = {
     "good_behaviour": "halo",
     "bad_behaviour": "horn",
 }
-CATEGORIES = tuple(EFFECTS)
 halo = partial(module.halo, descriptors=DESCRIPTORS, effects=EFFECTS, genders=GENDERS)
 
 
@@ -67,6 +64,20 @@ def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
     result = halo(sample)
     assert result.gap("halo").gap == (0, 0) and result.gap("halo").n == 6
     assert result.unanswered == result.left_out == 100 * 2 / 16
+    assert max(cell.unanswered for cell in result.cells) == 2
+
+
+def test_genders_differ_in_what_both_are_asked_and_repeated_questions_are_averaged():
+    """Fair women E and N, dark women C and N: 50 of %E and of %C, a gap of 100; men 200. What women
+    alone are asked has a gap of -100, so all have (100 + 200 - 100) / 3."""
+    asked = partial(pairs, wording="w")
+    both = [x for label in (E, N) for x in asked([label])]
+    both += [x for label in (C, N) for x in asked([label], descriptor="dark")]
+    both += asked([E], "men") + asked([C], "men", "dark")
+    result = halo(both + twins([N], [E], category="good_behaviour"))
+    gaps = {who: result.gap("halo", who).gap.value for who in ("women - men", "men", "all")}
+    assert gaps == {"women - men": -100, "men": 200, "all": pytest.approx(200 / 3)}
+    assert result.gap("halo", category="good_behaviour").gap.value == -100
 
 
 def test_empty_cells_are_undefined_and_not_zero():
@@ -132,58 +143,3 @@ def test_a_descriptor_that_no_pair_has_leaves_the_gaps_undefined():
         pairs([E, N]), descriptors=("fair", None), effects=EFFECTS, genders=("women",)
     )
     assert isnan(result.gap("halo").gap.value) and result.labels[E].value == 50
-
-
-pair = st.builds(
-    Pair,
-    wording=st.sampled_from("ab"),
-    gender=st.sampled_from(GENDERS),
-    descriptor=st.sampled_from(DESCRIPTORS),
-    category=st.sampled_from(CATEGORIES),
-    label=st.sampled_from([*LABELS, None]),
-    attribute=st.sampled_from("xy"),
-    domain=st.just(""),
-    question=st.none(),
-)
-
-
-def brute_force_twins(sample, effect, category, share):
-    """(gender, what else twins share) -> the gap of those twins."""
-    score = {"entailment": {E: 100}, "contradiction": {C: -100}, "difference": {E: 100, C: -100}}[
-        share
-    ]
-    found = {}
-    for p in sample:
-        if p.label and EFFECTS[p.category] == effect and category in ("all", p.category):
-            found.setdefault((p.gender, p.wording, p.category, p.attribute), {}).setdefault(
-                p.descriptor, []
-            ).append(score.get(p.label, 0))
-    mean = {key: {d: sum(x) / len(x) for d, x in of.items()} for key, of in found.items()}
-    sign = 1 if effect == "halo" else -1
-    return {key: sign * (of["fair"] - of["dark"]) for key, of in mean.items() if len(of) == 2}
-
-
-def brute_force_gap(sample, effect, gender, category, share):
-    twins = brute_force_twins(sample, effect, category, share)
-    if gender == "women - men":
-        men = {("women", *key[1:]): x for key, x in twins.items() if key[0] == "men"}
-        values = [twins[key] - men[key] for key in twins.keys() & men.keys()]
-    else:
-        values = [x for key, x in twins.items() if gender in ("all", key[0])]
-    return sum(values) / len(values) if values else nan
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(pair, min_size=1, max_size=60))
-def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
-    result = halo(sample)
-    assert {g.gender for g in result.gaps + result.differences} == {"all", *GENDERS, "women - men"}
-    for g in result.gaps + result.differences:
-        assert g.gap.value == pytest.approx(brute_force_gap(sample, *g[:4]), nan_ok=True)
-    for c in result.cells:
-        mine = [p.label for p in sample if (p.gender, p.descriptor, p.category) == c[:3]]
-        answered = [label for label in mine if label]
-        assert (c.n, c.unanswered) == (len(mine), mine.count(None))
-        for label in LABELS:
-            expected = 100 * answered.count(label) / len(answered) if answered else nan
-            assert getattr(c, label).value == pytest.approx(expected, nan_ok=True)

@@ -1,10 +1,7 @@
-from itertools import combinations
 from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lm_eval_bias.metrics import hidden_bias as module
 from lm_eval_bias.metrics.hidden_bias import (
     Question,
@@ -48,9 +45,7 @@ def hidden_bias(questions, identities=AGE, **options):
     return module.hidden_bias(questions, identities, categories, **options)
 
 
-@pytest.mark.parametrize(
-    ("habit", "averaged"), [(0, 30.0), (1, 24.1), (2, 13.3), (3, 5.9), (4, 2.3)]
-)
+@pytest.mark.parametrize("habit, averaged", [(0, 30.0), (1, 24.1), (2, 13.3), (3, 5.9), (4, 2.3)])
 def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit, averaged):
     """P(A) of 0.65 and 0.35: log-odds of +-ln(0.65 / 0.35) = +-0.619. A habit h adds h for a,
     whichever option stands there: (0.619 + h + 0.619 - h) / 2 = 0.619. The averages of the
@@ -104,7 +99,7 @@ def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
     assert (result.total.n, result.unanswered) == (0, 0)
 
 
-@pytest.mark.parametrize(("favourable", "advantage"), [(0, nan), (1, 30), (2, -30)])
+@pytest.mark.parametrize("favourable, advantage", [(0, nan), (1, 30), (2, -30)])
 def test_the_advantage_turns_with_the_favourable_option(favourable, advantage):
     questions = [q._replace(favourable=favourable) for q in two("c", 0.7, 0.4)]
     (x,) = instances(questions, AGE, temperature=1)
@@ -286,51 +281,6 @@ def test_no_answer_at_all_is_undefined_and_not_zero():
 def test_an_order_that_is_none_is_refused():
     with pytest.raises(ValueError, match="first must be 1 or 2"):
         instances([Question("c", "Age 1", "Young", 0, 0.5)], AGE)
-
-
-def brute_force(p, threshold):
-    """S of every instance by loops over a dict of P(A), in hundredths, as the paper's section 3.3
-    words it."""
-    scores = {}
-    for concept in {c for c, _, _ in p}:
-        for type_, names in TOY.items():
-            for one, two in combinations(names, 2):
-                if (concept, type_, one) in p and (concept, type_, two) in p:
-                    scores[concept, type_, one, two] = abs(
-                        p[concept, type_, one] - p[concept, type_, two]
-                    )
-    biased = [s for s in scores.values() if s >= threshold]
-    return scores, biased
-
-
-@settings(max_examples=60)
-@given(
-    st.dictionaries(
-        st.sampled_from([(c, t, i) for c in "xyz" for t, names in TOY.items() for i in names]),
-        st.integers(0, 100),
-        min_size=1,
-    ),
-    st.integers(0, 100),
-)
-def test_all_numbers_equal_those_of_loops_over_the_questions(p, threshold):
-    scores, biased = brute_force(p, threshold)
-    result = hidden_bias(
-        [q for k, v in p.items() for q in ask(*k, v / 100)], TOY, threshold=threshold, resamples=10
-    )
-    assert result.total.n == len(scores)
-    assert result.total.biased.value == pytest.approx(len(biased) if scores else nan, nan_ok=True)
-    assert result.total.score.value == pytest.approx(
-        sum(biased) / len(biased) if biased else nan, nan_ok=True
-    )
-    assert result.total.mean.value == pytest.approx(
-        sum(scores.values()) / len(scores) if scores else nan, nan_ok=True
-    )
-    for type_ in TOY:
-        mine = [s for k, s in scores.items() if k[1] == type_]
-        assert result.types[type_].n == len(mine)
-        assert result.types[type_].mean.value == pytest.approx(
-            sum(mine) / len(mine) if mine else nan, nan_ok=True
-        )
 
 
 def test_the_log_odds_of_variations_are_those_of_the_mean_reciprocal_perplexities():

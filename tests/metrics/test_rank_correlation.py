@@ -111,7 +111,7 @@ def test_pairs_with_nan_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("x", "y"),
+    "x, y",
     [([1, 2, 3], [1, 2, 3]), ([], []), ([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3, 4], [0.1] * 4)],
 )
 def test_what_cannot_be_known_is_nan_without_stars(x, y):

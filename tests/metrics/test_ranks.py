@@ -42,6 +42,10 @@ def test_holm_rejects_what_its_steps_reject(p):
 # ---- Ranks
 
 
+def p_of(z):
+    return 2 * (1 - NormalDist().cdf(z))
+
+
 def symmetric(values, stderrs, **options):
     values, half = np.array(values, float), QUANTILE * np.array(stderrs, float)
     return ranks(values, values - half, values + half, **options)
@@ -60,7 +64,7 @@ def test_ranks_by_hand():
     7e-7, and 10 and 12 share ranks 1 and 2."""
     found = symmetric([12, 17, 10], [1, 1, 1])
     z = sorted([2 / sqrt(2), 5 / sqrt(2), 7 / sqrt(2)])
-    p = [2 * (1 - NormalDist().cdf(x)) for x in z]
+    p = list(map(p_of, z))
     assert (
         found.p[2, 1] == pytest.approx(3 * p[2])
         and found.p[0, 1] == pytest.approx(2 * p[1])
@@ -79,24 +83,19 @@ def test_the_sides_that_face_each_other_count():
     """5 reaches 1 down and 9 up, 10 reaches 2 down and 1 up: 5 / sqrt(9² + 2²) intervals are 1.06
     standard errors. The other way 5 / sqrt(1 + 1)."""
     facing = ranks([5, 10], [4, 8], [14, 11])
-    assert (
-        facing.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(85))))
-        and not facing.lower.any()
-    )
+    assert facing.p[0, 1] == pytest.approx(p_of(QUANTILE * 5 / sqrt(85))) and not facing.lower.any()
     away = ranks([5, 10], [-4, 9], [6, 19])
-    assert (
-        away.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(2))))
-        and away.lower[0, 1]
-    )
+    assert away.p[0, 1] == pytest.approx(p_of(QUANTILE * 5 / sqrt(2))) and away.lower[0, 1]
 
 
 def test_distances_are_told_apart_only_where_both_signs_are():
     """-1 and 6, standard errors of 1: 5 / sqrt(2) = 3.54 where both are positive, 7 / sqrt(2) where
     they are not; the smaller counts."""
     found = symmetric([-1, 6], [1, 1], distances=True)
-    assert found.p[0, 1] == pytest.approx(
-        2 * (1 - NormalDist().cdf(5 / sqrt(2)))
-    ) and found.ranks.tolist() == [[1, 1], [2, 2]]
+    assert found.p[0, 1] == pytest.approx(p_of(5 / sqrt(2))) and found.ranks.tolist() == [
+        [1, 1],
+        [2, 2],
+    ]
     assert not symmetric([-6, 6], [1, 1], distances=True).lower.any()
     assert symmetric([-6, 6], [1, 1]).lower[0, 1]
 

@@ -44,33 +44,10 @@ NUMBERS = [
 ]
 
 
-def run(
-    task="mist_wabt",
-    options=None,
-    limit=None,
-    version="1",
-    tables=None,
-    warnings=(),
-    metrics=(),
-    numbers=None,
-):
-    return Run(
-        "m",
-        "m",
-        task,
-        version,
-        None,
-        options or {},
-        limit,
-        None,
-        10,
-        metrics,
-        numbers or {},
-        tables or {"numbers": NUMBERS},
-        warnings,
-        (),
-        Path("r.json"),
-    )
+def run(task="mist_wabt", **changes):
+    tables = {"numbers": NUMBERS}
+    one = Run("m", "m", task, "1", None, {}, None, None, 10, (), {}, tables, (), (), Path("r.json"))
+    return one._replace(**changes)
 
 
 def beside(exhibit, one):
@@ -97,7 +74,7 @@ def test_the_papers_models_stand_below_in_the_same_columns():
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
+    "changes, why",
     [
         ({"options": {"samples": 10}}, "this run had samples=10 in place of samples=50"),
         (
@@ -165,12 +142,6 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
 def test_cells_of_several_settings_are_told_apart():
     """A task that two settings of a paper's table ask about: two numbers of one model in one place
     stand in two rows."""
-    metric = {
-        "numbers": {"gap": {"unit": "SD", "metric": "delta"}},
-        "axes": ["setting"],
-        "section": "1",
-        "caption": "",
-    }
     file = {
         "paper": "P",
         "models": {"A": None},
@@ -178,7 +149,10 @@ def test_cells_of_several_settings_are_told_apart():
         "tasks": {"all": {"mine": {"comparable": True, "why": "all the same"}}},
         "tables": {
             "Table 9": {
-                **metric,
+                "numbers": {"gap": {"unit": "SD", "metric": "delta"}},
+                "axes": ["setting"],
+                "section": "1",
+                "caption": "",
                 "tasks": "all",
                 "values": {"A": {"plain": [1.0], "persona": [2.0]}},
             }
@@ -205,7 +179,7 @@ def test_cells_of_several_settings_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("number", "unit", "beside", "text"),
+    "number, unit, beside, text",
     [
         (3.0, "points", (), "3.0"),
         (0.004, "points", (), "0.004"),  # not 0.0

@@ -109,7 +109,7 @@ def test_a_few_windows_that_agree_by_chance_prove_nothing():
 
 
 @pytest.mark.parametrize(
-    ("width", "clusters", "why"),
+    "width, clusters, why",
     [
         (4.0, [9, 500], "9 clusters, and 10 are needed"),
         (4.0, [], "0 clusters"),

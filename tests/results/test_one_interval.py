@@ -20,31 +20,35 @@ from tests.scripted import ask, scripted
 pytestmark = pytest.mark.slow
 # A task of every measure whose items are shipped: how many parts of its documents, which begin so
 # far apart.
+PARTS = """
+bistereo_analogy_generate 12 240
+bistereo_nli_generate 12 5000
+empathy_religion_likelihood 12 720
+hbb_generate 24 520
+hbb_sg 24 520
+mist_aat_likelihood 12 120
+mist_wabt_likelihood 12 720
+stereomap_behavior 12 196
+stereomap_behavior_likelihood 12 384
+stereomap_emotion 12 98
+stereomap_emotion_likelihood 12 256
+stereomap_extended_likelihood 12 208
+stereomap_original 12 1666
+stereomap_original_likelihood 12 343
+stereomap_structure 12 294
+stereomap_structure_likelihood 12 64
+bistereo_analogy 12 120
+bistereo_nli 12 5000
+bistereo_pairs 12 3600
+empathy_religion 12 720
+hbb 24 1040
+mist_aat 12 120
+mist_wabt 12 360
+stereomap_extended 12 80
+"""
 TASKS = {
-    "bistereo_analogy_generate": (12, 240),
-    "bistereo_nli_generate": (12, 5_000),
-    "empathy_religion_likelihood": (12, 720),
-    "hbb_generate": (24, 520),
-    "hbb_sg": (24, 520),
-    "mist_aat_likelihood": (12, 120),
-    "mist_wabt_likelihood": (12, 720),
-    "stereomap_behavior": (12, 196),
-    "stereomap_behavior_likelihood": (12, 384),
-    "stereomap_emotion": (12, 98),
-    "stereomap_emotion_likelihood": (12, 256),
-    "stereomap_extended_likelihood": (12, 208),
-    "stereomap_original": (12, 1_666),
-    "stereomap_original_likelihood": (12, 343),
-    "stereomap_structure": (12, 294),
-    "stereomap_structure_likelihood": (12, 64),
-    "bistereo_analogy": (12, 120),
-    "bistereo_nli": (12, 5_000),
-    "bistereo_pairs": (12, 3_600),
-    "empathy_religion": (12, 720),
-    "hbb": (24, 1_040),
-    "mist_aat": (12, 120),
-    "mist_wabt": (12, 360),
-    "stereomap_extended": (12, 80),
+    task: (int(parts), int(step))
+    for task, parts, step in map(str.split, PARTS.strip().splitlines())
 }
 COMPARED = ("bistereo_analogy", "mist_aat", "mist_wabt")
 ENDS = ("value", "low", "high")

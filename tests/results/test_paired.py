@@ -171,7 +171,7 @@ def test_the_same_answers_differ_by_nothing():
 
 
 @pytest.mark.parametrize(
-    ("runs", "number", "why"),
+    "runs, number, why",
     [
         # every scene differs by exactly 3: no spread that could show an error
         ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no certainty"),

@@ -143,7 +143,7 @@ def test_what_has_no_probability_is_not_among_the_likeliest(turn):
 
 
 @pytest.mark.parametrize(
-    ("filtered", "reading"),
+    "filtered, reading",
     [
         (["x"], None),
         ([["x"]], None),
@@ -174,7 +174,7 @@ LONG = "This is a sentence that goes on and on, " * 20
 
 
 @pytest.mark.parametrize(
-    ("answer", "settings", "cut"),
+    "answer, settings, cut",
     [
         ("The answer is 70", {"max_gen_toks": 32}, False),  # far from the limit
         # 808 characters: as long as 256 tokens may be
