@@ -2,7 +2,7 @@
 site-packages, write the same bytes at every build, and install editably without an import hook
 (lm_eval_bias/__init__.py finds tasks/ and metrics/ beside itself).
 
-SECURITY.md says what the two files at the top do. LM_EVAL_BIAS_NO_HOOK=1 leaves them out.
+SECURITY.md says what the files at the top do. LM_EVAL_BIAS_NO_HOOK=1 leaves them out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,17 @@ from setuptools.build_meta import (  # noqa: F401  hooks that need no change
 )
 
 HOOK = {
-    # Until Python 3.14. When the package is gone, this line does nothing.
-    "lm_eval_bias_autoload.pth": b"import importlib, importlib.machinery as m; "
-    b'm.PathFinder.find_spec("lm_eval_bias") and importlib.import_module("lm_eval_bias")\n',
-    # From Python 3.15 on, which ignores the other file because of this one (PEP 829).
-    "lm_eval_bias_autoload.start": b"lm_eval_bias:autoload\n",
+    # What the two others call. When the package is gone, it does nothing.
+    "lm_eval_bias_autoload.py": b"""def start():
+    try:
+        import lm_eval_bias
+    except ImportError:
+        pass
+""",
+    # Until Python 3.14.
+    "lm_eval_bias_autoload.pth": b"import lm_eval_bias_autoload; lm_eval_bias_autoload.start()\n",
+    # From Python 3.15 on, which ignores the .pth file because of this one (PEP 829).
+    "lm_eval_bias_autoload.start": b"lm_eval_bias_autoload:start\n",
 }
 
 

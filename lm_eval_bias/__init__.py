@@ -1,7 +1,7 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
 Importing this module puts a finder on `sys.meta_path`, which acts (autoload.py) when the harness's
-task index or model types are imported. Two files in site-packages do so whenever Python starts:
+task index or model types are imported. A file in site-packages does so whenever Python starts:
 SECURITY.md.
 """
 
@@ -24,16 +24,8 @@ class _Finder:
         return spec_that_extends(name)
 
 
-_finder = _Finder()
-
-
-def autoload() -> None:
-    """Let a plain `lm_eval` find the tasks and model types, unless LM_EVAL_BIAS_AUTOLOAD is 0."""
-    if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0" and _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
-
-
-autoload()
+if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0":
+    sys.meta_path.insert(0, _Finder())
 
 # In a source tree, tasks/ and metrics/ stand beside this package; in an installed one, inside it.
 if not os.path.isdir(os.path.join(__path__[0], "tasks")):
