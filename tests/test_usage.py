@@ -20,7 +20,7 @@ BOUNDS = {
     "samples": "1 to 1000",
     "combinations": "2 to 740",
     "rounds": "1 to 100",
-    "repeats": "1 to 100",
+    "repeats": "1 to 1000",
     "events_per_emotion": "1 to 550, or all",
     "threshold": "0 to 1(00)?$",
     "temperature": "0(.01)? to (2|100)$",

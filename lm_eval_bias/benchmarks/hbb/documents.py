@@ -186,7 +186,7 @@ def generate_options(
     """`options` where answers are sampled. repeats: answers to each question in each order."""
     return {
         **options(order, threshold, temperature, items, groups),
-        "repeats": whole_number("repeats", repeats, 1, 100),
+        "repeats": whole_number("repeats", repeats, 1, 1000),
     }
 
 
