@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EINVAL
+from io import BufferedReader
 from itertools import count
 from math import nan
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
@@ -43,7 +44,7 @@ class Unreadable(UsageError):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """A file to read, and no pipe, which might be waited for for ever. Raises Unreadable."""
     try:
         if "\0" in str(path):

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from lm_eval_bias.data.bounds import opened
 from lm_eval_bias.usage import UsageError
 
 SECONDS = 60
@@ -33,7 +34,7 @@ def cache_folder() -> Path:
 
 
 def sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from os.path import isfile
 from pathlib import Path
 from types import MappingProxyType
@@ -18,8 +19,8 @@ from lm_eval_bias.usage import UsageError, nearest, wrong
 
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
-SHOWN = 40
-"""Problems that are listed; the others are counted."""
+SHOWN, COUNTED = 40, 10_000
+"""Problems that are listed; the others are counted, up to so many in a file."""
 GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
 WHOLE = "all"
@@ -250,15 +251,16 @@ class ItemFile(NamedTuple):
                 return [content.message((), f"expected {expected}")]
             data = self.data(content)
             unread = {place for place, _ in problems}
-            problems += [
+            unlike = (
                 (place, cause)
                 for place, cause in self.shape.problems(data)
                 if not any(place[:n] in unread for n in range(1, len(place) + 1))
-            ]
+            )
+            problems += islice(unlike, COUNTED)
             if not problems and self.more and others is not None:
                 problems += self.more(data, others)
         problems.sort(key=lambda problem: content.line(problem[0]))
-        return [content.message(*problem) for problem in problems]
+        return [content.message(*problem) for problem in problems[:COUNTED]]
 
     def data(self, content: Content) -> Any:
         """A number in a table becomes a text."""

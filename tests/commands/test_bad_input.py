@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from lm_eval_bias.data.bounds import LINE
 from tests.gate.judged import run_of
 from tests.hostile import changed
 from tests.scripted import ask, scripted
@@ -162,6 +163,50 @@ def test_a_console_that_knows_no_arrow_shows_its_code(runs):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(compare, capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and "\\u2192" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (b"[" * 100_000, "line 1: not a sample of bistereo_analogy (more than 50 levels of lists"),
+        (b'{"records": {}, "doc_hash": []}', "line 1: not a sample of bistereo_analogy;"),
+        (b'{"a": "\xff"}', "line 1: not a sample of bistereo_analogy (not UTF-8"),
+        (b"\0" * (LINE + 1), "line 1 has more than 32 MB"),
+        (None, "it is a pipe or a device; give a file"),
+    ],
+)
+def test_what_is_no_sample_is_told_in_one_line(runs, every, command, content, cause):
+    path = samples(runs / "a")
+    path.unlink()
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+    status, _, error = command("merge", TASK, path)
+    assert status == 1 and cause in error and error.count("\n") == 1
+    every()
+
+
+def test_half_of_a_character_is_replaced(runs, every):
+    path = samples(runs / "a")
+    path.write_text(path.read_text().replace('": "', '": "\\ud83d'))
+    assert [status for status, _ in every("report", "leaderboard", "plan").values()] == [0] * 3
+
+
+def test_aliases_are_refused_in_every_yaml_with_the_line(runs, command, tmp_path):
+    bomb = "# mine\na: &a [x]\nb: [*a]\n"
+    for name, text in {"own.yaml": bomb, "README.md": f"---\n{bomb}---\n"}.items():
+        (tmp_path / name).write_text(text)
+    for arguments in (
+        ("check", tmp_path / "own.yaml", "--for", TASK),
+        ("gate", runs, "--rules", tmp_path / "own.yaml"),
+        ("export", runs / "a", "--to", "model-index", "--card", tmp_path / "README.md"),
+        ("tasks", "--include_path", tmp_path),
+        ("merge", TASK, samples(runs / "a"), "--metadata", f"order={bomb}"),
+    ):
+        status, _, error = command(*arguments)
+        line = "line 3" if "export" in arguments else "line 2"
+        assert status and line in error and "anchors (&name) and aliases" in error, error
 
 
 @pytest.mark.slow
