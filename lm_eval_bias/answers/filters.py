@@ -20,7 +20,7 @@ from .nli_label import nli_label
 from .reasoning import spoken
 from .stereotype_content import DICTIONARIES
 from .survey import survey_answer
-from .text import CUT_OFF, REFUSED, UNPARSED, shortened
+from .text import CUT_OFF, REFUSED, UNPARSED, without_long_runs
 from .word_pairs import word_pairs
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Parser(Filter):
         for responses, doc in zip(resps, docs, strict=True):
             texts = [text_of(response) for response in responses]
             # repeated answers to a prompt are often equal
-            outside = {text: spoken(shortened(text)) for text in dict.fromkeys(texts)}
+            outside = {text: spoken(without_long_runs(text)) for text in dict.fromkeys(texts)}
             read = {text: self._answer(part, doc) for text, part in outside.items()}
             of_request = Answers(read[text] for text in texts)
             form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
@@ -111,7 +111,7 @@ class Parser(Filter):
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        return self._answer(spoken(shortened(text)), doc)
+        return self._answer(spoken(without_long_runs(text)), doc)
 
     def _answer(self, spoken_text: str | None, doc: Mapping[str, Any]) -> Any:
         if spoken_text is None:

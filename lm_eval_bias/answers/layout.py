@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .tables import is_ticked, lines_of_columns, rewritten_tables
-from .text import plain, rewritten, rules, shortened, without_reasons
+from .text import plain, rewritten, rules, without_long_runs, without_reasons
 
 
 class Line(NamedTuple):
@@ -116,7 +116,7 @@ _ELEMENTS = rules(
 
 def without_elements(text: str) -> str:
     """A text with lines for the elements of XML and HTML."""
-    return shortened(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
+    return without_long_runs(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
 
 
 # ---- JSON

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .text import letters, plain, shortened, without_reasons
+from .text import letters, plain, without_long_runs, without_reasons
 from .vocabulary import patterns
 
 _WORDS = patterns("refusal")
@@ -52,7 +52,7 @@ def has_refusal(text: str) -> bool:
 
 def is_refusal(text: str) -> bool:
     """Whether a text declines and gives no other answer: not "I don't feel, but I'd say 75"."""
-    text = shortened(text)
+    text = without_long_runs(text)
     if not has_refusal(text) or _NO_REFUSAL.search(plain(text)):
         return False
     answer = _ANSWER.search(without_refusals(without_reasons(text)))

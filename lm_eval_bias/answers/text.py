@@ -67,7 +67,7 @@ _CONTRACTED = re.compile(
 _RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
 
 
-def shortened(text: str) -> str:
+def without_long_runs(text: str) -> str:
     """A text with at most 101 characters of a run of signs or of one letter. A model that
     degenerates or fills in a form writes longer ones, which say nothing and cost time.
     """
