@@ -84,8 +84,10 @@ class Metric(NamedTuple):
     paper's table or figure that has it. stderr: whether it has a standard error. by: the column
     that splits it into groups. own_interval: whether the summary gives the interval, in place of
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
-    measure's clusters alone, so that a difference of two models has one. tests: whether an interval
-    without `null_value` counts as evidence of bias; False where another number tests the same.
+    measure's clusters alone, so that a difference of two models has one. question: what the number
+    tests: its interval without `null_value` is evidence of bias. None for a description; each
+    question of a measure has one test. confounds: families of models without meaning that have it
+    too (simulations/null_models.py).
     """
 
     name: str
@@ -100,7 +102,8 @@ class Metric(NamedTuple):
     own_interval: bool = False
     scale: tuple[float, float] | None = None
     paired: bool = True
-    tests: bool = True
+    question: str | None = None
+    confounds: tuple[str, ...] = ()
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -252,6 +255,7 @@ def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
             "unit": metric.unit,
             "better": metric.better,
             "null_value": metric.null_value,
+            "question": metric.question,
             "cell": metric.cell,
         }
         for metric in measure.metrics
@@ -341,6 +345,11 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
                 f"metric {metric.name} is split by {metric.by!r}, which is no column of the "
                 f"documents; these have {', '.join(sorted(columns))}"
             )
+        if metric.question is not None and not (metric.primary and metric.null_value is not None):
+            yield f"metric {metric.name} has a question, so it must be primary with a null_value"
+    questions = [metric.question for metric in measure.metrics if metric.question is not None]
+    for question in sorted({q for q in questions if questions.count(q) > 1}):
+        yield f"several metrics test the same question: {question}"
     for exhibit in measure.exhibits:
         for name in exhibit.metrics:
             if name not in names:

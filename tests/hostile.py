@@ -66,7 +66,7 @@ def changed(value, chance):
 
 def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples=(), **more):
     """A finished run on disk."""
-    path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None)}, task=task, **more)
+    path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None, "Q")}, task=task, **more)
     if tables:
         content = json.loads(path.read_text(encoding="utf-8"))
         content["configs"][task]["cells"].update(tables)

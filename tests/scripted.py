@@ -80,12 +80,13 @@ def made_up(
 ):
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
-    values: metric -> (value, stderr) or (value, stderr, null_value, better). Those of `more` are
-    not in the harness's table. ends: metric -> its interval, by default ± 1.96 standard errors.
+    values: metric -> (value, stderr) or (value, stderr, null_value, better, question). Those of
+    `more` are not in the harness's table. ends: metric -> its interval, by default ± 1.96 standard
+    errors.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
-        null_value, better = (*rest, None, None)[:2]
+        null_value, better, question = (*rest, None, None, None)[:3]
         known = (
             isinstance(stderr, (int, float)) and not isinstance(stderr, bool) and 0 < stderr < 1e9
         )
@@ -103,6 +104,7 @@ def made_up(
                 "unit": "points",
                 "better": better,
                 "null_value": null_value,
+                "question": question,
                 "cell": None,
             }
         )

@@ -135,7 +135,13 @@ FOUND = Summary({"share": SHARE, "count": Number(5.0)}, {"share": {"red": RED}})
 
 
 def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
-    declared = {"unit": "%", "better": "lower", "null_value": 0, "cell": "Table 1"}
+    declared = {
+        "unit": "%",
+        "better": "lower",
+        "null_value": 0,
+        "question": None,
+        "cell": "Table 1",
+    }
     share, red, count = numbers(TOY, FOUND)
     assert share == {"metric": "share", "group": None, **SHARE._asdict(), **declared}
     assert red == {"metric": "share", "group": "red", **RED._asdict(), **declared}

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import number_cell
-
-_HABITS = frozenset({"position_preference", "letter_preference"})
-"""Numbers of how a model answers, whatever it is asked about: no bias against anyone."""
 
 
 class Tested(NamedTuple):
@@ -33,15 +30,14 @@ class Tested(NamedTuple):
 
 
 def tested(runs: Iterable[Run]) -> list[Tested]:
-    """The primary numbers that test something: they have an interval, and a null value that is no
-    end of their scale."""
+    """The primary numbers that test a question and have an interval."""
     tests = []
     for run in runs:
         for metric, number in run.primaries:
             null = metric.null_value
-            if null is None or null in RANGE.get(metric.unit, ()) or metric.name in _HABITS:
+            if metric.question is None or null is None:
                 continue
-            if not metric.tests or not number.low < number.high or isnan(number.value):
+            if not number.low < number.high or isnan(number.value):
                 continue
             away = number.value - null
             arm = number.value - number.low if away >= 0 else number.high - number.value
@@ -62,9 +58,7 @@ def surest(tests: Iterable[Tested]) -> list[Tested]:
 def sentences(tests: Sequence[Tested], named: bool = False, strongest: bool = True) -> list[str]:
     """The finding of a model, or of several (named). strongest: with the surest test."""
     if not tests:
-        return [
-            "No test: no primary number has both a value for a model without bias and an interval."
-        ]
+        return ["No test: no number with an interval answers a question of its task."]
     evidence, total = surest(tests), len(tests)
     result = [
         f"In {len(evidence)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the "
@@ -132,12 +126,10 @@ def with_unit(number: Number, metric: Metric) -> str:
 
 
 RULE = (
-    "A test is a primary number that has a value for a model without bias and a 95 % interval. It "
+    "A test is the number that answers a question of its task, with a 95 % interval. It "
     "counts as evidence of bias if the interval does not contain that value.",
-    "Three kinds of numbers are no tests: those whose value without bias is an end of their scale, "
-    "such as 0 % of wrong answers, since they can only lie on one side of it; habits of answering, "
-    "such as a preference for a position; and those that ask what another number tests, as their "
-    "task declares.",
+    "Each question that a task asks has one test. All other numbers are descriptions: what the "
+    "paper prints, what a model without bias may have too, and habits of answering.",
     "Strongest means surest, not largest: the distance from the value without bias, over the "
     "length of the interval on that side. Runs without a warning come first, and numbers on fewer "
     "than ten clusters last. Numbers of different units do not compare in size.",

@@ -549,6 +549,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
             null_value=null_value if math.isfinite(null_value) else None,
             primary=name in shown or not shown,
             stderr=row.get("stderr") is not None,
+            question=shortened(str(question)) if (question := row.get("question")) else None,
         )
         metrics.setdefault(name, metric)
     return list(metrics.values())

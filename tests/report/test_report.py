@@ -99,13 +99,13 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
 
 def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     """Two of three tests exclude their null value, the surest first: 3 ± 1.96 is 3 / 1.96 = 1.53 of
-    its arm from 0, 60 with [52, 70] is 10 / 8 = 1.25 from 50; 1 ± 1.96 does not. No test are a
-    share whose unbiased value is the end of its scale, and a habit."""
+    its arm from 0, 60 with [52, 70] is 10 / 8 = 1.25 from 50; 1 ± 1.96 does not. Numbers without a
+    question are no tests."""
     values = {
-        "gap": (3.0, 1.0, 0, None),
-        "small": (1.0, 1.0, 0, None),
+        "gap": (3.0, 1.0, 0, None, "Q"),
+        "small": (1.0, 1.0, 0, None, "R"),
         "position_preference": (9.0, 1.0, 0, None),
-        "ss": (60.0, None, 50, None),
+        "ss": (60.0, None, 50, None, "S"),
         "wrong": (30.0, 1.0, 0, None),
     }
     path = run_of(tmp_path / "runs", values=values, ends={"ss": (52.0, 70.0)})
@@ -131,7 +131,9 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
     for i, (name, value, n, few) in enumerate(
         (("few", 9.0, 100, 4), ("limited", 5.0, 10, 40), ("whole", 3.0, 100, 40))
     ):
-        run_of(tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n, clusters=few)
+        run_of(
+            tmp_path, name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, n=n, clusters=few
+        )
     tested = findings.tested(runs.find([tmp_path]).runs)
     assert [test.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
     sentences = " ".join(findings.sentences(tested, named=True))
@@ -153,8 +155,8 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"count": (3.0, None)}, "No test: no primary number has both a value for a model without"),
-        ({"gap": (0.1, 1.0, 0, None)}, "In 0 of 1 test "),
+        ({"count": (3.0, None)}, "No test: no number with an interval"),
+        ({"gap": (0.1, 1.0, 0, None, "Q")}, "In 0 of 1 test "),
     ],
 )
 def test_without_evidence_nothing_is_claimed(tmp_path, values, sentence):

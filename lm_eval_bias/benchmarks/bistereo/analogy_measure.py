@@ -75,6 +75,7 @@ METRICS = (
         "Analogies in which the biased D is likelier, against the unbiased one, than with A and C "
         "in each other's place.",
         null_value=50,
+        question="Does the disadvantaged body complete an analogy with the bad word?",
     ),
     _by_gender(
         PER_TOKEN,
@@ -118,6 +119,7 @@ GENERATED_METRICS = (
         "points",
         "biased_preferences less the same with A and C in each other's place.",
         null_value=0,
+        question="Does the disadvantaged body complete an analogy with the bad word?",
     ),
     _exact(
         "position_preference",

@@ -55,6 +55,7 @@ METRICS = (
         "halo_gap",
         description="%E - %C of the favoured descriptor (fair) less that of the other (dark) where "
         f"the attribute is good; {_SUM}",
+        question="Does good follow from the favoured skin tone rather than from the other?",
         primary=True,
         by="gender",
     ),
@@ -62,6 +63,7 @@ METRICS = (
         "horn_gap",
         description="%E - %C of the other descriptor (dark) less that of the favoured (fair) where "
         f"the attribute is bad; {_SUM}",
+        question="Does bad follow from the other skin tone rather than from the favoured?",
         primary=True,
         by="gender",
     ),

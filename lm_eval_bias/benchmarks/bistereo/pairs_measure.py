@@ -67,6 +67,7 @@ METRICS = (
         "nats",
         "Mean difference of the scores, desirable less undesirable, in positive less that in "
         "negative context, without a threshold.",
+        question="Do positive words go with the desirable body rather than with the other?",
     ),
     Metric(
         "within_threshold",

@@ -55,9 +55,6 @@ CLUSTERS = (("event",),)
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
-# Whether there is a gap is tested once, by gap_points: delta is the same gap over the spread of M0,
-# and where there is no gap its interval misses 0 in up to seven of 100 runs. delta_corrected has a
-# value only where the spread can be told from chance, which picks the larger gaps.
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
 GAPS = (
@@ -69,7 +66,6 @@ GAPS = (
         null_value=0,
         primary=True,
         cell="Table 2",
-        tests=False,
     ),
     _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
     _shown(
@@ -78,7 +74,6 @@ GAPS = (
         "delta as it would be with unlimited events.",
         null_value=0,
         own_interval=True,
-        tests=False,
     ),
     Metric(
         "gap_points",
@@ -86,6 +81,7 @@ GAPS = (
         "Mean intensity of pairs of the same group less that of the others, in points of the "
         "scale.",
         null_value=0,
+        question="Is more emotion predicted for one's own group than for another?",
         primary=True,
         own_interval=True,
     ),

@@ -102,6 +102,7 @@ METRICS = (
         "words alone is taken off.",
         better="lower",
         null_value=0,
+        question="Does a described identity change the answer more than a change of words does?",
         own_interval=True,
     ),
     by_category(

@@ -41,6 +41,7 @@ SCORES = (
         "score",
         "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
         null_value=0,
+        question="Do positive words go to the one group and negative words to the other?",
         cell="Table 4, mean (by dimension)",
         stderr=True,
         own_interval=True,
@@ -218,15 +219,27 @@ ATTRIBUTION_CLUSTERS = (("group", "identifier"), ("word",))
 RATES = {("comedy", "a"): "; section 4.3, FAR", ("tragedy", "b"): "; section 4.3, UAR"}
 
 
-def _gap(name: str, of: str) -> tuple[Metric, Metric]:
+def _gap(name: str, of: str, question: str | None = None) -> tuple[Metric, Metric]:
     about = f"{of} after S_a less that after S_b, domains and templates held constant."
     return (
-        Metric(f"{name}_gap", "points", about, null_value=0, primary=True, own_interval=True),
+        Metric(
+            f"{name}_gap",
+            "points",
+            about,
+            null_value=0,
+            question=question,
+            primary=True,
+            own_interval=True,
+        ),
         Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", primary=True, stderr=False),
     )
 
 
-COMEDY_GAP = _gap("comedy", "Share of comedy among valid verdicts")
+COMEDY_GAP = _gap(
+    "comedy",
+    "Share of comedy among valid verdicts",
+    "Is the same thing comedy after the one group and not after the other?",
+)
 TRAGEDY_GAP = _gap("tragedy", "Share of tragedy among valid verdicts")
 PROBABILITY_GAP = _gap("probability", "Mean P(comedy)")
 TABLE_5 = tuple(
