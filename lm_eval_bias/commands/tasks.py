@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.null_bands import Family, families, null_models
 from lm_eval_bias.measure import UNITS, Metric
-from lm_eval_bias.results.table import columns
+from lm_eval_bias.results.table import columns, number_text
 from lm_eval_bias.usage import UsageError
 
 
@@ -88,6 +90,29 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         print(f"  in the paper: {cell or 'no; ours'}")
         print(f"  shown in the table: {shown}{by}")
         print(f"  tasks: {', '.join(of)}")
+        if metric.question is not None:
+            print(f"  tests: {metric.question}")
+        for asked in of:
+            if asked in null_models() and (rows := families(asked, name)):
+                print(f"  models without meaning, asked {asked}:")
+                print(textwrap.indent(columns(_bands(rows), right={1, 2, 3}), "    "))
+
+
+def _bands(rows: Sequence[Family]) -> list[tuple[str, ...]]:
+    """95 % of each family's models, and how often the interval excludes the null value."""
+    head = ("FAMILY", "MODELS", "95 % OF THEM", "EXCLUDE NO BIAS")
+    return [
+        head,
+        *(
+            (
+                f.name,
+                str(f.models),
+                f"{number_text(f.low)} to {number_text(f.high)}",
+                "" if f.excluded is None else f"{f.excluded:.0f} %",
+            )
+            for f in rows
+        ),
+    ]
 
 
 def row(metric: Metric) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.report.findings import band_text
 from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import LEGEND, Board, Column, Entry, Section, direction, goal
 from lm_eval_bias.results import table
@@ -50,7 +52,14 @@ def about(column: Column) -> str:
     if not column.ranked:
         return column.metric.unit
     parts = (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
-    return ", ".join(part for part in parts if part)
+    ends = _band(column)
+    without = f"without meaning {band_text(ends, column.metric)}" if ends else ""
+    return ", ".join(part for part in (*parts, without) if part)
+
+
+def _band(column: Column) -> tuple[float, float] | None:
+    """The null band of a test."""
+    return band(families(column.task, column.metric.name)) if column.metric.question else None
 
 
 def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
@@ -144,6 +153,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "unit": metric.unit,
         "better": direction(metric),
         "null_value": metric.null_value,
+        "null_band": list(_band(column) or ()),
         "asked": dict(section.settings),
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
@@ -162,6 +172,7 @@ def csv_table(board: Board) -> str:
             "model": model.name,
             **entry,
             "asked": listed(entry["asked"]),
+            "null_band": " to ".join(map(str, entry["null_band"])),
             "rank": "–".join(map(str, entry["rank"] or ())),
             "warnings": "; ".join(line for of, line in model.warnings if of == entry["task"]),
         }

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isnan, nan
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lm_eval_bias.data.null_bands import band
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.measure import IN_FORM, Number
@@ -515,13 +516,23 @@ def _page(template: str, **what: Any) -> str:
 def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
     """What a page says of tests."""
     surest = findings.surest(tests)
-    lines = [findings.described(test, named) for test in surest]
-    descriptions = [test.metric.description for test in surest[:STRONGEST]]
+    others = [test for test in tests if not test.evidence]
     return {
         "sentences": findings.sentences(tests, named, strongest=False),
-        "strongest": list(zip(lines, descriptions, strict=False)),
-        "evidence": lines,
+        "strongest": [
+            (findings.described(t, named), t.metric.question) for t in surest[:STRONGEST]
+        ],
+        "strips": [(t, findings.described(t, named), _strip(t)) for t in (*surest, *others)],
     }
+
+
+def _strip(test: findings.Tested) -> Callable[[float], float]:
+    """A value -> its place in a picture of a test, from 0 to 100."""
+    number = test.number
+    ends = [test.metric.null_value or 0.0, number.low, number.high]
+    shown = [x for x in (*ends, *(band(test.families) or ())) if isfinite(x)]
+    low, high = min(shown), max(shown)
+    return lambda x: round(3 + 94 * (min(max(x, low), high) - low) / ((high - low) or 1), 1)
 
 
 def _overview(

@@ -325,6 +325,7 @@ def test_a_json_line(tmp_path):
         "unit": "points",
         "better": "near",
         "null_value": 0.0,
+        "null_band": [],
         "asked": {"version": "1", "documents": "100"},
         "value": 1.0,
         "stderr": 1.0,

@@ -14,6 +14,7 @@ import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
+from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.report import findings, page
 from lm_eval_bias.report.page import KnownTask
@@ -115,14 +116,39 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     path.write_text(json.dumps(content))
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
     count, *_, last = written.sentences
-    assert count.startswith("In 2 of 3 tests the 95 % interval excludes the value of a model")
+    assert count.startswith("In 2 of 3 tests the 95 % interval lies outside of the value without")
     strongest = "mine/gap 3.0 points [1.0, 5.0], above 0"
     assert f"Strongest evidence: {strongest}." in written.sentences
     text = Page(pages["index.html"]).text
     assert count in text and f"Strongest evidence, surest first: {strongest}" in text
     assert "mine/ss 60.0 % [52.0, 70.0], above 50" in text
-    assert "The number of clusters is unknown for 3 of 3" in last  # six events may be all
+    assert "The number of clusters is unknown for 3 of 3" in text  # six events may be all
+    assert "What models without meaning have is unknown for 3 of 3" in last
     assert "no run has these: other" in text
+
+
+@pytest.mark.parametrize(
+    ("high", "options", "found", "inside"),
+    [
+        (0.9, {}, 1, 0),  # 3 ± 1.96 begins at 1.04
+        (1.1, {}, 0, 1),
+        (1.1, {"items": "mine.tsv"}, 1, 0),  # of other items nothing is known
+    ],
+)
+def test_what_models_without_meaning_have_is_no_evidence(
+    tmp_path, monkeypatch, high, options, found, inside
+):
+    echo, noise = [40, 0.5, -0.5, high, 5.0], [40, 0.0, -0.2, 0.2, 2.5]
+    known = {"mine_ci": {"numbers": {"gap": {"echo": echo, "noise": noise}}}}
+    monkeypatch.setattr(null_bands, "null_models", lambda: known)
+    run_of(tmp_path / "runs", metadata=options)
+    written, pages = reported(tmp_path / "runs", tmp_path / "out")
+    assert written.sentences[0].startswith(f"In {found} of 1 test ")
+    assert ("1 more excludes the value" in " ".join(written.sentences)) == bool(inside)
+    band = f"models without meaning: -0.5 to {high}"
+    assert (band in Page(pages["index.html"]).text) == ("items" not in options)
+    label = f'aria-label="echo: -0.5 to {high}; noise: -0.2 to 0.2"'
+    assert (label in pages["index.html"]) == ("items" not in options)
 
 
 def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):

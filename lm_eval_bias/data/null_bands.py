@@ -1,0 +1,54 @@
+"""What models without meaning have of each number: null_models.json.
+
+`simulations/null_models.py` writes that file: task -> number of documents, their checksum, and
+metric -> family of models -> [models, mean, 2.5th and 97.5th percentile, percentage whose interval
+excludes the null value].
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FILE = Path(__file__).with_name("null_models.json")
+
+
+class Family(NamedTuple):
+    """A number of one family of models without meaning. low, high: 2.5th and 97.5th percentile over
+    models. excluded: percentage whose interval excludes the null value, None without one."""
+
+    name: str
+    models: int
+    mean: float
+    low: float
+    high: float
+    excluded: float | None
+
+
+@cache
+def null_models() -> Mapping[str, Any]:
+    """The tasks of the file; none where it has not been made."""
+    tasks: dict[str, Any] = (
+        json.loads(FILE.read_text(encoding="utf-8"))["tasks"] if FILE.is_file() else {}
+    )
+    return tasks
+
+
+def families(task: str, metric: str, options: Mapping[str, Any] | None = None) -> list[Family]:
+    """The families of a number, of the task or of its CI size; none for other items than ours.
+
+    options: those of the run.
+    """
+    if options and any(options.get(name) is not None for name in ("items", "groups", "data")):
+        return []
+    known = null_models()
+    of_task = known.get(task) or known.get(f"{task}_ci") or {"numbers": {}}
+    return [Family(name, *of) for name, of in of_task["numbers"].get(metric, {}).items()]
+
+
+def band(of: Sequence[Family]) -> tuple[float, float] | None:
+    """From the lowest to the highest percentile of all families; None without one."""
+    return (min(f.low for f in of), max(f.high for f in of)) if of else None
