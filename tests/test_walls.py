@@ -161,9 +161,8 @@ WRITES = re.compile(
 
 
 def test_files_are_written_in_one_place(root):
-    """Beside it a journal and a summary of GitHub's that grow, and files that get their names once
-    they are complete."""
+    """Beside it a journal and a summary of GitHub's that grow."""
     package = root / "lm_eval_bias"
     writers = {path for path in package.rglob("*.py") if WRITES.search(path.read_text())}
-    others = ("authoring/drafts", "commands/gate", "data/downloads", "data/small_model")
+    others = ("authoring/drafts", "commands/gate")
     assert writers == {package / f"{name}.py" for name in ("writing", *others)}

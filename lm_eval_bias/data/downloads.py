@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
-import tempfile
 import threading
 import urllib.request
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from lm_eval_bias import writing
 from lm_eval_bias.data.bounds import opened
 from lm_eval_bias.usage import UsageError
 
@@ -38,18 +38,16 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def checksum(path: Path, like: str) -> str:
-    """The sha256 of a file, or where `like` has 40 digits, its id as a blob of git."""
+def checksum(content: bytes, like: str) -> str:
+    """The sha256 of a file's content, or where `like` has 40 digits, its id as a blob of git."""
     if len(like) != 40:
-        return sha256(path)
-    with path.open("rb") as file:
-        begun = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
-        return hashlib.file_digest(file, lambda: begun).hexdigest()
+        return hashlib.sha256(content).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def is_kept(path: Path, expected: str) -> bool:
     """Whether a file is there and has its checksum."""
-    return path.is_file() and checksum(path, expected) == expected
+    return path.is_file() and checksum(path.read_bytes(), expected) == expected
 
 
 def fetch(
@@ -57,20 +55,19 @@ def fetch(
 ) -> None:
     """Fetch a file, which gets its name only when it is complete and its checksum right.
 
-    size: in bytes; None if unknown. seconds: that the whole transfer may take. Raises OSError if
-    the file cannot be written, Unreachable if it cannot be fetched, UsageError if it is another.
+    A link in its place is replaced. size: in bytes; None if unknown. seconds: that the whole
+    transfer may take. Raises Unreachable if it cannot be fetched, UsageError if it is another or
+    cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = _content(address, size or LARGEST, seconds)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
-        whole = Path(folder, path.name)
-        whole.write_bytes(content)
-        if len(content) > (size or LARGEST) or not is_kept(whole, expected):
-            raise UsageError(
-                f"{address} has another size or checksum than expected; do not use it, and run "
-                "the command again"
-            )
-        whole.replace(path)
+    if len(content) > (size or LARGEST) or checksum(content, expected) != expected:
+        raise UsageError(
+            f"{address} has another size or checksum than expected; do not use it, and run "
+            "the command again"
+        )
+    if path.is_symlink():
+        path.unlink()
+    writing.whole(path, content)
 
 
 def _content(address: str, size: int, seconds: float) -> bytes:

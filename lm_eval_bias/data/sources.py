@@ -88,8 +88,8 @@ def official_file(name: str, file: str, seconds: float = downloads.WHOLE) -> Pat
             raise UsageError(
                 f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder"
             ) from error
-        except OSError as error:
-            raise UsageError(
-                f"cannot keep {kept}: {error.strerror or error}; set XDG_CACHE_HOME to another"
-            ) from error
+        except UsageError as error:
+            if isinstance(error.__cause__, OSError):
+                raise UsageError(f"{error}; set XDG_CACHE_HOME to another folder") from error
+            raise
     return kept

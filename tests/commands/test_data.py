@@ -156,7 +156,7 @@ def test_where_it_cannot_be_kept_the_folder_is_named(released, monkeypatch, tmp_
     status, _, error = command("data", "fetch")
     assert status == 1
     assert (
-        "cannot keep" in error
+        "cannot write" in error
         and "Not a directory; set XDG_CACHE_HOME to another" in error
         and error.count("\n") == 1
     )

@@ -130,9 +130,9 @@ def test_a_server_that_says_nothing_is_not_waited_for_forever(server, path, monk
     assert alone(path)
 
 
-def test_a_folder_that_cannot_be_written_is_the_systems_error(server, tmp_path):
+def test_a_folder_that_cannot_be_written_is_told(server, tmp_path):
     (tmp_path / "file").write_text("a file where the folder should be")
-    with pytest.raises(OSError):
+    with pytest.raises(UsageError, match=r"cannot write \S+/file/file.csv: "):
         get(server, tmp_path / "file" / "file.csv")
 
 
