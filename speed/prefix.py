@@ -1,4 +1,4 @@
-"""Compare hf-prefix with hf: time, tokens and memory for the same requests.
+"""Compare hf-prefix with hf: time and tokens for the same requests.
 
 Both run in turns on one model; the table has the ratio of the medians. `hf` runs at its fastest
 batch size. If it is slow, it runs on every n-th document and its time is scaled; `--full` runs all.
@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import logging
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
-from timing import memory_watched, seconds, sentences
+from timing import seconds, sentences
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.models.prefix import PrefixLM
@@ -211,35 +209,6 @@ def load(
         return kind.from_config(config, dtype=dtype).eval(), tokenizer
 
 
-def peak(kind: str, batch_size: int) -> float:
-    """MiB that bistereo_nli takes beyond the model, in its own process."""
-    command = [sys.executable, *sys.argv, "--peak", kind, "--batch", str(batch_size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
-
-
-def print_peak(arguments: argparse.Namespace) -> None:
-    model, tokenizer = load(arguments)
-    options = {"tokenizer": tokenizer, "batch_size": arguments.batch}
-    lm = (
-        HFLM(model, **options)
-        if arguments.peak == "hf"
-        else PrefixLM(model, prefix_memory="64MiB", **options)
-    )
-    documents = task_documents("bistereo_nli", 12)
-    run = call(lm, documents)
-    if model.device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        run()
-        print((torch.cuda.max_memory_allocated() - before) / 2**20)
-        return
-    sizes: list[int] = []
-    with memory_watched(None, sizes.append):
-        run()
-    print((max(sizes) - sizes[0]) / 2**20)
-
-
 def measure(
     workload: Workload,
     hf: HFLM,
@@ -249,7 +218,7 @@ def measure(
     rounds: int,
     full: bool,
 ) -> list[str]:
-    """The cells of a workload's row. Leaves `hf` at its best batch size."""
+    """The cells of a workload's row."""
     device = prefix.model.device
     sampled = workload.documents[:: 1 if full else workload.sample]
     factor = len(workload.documents) / len(sampled)
@@ -298,13 +267,9 @@ def main() -> None:
         "--full", action="store_true", help="time hf on all documents, not on a sample"
     )
     parser.add_argument("--only", help="the workloads whose name contains this")
-    parser.add_argument("--peak", help=argparse.SUPPRESS)
-    parser.add_argument("--batch", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     transformers.logging.set_verbosity_error()
-    if arguments.peak:
-        return print_peak(arguments)
 
     started = time.perf_counter()
     model, tokenizer = load(arguments)
@@ -324,22 +289,13 @@ def main() -> None:
     shape = best_shape(model, device)
 
     print_row(HEADER.split("|"))
-    best = {}
     for workload in workloads(arguments.scale, arguments.only):
         print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
-        best[workload.name] = hf.batch_size_per_gpu
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
         print(
             f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s "
             f"at its best shape, {shape[0]} x {shape[1]}."
-        )
-        prefix_peak = peak("hf-prefix", 1)
-        hf_peak = peak("hf", best["bistereo_nli"])
-        print(
-            f"Peak memory beyond the model, bistereo_nli: "
-            f"hf {hf_peak:,.0f} MiB at batch {best['bistereo_nli']}, "
-            f"hf-prefix {prefix_peak:,.0f} MiB with prefix_memory=64MiB."
         )
     print(f"{time.perf_counter() - started:.0f} s in all.")
 

@@ -1,12 +1,10 @@
-"""What the scripts of this folder share: a clock, a watch on memory, sentences to score."""
+"""What the scripts of this folder share: a clock, sentences to score."""
 
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -25,30 +23,6 @@ def seconds(
     start = now()
     run()
     return now() - start
-
-
-@contextmanager
-def memory_watched(process: int | None, note: Callable[[int], None]) -> Iterator[None]:
-    """Call `note` with the resident bytes of a process (None: this one) and its children, every
-    20 ms.
-    """
-    import psutil
-
-    watched, ended = psutil.Process(process), threading.Event()
-
-    def sample() -> None:
-        while not ended.wait(0.02):
-            with suppress(psutil.NoSuchProcess):
-                family = (watched, *watched.children(recursive=True))
-                note(sum(member.memory_info().rss for member in family))
-
-    thread = threading.Thread(target=sample, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def sentences() -> list[str]:

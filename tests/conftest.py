@@ -89,15 +89,13 @@ def cheap_harness() -> None:
 
 @pytest.fixture(scope="session")
 def benchmark_named() -> Callable[[str], ModuleType]:
-    """A script of simulations/ or speed/ as a module: tests repeat small what it does."""
+    """A script of simulations/ as a module: tests repeat small what it does."""
+    folder = ROOT / "simulations"
 
     def load(name: str) -> ModuleType:
-        (path,) = (
-            p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists()
-        )
-        if str(ROOT / "speed") not in sys.path:  # they import outcome.py and timing.py
-            sys.path += [str(ROOT / "simulations"), str(ROOT / "speed")]
-        spec = importlib.util.spec_from_file_location(Path(name).name, path)
+        if str(folder) not in sys.path:  # where outcome.py is
+            sys.path.append(str(folder))
+        spec = importlib.util.spec_from_file_location(Path(name).name, folder / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
