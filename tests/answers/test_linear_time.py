@@ -1,4 +1,4 @@
-"""No reader's time grows faster than its text. speed/answers.py measures it; here nothing does.
+"""No reader's time grows faster than its text: found in its patterns, without a clock.
 
 A long repeat, such as `[^\\n]*`, is slow if a match may begin, or an earlier long repeat may end,
 at many places of what it matches, and what follows may fail. Texts have no long runs of SIGNS.
