@@ -8,7 +8,6 @@ import re
 import struct
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 pytest.importorskip("altair")
@@ -475,51 +474,6 @@ def test_ticks_are_round(low, high, expected):
 
 
 # ---- Seen by everybody
-
-# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
-BLINDNESS = {
-    "none": "1 0 0 0 1 0 0 0 1",
-    "protanopia": """
-        0.152286 1.052583 -0.204868
-        0.114503 0.786281 0.099216
-        -0.003882 -0.048116 1.051998""",
-    "deuteranopia": """
-        0.367322 0.860646 -0.227968
-        0.280085 0.672501 0.047413
-        -0.011820 0.042940 0.968881""",
-    "tritanopia": """
-        1.255528 -0.076749 -0.178779
-        -0.078411 0.930809 0.147602
-        0.004733 0.691367 0.303900""",
-}
-TO_XYZ = """
-    0.4124564 0.3575761 0.1804375
-    0.2126729 0.7151522 0.0721750
-    0.0193339 0.1191920 0.9503041"""
-
-
-def matrix(text):
-    return np.array(text.split(), float).reshape(3, 3)
-
-
-def lab(colour, blindness):
-    """CIELAB (D65) of a colour as an eye sees it."""
-    c = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    seen = np.clip(matrix(BLINDNESS[blindness]) @ linear, 0, 1)
-    v = matrix(TO_XYZ) @ seen / (0.95047, 1, 1.08883)
-    x, y, z = np.where(v > 216 / 24389, np.cbrt(v), (24389 / 27 * v + 16) / 116)
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-@pytest.mark.parametrize("blindness", BLINDNESS)
-def test_neighbours_and_steps_of_a_heat_map_differ_for_every_eye(blindness):
-    """A difference of 2.3 is just noticeable; neighbours have 20."""
-    seen = [lab(colour, blindness) for colour in palette.COLOURS]
-    assert min(math.dist(a, b) for a, b in itertools.pairwise(seen)) >= 20
-    assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:3], 2)) >= 25
-    steps = [lab(stop, blindness) for stop in palette.SEQUENTIAL]
-    assert min(math.dist(a, b) for a, b in itertools.combinations(steps, 2)) >= 4
 
 
 def test_contrast_is_that_of_wcag():
