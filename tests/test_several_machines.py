@@ -25,9 +25,9 @@ cli_evaluate()
 
 
 ALL = """
-set -- --model chance --tasks mist_wabt_likelihood --metadata samples=3
-for i in 1 2 3; do
-    SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 bash $0/part.sh "$@" &
+set -- --model chance --tasks mist_wabt_likelihood --metadata samples=1
+for i in 1 2; do
+    SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=2 bash $0/part.sh "$@" &
 done
 lm_eval "$@" --output_path whole && wait && bash $0/merge.sh mist_wabt_likelihood
 """
@@ -48,5 +48,5 @@ def test_the_scripts_run_parts_side_by_side_and_merge_them_into_the_whole(root, 
     merged = json.loads((tmp_path / "merged" / "mist_wabt_likelihood.json").read_text())
     (whole,) = (tmp_path / "whole").rglob("results_*.json")
     cells = json.loads(whole.read_text())["configs"]["mist_wabt_likelihood"]["cells"]
-    assert merged["documents"] == merged["of"] == 3 * 180
+    assert merged["documents"] == merged["of"] == 180
     assert json.dumps(cells).replace("NaN", "null") == json.dumps(merged["cells"])
