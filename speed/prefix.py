@@ -30,7 +30,7 @@ from lm_eval_bias.models.prefix import PrefixLM
 
 SHAPE = ("hidden_size", "intermediate_size", "num_hidden_layers")
 RANDOM = {"1B": (2048, 8192, 16), "8B": (4096, 14336, 32)}
-HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s|of dense"
+HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s"
 
 
 @dataclass
@@ -171,25 +171,6 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
     return min(sizes, key=time_of)
 
 
-def dense_rate(
-    model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1
-) -> float:
-    """Tokens per second of a forward pass without the output projection."""
-    body = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
-    ids = torch.randint(0, 1000, shape, device=device)
-    with torch.inference_mode():
-        return ids.numel() / median(
-            seconds(lambda: body(ids, use_cache=False), device) for _ in range(repeats)
-        )
-
-
-def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
-    shapes = [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
-    if device.type == "cpu":
-        shapes = [(2, 256), (4, 128), (1, 512), (8, 128)]
-    return max(shapes, key=lambda shape: dense_rate(model, shape, device, repeats=3))
-
-
 def load(
     arguments: argparse.Namespace,
 ) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
@@ -210,13 +191,7 @@ def load(
 
 
 def measure(
-    workload: Workload,
-    hf: HFLM,
-    prefix: PrefixLM,
-    counter: Counter,
-    shape: tuple[int, int],
-    rounds: int,
-    full: bool,
+    workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, rounds: int, full: bool
 ) -> list[str]:
     """The cells of a workload's row."""
     device = prefix.model.device
@@ -225,14 +200,13 @@ def measure(
     sizes = [1, 4, 8] if device.type == "cpu" else [8, 32, 64, 128]
     hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
     run_hf, run_prefix = call(hf, sampled), call(prefix, workload.documents)
-    times, hf_times, rates = [], [], []
+    times, hf_times = [], []
     for _ in range(rounds):
         start = counter.tokens
         hf_times.append(seconds(run_hf, device) * factor)
         middle = counter.tokens
         times.append(seconds(run_prefix, device))
         hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
-        rates.append(dense_rate(prefix.model, shape, device, repeats=2))
     slow, fast = median(hf_times), median(times)
     return [
         workload.name,
@@ -244,12 +218,11 @@ def measure(
         f"{tokens:,}",
         f"{hf_tokens / tokens:.2f}",
         f"{tokens / fast:,.0f}",
-        f"{100 * tokens / fast / median(rates):.0f} %",
     ]
 
 
 def print_row(cells: list[str]) -> None:
-    row = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9} | {:>9}"
+    row = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9}"
     print(row.format(*cells), flush=True)
 
 
@@ -286,17 +259,10 @@ def main() -> None:
     hf = HFLM(model, tokenizer=tokenizer)
     prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
     counter = Counter(model)
-    shape = best_shape(model, device)
 
     print_row(HEADER.split("|"))
     for workload in workloads(arguments.scale, arguments.only):
-        print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
-    if not arguments.only:
-        rate = dense_rate(model, shape, device, repeats=5)
-        print(
-            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s "
-            f"at its best shape, {shape[0]} x {shape[1]}."
-        )
+        print_row(measure(workload, hf, prefix, counter, arguments.rounds, arguments.full))
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
 
