@@ -1,5 +1,4 @@
-"""The dictionary of stereotype content: its rows, how keywords are looked up, and how far it agrees
-with the authors'."""
+"""The dictionary of stereotype content: its rows, how keywords are looked up, and the authors'."""
 
 import csv
 import re
@@ -349,57 +348,13 @@ def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, releas
     assert len(wrong) < len(released) * 0.02
 
 
-def agreement(released):
-    """Of our words that the authors have too: dimension -> [ours, both have it, in the same
-    dimension, both directed, direction agrees]."""
-    counts = defaultdict(lambda: [0] * 5)
-    for word in {row["word"] for row in ROWS}:
-        content = dict(ours().look_up(word).content)
-        theirs = released.get(re.sub("[^a-z]", "", word))
-        shared = [dimension for dimension in content if dimension in (theirs or {})]
-        directed = [d for d in shared if content[d] and theirs[d]]
-        agreeing = [d for d in directed if content[d] == theirs[d]]
-        for dimension in content:
-            for i, level in enumerate((True, theirs is not None)):
-                counts[dimension][i] += level
-            for i, level in enumerate((shared, directed, agreeing), start=2):
-                counts[dimension][i] += dimension in level
-        any_level = (True, theirs is not None, shared, directed, directed and agreeing == directed)
-        counts["any"] = [n + bool(level) for n, level in zip(counts["any"], any_level, strict=True)]
-    return counts
-
-
-def documented(root):
-    """The rows of the guide's tables: first cell -> numbers."""
-    rows = re.findall(
-        r"^\| (\w+) \|((?: [\d,]+ \|)+)$",
-        (root / "docs" / "stereotype_content.md").read_text(),
-        re.M,
-    )
-    return [
-        (name, [int(cell.replace(",", "")) for cell in cells.split("|")[:-1]])
-        for name, cells in rows
-    ]
-
-
 def test_the_guide_has_the_sizes(root):
-    sizes = {name: numbers for name, numbers in documented(root) if len(numbers) == 4}
+    guide = (root / "docs" / "stereotype_content.md").read_text()
     for dimension in DIMENSIONS:
-        directions = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
-        assert sizes[dimension] == [
-            directions.total(),
-            directions["1"],
-            directions["0"],
-            directions["-1"],
-        ]
-    assert f"{len(ours()):,} words" in (root / "docs" / "stereotype_content.md").read_text()
-
-
-def test_the_guide_has_the_agreement_with_the_authors(root, released):
-    counts = agreement(released)
-    assert {name: numbers for name, numbers in documented(root) if len(numbers) == 5} == counts
-    _, both, shared, directed, agree = counts["any"]
-    assert shared > 0.75 * both and agree > 0.98 * directed
+        of = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
+        sizes = (of.total(), of["1"], of["0"], of["-1"])
+        assert f"| {dimension} | {' | '.join(map(str, sizes))} |" in guide
+    assert f"{len(ours()):,} words" in guide
 
 
 # ---- The filter
