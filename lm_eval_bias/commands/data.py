@@ -109,8 +109,10 @@ def verify(releases: list[sources.Source]) -> int:
     for release in releases:
         for file, about in release.files.items():
             path = release.folder() / file
-            result, right = compared(path, about)
-            wrong += not right
+            result = "differs" if path.is_file() else "missing"
+            if downloads.is_kept(path, about.checksum):
+                result = "ok"
+            wrong += result != "ok"
             rows.append((f"{release.name}/{file}", result, str(path)))
     print(columns(rows))
     if wrong:
@@ -118,14 +120,6 @@ def verify(releases: list[sources.Source]) -> int:
         todo = f"put them into {local}" if local else "run: lm-eval-bias data fetch"
         print(f"{wrong} of {count(len(rows))} missing or another than released; {todo}")
     return 1 if wrong else 0
-
-
-def compared(path: Path, about: sources.File) -> tuple[str, bool]:
-    """The result of comparing a file's checksum, and whether the file may be used."""
-    if not path.is_file():
-        return "missing", False
-    right = downloads.is_kept(path, about.checksum)
-    return "ok" if right else "differs", right
 
 
 def count(files: int) -> str:
