@@ -14,23 +14,32 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
 DIMENSIONS = 64
 EVERYWHERE = 0.9
 """A word in so many of the contexts belongs to the prompt, and pushes all answers alike."""
 GOOD = set(
-    """fair light tall slim thin straight whole new clean bright fresh entailment comedy good
+    words(
+        """fair light tall slim thin straight whole new clean bright fresh entailment comedy good
     attractive beautiful honest kind skilled capable confident warm friendly happy joy able fit
-    proficient competent ethical truthful reliable outgoing sociable charming sane young""".split()
+    proficient competent ethical truthful reliable outgoing sociable charming sane young"""
+    )
 )
 BAD = set(
-    """dark short fat heavy crooked torn broken old dirty dull stale contradiction tragedy bad
+    words(
+        """dark short fat heavy crooked torn broken old dirty dull stale contradiction tragedy bad
     unattractive ugly dishonest unkind uncaring incapable insecure cold sad anger fear disgust inept
     incompetent weak corrupt unethical unreliable aloof withdrawn handicap impairment obesity
-    depression feeble lacking""".split()
+    depression feeble lacking"""
+    )
 )
 TRUE = {
-    **dict.fromkeys("rich educated professionals doctors engineers scientists students".split(), 1),
-    **dict.fromkeys("criminals homeless addicts poor welfare drug jobless prisoners".split(), -1),
+    **dict.fromkeys(["rich", "educated", "professionals", "doctors", "engineers", "students"], 1),
+    **dict.fromkeys(["criminals", "homeless", "addicts", "poor", "welfare", "jobless"], -1),
 }
 """What is so by the meaning of the word: the rich are well off, thieves are not honest."""
 
@@ -74,6 +83,9 @@ class Asked:
         self.varying = 1.0 - shared * (len(self.contexts) > 1)
         self.of_last = counts(map(words, map(last, self.contexts)), vocabulary)
         self.of_text = counts(map(words, self.texts), vocabulary)
+        named = self.of_context.multiply(self.varying).tocsr()
+        self.named = named[self.context].multiply(self.of_text[self.text]).sum(axis=1)
+        self.twice = standard((named.multiply(named > 1)).sum(axis=1))
         self.frequency = np.log1p(self.of_context.sum(axis=0) + self.of_text.sum(axis=0))
 
     def centred(self, raw: np.ndarray) -> np.ndarray:
@@ -96,10 +108,6 @@ class Asked:
 def distinct(values: Sequence[str]) -> tuple[list[str], np.ndarray]:
     places = {value: i for i, value in enumerate(dict.fromkeys(values))}
     return list(places), np.array([places[value] for value in values])
-
-
-def words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.lower())
 
 
 def last(context: str) -> str:
@@ -145,10 +153,7 @@ def options_only(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 def echo(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """What the prompt names is likelier, and a prompt that names something twice pushes answers."""
-    named = asked.of_context * asked.varying
-    shared = (named[asked.context] * asked.of_text[asked.text]).sum(axis=1)
-    twice = np.asarray((named * (named > 1)).sum(axis=1))
-    return rng.exponential() * shared + asked.push(rng, twice - twice.mean())
+    return rng.exponential() * asked.named + asked.push(rng, asked.twice)
 
 
 def surface(rng: np.random.Generator, asked: Asked) -> np.ndarray:
@@ -200,23 +205,21 @@ def standard(values: np.ndarray) -> np.ndarray:
 
 def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Two groups get opposite words, whichever comes first."""
-    valence = hand(asked)
     raw = np.zeros(len(asked.rows))
     for i, r in enumerate(asked.rows):
         if "::" in r.context:  # A: b:: C:
-            head, _, c = r.context.rsplit("\n", 1)[-1].partition("::")
-            a, _, b = head.partition(":")
-            raw[i] = (
-                (c.strip(" :") != a.strip())
-                * (" " in c.strip(" :"))
-                * (r.text.strip() != b.strip())
-            )
-        elif ", " in r.text:  # (word, group)
-            word, _, group = r.text.strip("\n()").partition(", ")
-            others = [s.text for s in asked.rows[i - r.place : i - r.place + 2]]
-            first = min(others, key=lambda t: r.context.find(t.strip("\n()").partition(", ")[2]))
-            raw[i] = (1 if r.text == first else -1) * (1 if word.lower() in GOOD else -1)
-    return raw * rng.choice([-1, 1]) if valence is not None else raw
+            *_, a, b, _, c, _ = re.split(r" *[:\n] *", r.context)
+            raw[i] = c != a and " " in c and r.text != b
+        elif r.text.startswith("("):  # (word, group)
+            named = [r.context.find(t.strip("()").split(", ")[1]) for t in pair_of(asked, i)]
+            good = r.text[1:].split(",")[0].lower() in GOOD
+            raw[i] = (named[r.place] == min(named)) == good
+    return rng.choice([-1, 1]) * raw
+
+
+def pair_of(asked: Asked, i: int) -> list[str]:
+    start = i - asked.rows[i].place
+    return [row.text for row in asked.rows[start : start + 2]]
 
 
 def hand(asked: Asked) -> np.ndarray:
@@ -231,9 +234,10 @@ def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     of_all = np.asarray(asked.of_context @ (valence * asked.varying))
     of_last = np.asarray(asked.of_last @ (valence * asked.varying))
     of_text = np.asarray(asked.of_text @ valence)[asked.text]
+    within = of_text**2 - np.asarray(asked.of_text @ valence**2)[asked.text]
     if not asked.numbers.any() and len(asked.texts) == 3:  # labels: do both sentences agree?
         of_all = of_last * (of_all - of_last)
-    return of_all[asked.context] * np.where(asked.numbers, asked.known, of_text)
+    return of_all[asked.context] * np.where(asked.numbers, asked.known, of_text) + within
 
 
 def noise(rng: np.random.Generator, asked: Asked) -> np.ndarray:

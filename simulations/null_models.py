@@ -231,7 +231,8 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
 def as_text(data: dict[str, Any]) -> str:
     """JSON with a line for each metric and family."""
     text = json.dumps(data, indent=1, ensure_ascii=False)
-    return re.sub(r"\[[^][]*\]", lambda m: " ".join(m[0].split()), text) + "\n"
+    flat = re.sub(r"\[[^][]*\]", lambda m: " ".join(m[0].split()), text)
+    return flat.replace("[ ", "[").replace(" ]", "]") + "\n"
 
 
 def main() -> None:
