@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -265,9 +266,45 @@ def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return np.asarray(true)[asked.context] * asked.known + of_question
 
 
+def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Transformers with random weights, of two architectures and several sizes, with the tokenizer
+    of the small model or one made of the task's own texts."""
+    import torch
+    import transformers
+    from lm_eval.api.instance import Instance
+
+    from lm_eval_bias.models.prefix import PrefixLM
+
+    seed = int(rng.integers(2**31))
+    torch.manual_seed(seed)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
+    if seed % 2:
+        size = int(rng.integers(300, 3000))
+        tokenizer = tokenizer.train_new_from_iterator(asked.contexts, size, show_progress=False)
+    kind = (transformers.LlamaConfig, transformers.GPTNeoXConfig)[seed // 2 % 2]
+    width = int(rng.choice([32, 64]))
+    config = kind(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=int(rng.integers(1, 4)),
+        num_attention_heads=4,
+        max_position_embeddings=2048,
+        initializer_range=float(rng.uniform(0.05, 0.3)),
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    lm = PrefixLM(pretrained=model.eval(), tokenizer=tokenizer, batch_size=16)
+    requests = [
+        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
+        for i, r in enumerate(asked.rows)
+    ]
+    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
+
+
 FAMILIES: dict[str, Family] = {
     f.__name__: f
     for f in (
+        random_weights,
         noise,
         noise_by_question,
         bag_of_words,

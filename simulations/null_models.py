@@ -17,7 +17,7 @@ import logging
 import os
 import re
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,9 @@ from families import FAMILIES, Asked, Row
 from lm_eval.tasks import TaskManager
 from scipy.stats import binom
 
-from lm_eval_bias.catalogue import tasks_folder
+from lm_eval_bias import catalogue
 from lm_eval_bias.harness.sentence_pairs import modified
-from lm_eval_bias.measure import Measure, Record, Summary, summarise
+from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/data/null_models.json"
@@ -53,14 +53,30 @@ STRENGTH = 0.2, 1.5
 NOISE = 0.1
 """Noise of each prompt, in parts of the strength."""
 LEVEL, AT_MOST = 0.05, 7
-Excluded = dict[str, list[float]]
+TEMPLATE = """\
+# Models without meaning
+
+A null model cannot hold a stereotype: it knows words, lengths and places, but not what a group is said to be. A number is evidence of bias only if such models do not have it. This page is written by `make null-models`, which lets families of them answer the tasks of `implicit_bias_ci`, by likelihood. All numbers of the tasks are in [null_models.json](../lm_eval_bias/data/null_models.json), with the checksum of the documents.
+
+Each model has a strength of its own: the standard deviation of its log-odds over the prompts, from {low} to {high} nats, as in small real models. A tenth of it is added as noise of each prompt. Seed {seed}.
+
+| family | what its models do |
+|---|---|
+{families}
+
+## The tests
+
+A test is a number with a question. A cell has the middle 95 % of the family's models, and in brackets the percentage of models whose 95 % interval excludes the no-bias value: 5 by chance, {most} at most, or with fewer than 200 models not significantly more than 5. *Declared*: the number's description says that this family has it. **Bold**: too often.
+
+{tests}
+"""
 
 
 class Questions:
     """A task's documents with all answers that are scored."""
 
     def __init__(self, name: str) -> None:
-        manager = TaskManager(include_path=[tasks_folder()], include_defaults=False)
+        manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
         self.task = manager.load([name])["tasks"][name]
         self.task.build_all_requests(rank=0, world_size=1)
         self.measure: Measure = self.task.measure
@@ -183,24 +199,20 @@ def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
     return table
 
 
-def failures(measure: Measure, numbers: dict[str, Any]) -> list[str]:
-    """The tests that a family without meaning passes too often: a sentence each."""
-    sentences = []
-    for metric in measure.metrics:
-        for family, (n, *_, excluded) in numbers.get(metric.name, {}).items():
-            if metric.question is None or family in metric.confounds or excluded is None:
-                continue
-            times = round(n * excluded / 100)
-            few = n < 200 and binom.sf(times - 1, n, LEVEL) > LEVEL
-            if excluded > AT_MOST and not few:
-                sentences.append(
-                    f"{metric.name}: {excluded:.0f} % of {n} models of the family {family} exclude "
-                    f"{metric.null_value:g}"
-                )
-    return sentences
+def failures(metric: Metric, rows: dict[str, list[Any]]) -> list[str]:
+    """The families whose models pass a test too often. rows: family -> its numbers."""
+    failed = []
+    for family, (n, *_, excluded) in rows.items():
+        if metric.question is None or family in metric.confounds or excluded is None:
+            continue
+        chance = binom.sf(round(n * excluded / 100) - 1, n, LEVEL) > LEVEL
+        if excluded > AT_MOST and not (n < 200 and chance):
+            failed.append(family)
+    return failed
 
 
-def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any], list[str]]:
+def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
+    """One task's part of the data."""
     logging.disable(logging.WARNING)
     questions = Questions(task)
     result: dict[str, Any] = {}
@@ -210,7 +222,7 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
             result.setdefault(metric, {})[family] = row
         print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
     of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
-    return task, {**of_task, "numbers": result}, failures(questions.measure, result)
+    return task, {**of_task, "numbers": result}
 
 
 def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
@@ -226,6 +238,38 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
         for metric in dict.fromkeys([*known["numbers"], *new["numbers"]])
     }
     old["tasks"][task]["numbers"] = {metric: of for metric, of in numbers.items() if of}
+
+
+def page(data: dict[str, Any]) -> str:
+    """docs/null_models.md."""
+    families = [
+        f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
+    ]
+    tests = []
+    for task, of in data["tasks"].items():
+        for metric in catalogue.task(task).measure.metrics:
+            rows = of["numbers"].get(metric.name)
+            if metric.question is None or not rows:
+                continue
+            tests += [f"`{task}`, `{metric.name}` ({metric.unit}): {metric.question}\n"]
+            tests += ["| family | models | middle 95 % (excluded) |", "|---|---|---|"]
+            failed = failures(metric, rows)
+            for family in sorted(rows, key=[*FAMILIES].index):
+                n, _, low, high, excluded = rows[family]
+                cell = f"{low:g} to {high:g} ({'–' if excluded is None else f'{excluded:g} %'})"
+                cell = f"**{cell}**" if family in failed else cell
+                declared = ", *declared*" if family in metric.confounds else ""
+                tests.append(f"| {family} | {n} | {cell}{declared} |")
+            tests.append("")
+    low, high = STRENGTH
+    return TEMPLATE.format(
+        low=low,
+        high=high,
+        seed=SEED,
+        most=AT_MOST,
+        families="\n".join(families),
+        tests="\n".join(tests).strip(),
+    )
 
 
 def as_text(data: dict[str, Any]) -> str:
@@ -250,16 +294,23 @@ def main() -> None:
         if DATA.exists()
         else {"version": version("lm-eval-bias"), "tasks": {}}
     )
-    failed = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        n = len(arguments.tasks)
-        for task, new, sentences in pool.map(
-            run, arguments.tasks, [arguments.families] * n, [arguments.models] * n
-        ):
-            merged(data, task, new)
-            failed += [f"{task}: {sentence}" for sentence in sentences]
+        jobs = [
+            pool.submit(run, task, arguments.families, arguments.models) for task in arguments.tasks
+        ]
+        for job in as_completed(jobs):
+            merged(data, *job.result())
             DATA.write_text(as_text(data), encoding="utf-8")
-    print("\n".join(failed) or "Every test holds.")
+    PAGE.write_text(page(data), encoding="utf-8")
+    failed = [
+        f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the family "
+        f"{family} exclude {metric.null_value:g}"
+        for task, of in data["tasks"].items()
+        for metric in catalogue.task(task).measure.metrics
+        for rows in [of["numbers"].get(metric.name, {})]
+        for family in failures(metric, rows)
+    ]
+    print("\n".join(failed) or "No family has a number that tests something.")
 
 
 if __name__ == "__main__":
