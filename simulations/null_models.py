@@ -37,6 +37,7 @@ from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/data/null_models.json"
 PAGE = ROOT / "docs/null_models.md"
+TEMPLATE = Path(__file__).with_suffix(".md")
 TASKS = (
     "bistereo_pairs_ci",
     "bistereo_nli_ci",
@@ -53,23 +54,6 @@ STRENGTH = 0.2, 1.5
 NOISE = 0.1
 """Noise of each prompt, in parts of the strength."""
 LEVEL, AT_MOST = 0.05, 7
-TEMPLATE = """\
-# Models without meaning
-
-A null model cannot hold a stereotype: it knows words, lengths and places, but not what a group is said to be. A number is evidence of bias only if such models do not have it. This page is written by `make null-models`, which lets families of them answer the tasks of `implicit_bias_ci`, by likelihood. All numbers of the tasks are in [null_models.json](../lm_eval_bias/data/null_models.json), with the checksum of the documents.
-
-Each model has a strength of its own: the standard deviation of its log-odds over the prompts, from {low} to {high} nats, as in small real models. A tenth of it is added as noise of each prompt. Seed {seed}.
-
-| family | what its models do |
-|---|---|
-{families}
-
-## The tests
-
-A test is a number with a question. A cell has the middle 95 % of the family's models, and in brackets the percentage of models whose 95 % interval excludes the no-bias value: 5 by chance, {most} at most, or with fewer than 200 models not significantly more than 5. *Declared*: the number's description says that this family has it. **Bold**: too often.
-
-{tests}
-"""
 
 
 class Questions:
@@ -262,7 +246,7 @@ def page(data: dict[str, Any]) -> str:
                 tests.append(f"| {family} | {n} | {cell}{declared} |")
             tests.append("")
     low, high = STRENGTH
-    return TEMPLATE.format(
+    return TEMPLATE.read_text(encoding="utf-8").format(
         low=low,
         high=high,
         seed=SEED,
@@ -303,8 +287,8 @@ def main() -> None:
             DATA.write_text(as_text(data), encoding="utf-8")
     PAGE.write_text(page(data), encoding="utf-8")
     failed = [
-        f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the family "
-        f"{family} exclude {metric.null_value:g}"
+        f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the "
+        f"family {family} exclude {metric.null_value:g}"
         for task, of in data["tasks"].items()
         for metric in catalogue.task(task).measure.metrics
         for rows in [of["numbers"].get(metric.name, {})]
