@@ -1,0 +1,320 @@
+"""Families of models that cannot hold a stereotype.
+
+A family is a function (generator, what is asked) -> raw scores of the answers, shape (answers,).
+`null_models.py` scales them to a strength and adds a little noise. The first sentence of a family's
+docstring stands in docs/null_models.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+DIMENSIONS = 64
+EVERYWHERE = 0.9
+"""A word in so many of the contexts belongs to the prompt, and pushes all answers alike."""
+GOOD = set(
+    words(
+        """fair light tall slim thin straight whole new clean bright fresh entailment comedy good
+    attractive beautiful honest kind skilled capable confident warm friendly happy joy able fit
+    proficient competent ethical truthful reliable outgoing sociable charming sane young"""
+    )
+)
+BAD = set(
+    words(
+        """dark short fat heavy crooked torn broken old dirty dull stale contradiction tragedy bad
+    unattractive ugly dishonest unkind uncaring incapable insecure cold sad anger fear disgust inept
+    incompetent weak corrupt unethical unreliable aloof withdrawn handicap impairment obesity
+    depression feeble lacking"""
+    )
+)
+TRUE = {
+    **dict.fromkeys(["rich", "educated", "professionals", "doctors", "engineers", "students"], 1),
+    **dict.fromkeys(["criminals", "homeless", "addicts", "poor", "welfare", "jobless"], -1),
+}
+"""What is so by the meaning of the word: the rich are well off, thieves are not honest."""
+
+
+class Row(NamedTuple):
+    """An answer to score. group: the answers it competes with. prompt, continuation: what a real
+    model gets. context, text: what is read of both by families, a letter as its option. key: what
+    its weights belong to. cluster: the question. x: place of a number on its scale, from -1 to 1,
+    else None. known: x as the question means it, where a scale may fall."""
+
+    group: int
+    prompt: str
+    continuation: str
+    context: str
+    text: str
+    key: str
+    cluster: str
+    place: int
+    x: float | None = None
+    known: float | None = None
+
+
+class Asked:
+    """All answers of a task as arrays, made once for all models."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.group, self.place = (np.array([r[i] for r in rows]) for i in (0, 7))
+        self.numbers = np.array([r.x is not None for r in rows])
+        self.x, self.known = (np.array([r[i] or 0.0 for r in rows]) for i in (8, 9))
+        self.contexts, self.context = distinct([r.context for r in rows])
+        self.texts, self.text = distinct([r.text for r in rows])
+        self.keys, self.key = distinct([r.key for r in rows])
+        _, self.question = distinct([f"{r.cluster} {r.key}" for r in rows])
+        vocabulary = {
+            w: i for i, w in enumerate(sorted(set(words(" ".join(self.contexts + self.texts)))))
+        }
+        self.words = list(vocabulary)
+        self.of_context = counts(map(words, self.contexts), vocabulary)
+        shared = (self.of_context > 0).mean(axis=0) > EVERYWHERE
+        self.varying = 1.0 - shared * (len(self.contexts) > 1)
+        self.of_last = counts(map(words, map(last, self.contexts)), vocabulary)
+        self.of_text = counts(map(words, self.texts), vocabulary)
+        named = self.of_context.multiply(self.varying).tocsr()
+        self.named = named[self.context].multiply(self.of_text[self.text]).sum(axis=1)
+        self.twice = standard((named.multiply(named > 1)).sum(axis=1))
+        self.frequency = np.log1p(self.of_context.sum(axis=0) + self.of_text.sum(axis=0))
+
+    def centred(self, raw: np.ndarray) -> np.ndarray:
+        """Scores less the mean of the answers that compete."""
+        return raw - (np.bincount(self.group, raw) / np.bincount(self.group))[self.group]
+
+    def push(self, rng: np.random.Generator, amount: np.ndarray) -> np.ndarray:
+        """Something of each context raises some answers and lowers others. amount: (contexts,)."""
+        return amount[self.context] * self.vectors(rng, 1)[:, 0]
+
+    def vectors(self, rng: np.random.Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
+        """Random weights of each answer, shape (answers, dimensions); numbers near each other have
+        similar ones."""
+        own = rng.standard_normal((len(self.keys), dimensions))[self.key]
+        trend, bend = rng.standard_normal((2, dimensions))
+        smooth = np.outer(self.x, trend) + np.outer(self.x**2, bend) / 2 + own / 10
+        return np.where(self.numbers[:, None], smooth, own)
+
+
+def distinct(values: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return list(places), np.array([places[value] for value in values])
+
+
+def last(context: str) -> str:
+    return " ".join([part for part in re.split(r"[.!?\n]+", context) if part.strip(' ”"')][-2:])
+
+
+def counts(texts: object, vocabulary: dict[str, int]) -> np.ndarray:
+    """How often each word stands in each text, shape (texts, words)."""
+    cells = [(i, vocabulary[w]) for i, of in enumerate(texts) for w in of]  # type: ignore[arg-type]
+    i, j = np.array(cells).T
+    return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
+
+
+Family = Callable[[np.random.Generator, Asked], np.ndarray]
+
+
+def bag_of_words(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Each word of the prompt pushes each answer at random, with weights for each answer."""
+    embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
+    return ((asked.of_context @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
+
+
+def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Each word of the prompt pushes each word of an answer at random, the same everywhere."""
+    embedded, of_answer = rng.standard_normal((2, len(asked.words), DIMENSIONS))
+    contexts = asked.of_context @ (embedded * asked.varying[:, None])
+    answers = (asked.of_text @ of_answer)[asked.text]
+    answers = np.where(asked.numbers[:, None], asked.vectors(rng), answers)
+    return (contexts[asked.context] * answers).sum(axis=1)
+
+
+def last_sentence(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """As bag_of_words, but only the last sentence is read."""
+    embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
+    return ((asked.of_last @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
+
+
+def options_only(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """The words of an answer have a liking of their own; the prompt is not read."""
+    liking = asked.of_text @ rng.standard_normal(len(asked.words))
+    return liking[asked.text]
+
+
+def echo(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """What the prompt names is likelier, and a prompt that names something twice pushes answers."""
+    return rng.exponential() * asked.named + asked.push(rng, asked.twice)
+
+
+def surface(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Length, frequency, alliteration, a letter, the place in the list, what is named first, and
+    the middle of a scale count, each with a random weight, few of them much."""
+    letter = "etaoinshrdlcumwf"[rng.integers(16)]
+    initials = [" ".join(w[0] for w in words(c)) for c in asked.contexts]
+    contexts = asked.contexts
+    features = [
+        np.array([len(t) for t in asked.texts])[asked.text],
+        ((asked.of_text @ asked.frequency) / asked.of_text.sum(axis=1))[asked.text],
+        np.array(
+            [
+                initials[c].count(asked.texts[t][:1].lower())
+                for c, t in zip(asked.context, asked.text, strict=True)
+            ]
+        ),
+        np.array([t.lower().count(letter) for t in asked.texts])[asked.text],
+        asked.place,
+        asked.place == 0,
+        np.array(
+            [
+                contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
+                for c, t in zip(asked.context, asked.text, strict=True)
+            ]
+        ),
+        -(asked.x**2),
+        *(
+            asked.push(rng, standard(np.array(of)))
+            for of in (
+                [len(c) for c in contexts],
+                [c.lower().count(letter) for c in contexts],
+                [len(set(i)) / len(i) for i in initials],
+                asked.of_context @ asked.frequency / asked.of_context.sum(axis=1),
+            )
+        ),
+    ]
+    weights = rng.standard_normal(len(features)) ** 3
+    return sum(
+        w * standard(asked.centred(np.asarray(f, dtype=float)))
+        for w, f in zip(weights, features, strict=True)
+    )
+
+
+def standard(values: np.ndarray) -> np.ndarray:
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 1e-9 else 0.0 * values
+
+
+def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Two groups get opposite words, whichever comes first."""
+    raw = np.zeros(len(asked.rows))
+    for i, r in enumerate(asked.rows):
+        if "::" in r.context:  # A: b:: C:
+            *_, a, b, _, c, _ = re.split(r" *[:\n] *", r.context)
+            raw[i] = c != a and " " in c and r.text != b
+        elif r.text.startswith("("):  # (word, group)
+            named = [r.context.find(t.strip("()").split(", ")[1]) for t in pair_of(asked, i)]
+            good = r.text[1:].split(",")[0].lower() in GOOD
+            raw[i] = (named[r.place] == min(named)) == good
+    return rng.choice([-1, 1]) * raw
+
+
+def pair_of(asked: Asked, i: int) -> list[str]:
+    start = i - asked.rows[i].place
+    return [row.text for row in asked.rows[start : start + 2]]
+
+
+def hand(asked: Asked) -> np.ndarray:
+    return np.array([(w in GOOD) - (w in BAD) for w in asked.words], dtype=float)
+
+
+def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Words are good or bad, whoever they describe, and like goes with like; known words by hand,
+    the others at random."""
+    valence = hand(asked)
+    valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
+    of_all = np.asarray(asked.of_context @ (valence * asked.varying))
+    of_last = np.asarray(asked.of_last @ (valence * asked.varying))
+    of_text = np.asarray(asked.of_text @ valence)[asked.text]
+    within = of_text**2 - np.asarray(asked.of_text @ valence**2)[asked.text]
+    if not asked.numbers.any() and len(asked.texts) == 3:  # labels: do both sentences agree?
+        of_all = of_last * (of_all - of_last)
+    return of_all[asked.context] * np.where(asked.numbers, asked.known, of_text) + within
+
+
+def noise(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Each answer to each prompt has a random score."""
+    return smoothed(rng, asked, asked.group)
+
+
+def noise_by_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """The same, half of it shared by all prompts of a question."""
+    of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
+    return of_question + smoothed(rng, asked, asked.group)
+
+
+def smoothed(rng: np.random.Generator, asked: Asked, by: np.ndarray) -> np.ndarray:
+    trend = rng.standard_normal(by.max() + 1)[by] * asked.x
+    own = rng.standard_normal(len(asked.rows))
+    return np.where(asked.numbers, trend + own / 10, own)
+
+
+def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """What everybody calls true of the words themselves: the rich are well off; some events
+    are worse than others."""
+    true = asked.of_context @ np.array([float(TRUE.get(w, 0)) for w in asked.words])
+    of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
+    return np.asarray(true)[asked.context] * asked.known + of_question
+
+
+def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Transformers with random weights, of two architectures and several sizes, with the tokenizer
+    of the small model or one made of the task's own texts."""
+    import torch
+    import transformers
+    from lm_eval.api.instance import Instance
+
+    from lm_eval_bias.models.prefix import PrefixLM
+
+    seed = int(rng.integers(2**31))
+    torch.manual_seed(seed)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
+    if seed % 2:
+        size = int(rng.integers(300, 3000))
+        tokenizer = tokenizer.train_new_from_iterator(asked.contexts, size, show_progress=False)
+    kind = (transformers.LlamaConfig, transformers.GPTNeoXConfig)[seed // 2 % 2]
+    width = int(rng.choice([32, 64]))
+    config = kind(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=int(rng.integers(1, 4)),
+        num_attention_heads=4,
+        max_position_embeddings=2048,
+        initializer_range=float(rng.uniform(0.05, 0.3)),
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    lm = PrefixLM(pretrained=model.eval(), tokenizer=tokenizer, batch_size=16)
+    requests = [
+        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
+        for i, r in enumerate(asked.rows)
+    ]
+    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
+
+
+FAMILIES: dict[str, Family] = {
+    f.__name__: f
+    for f in (
+        random_weights,
+        noise,
+        noise_by_question,
+        bag_of_words,
+        bag_of_words_pooled,
+        last_sentence,
+        options_only,
+        echo,
+        surface,
+        opposites,
+        words_alone,
+        common_knowledge,
+    )
+}

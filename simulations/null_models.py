@@ -1,0 +1,301 @@
+"""What do models say that cannot hold a stereotype? All tasks of CI, asked of many of them.
+
+    python simulations/null_models.py                         # every family and task
+    python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
+
+A family is a function in families.py. Each model has a strength of its own: the standard deviation
+of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
+lm_eval_bias/data/null_models.json and leaves the others; docs/null_models.md is written from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import re
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from families import FAMILIES, Asked, Row
+from lm_eval.tasks import TaskManager
+from scipy.stats import binom
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.harness.sentence_pairs import modified
+from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "lm_eval_bias/data/null_models.json"
+PAGE = ROOT / "docs/null_models.md"
+TEMPLATE = Path(__file__).with_suffix(".md")
+TASKS = (
+    "bistereo_pairs_ci",
+    "bistereo_nli_ci",
+    "bistereo_analogy",
+    "hbb_ci",
+    "mist_wabt_likelihood_ci",
+    "mist_aat_likelihood_ci",
+    "empathy_religion_likelihood_ci",
+    "stereomap_extended_likelihood",
+)
+SEED = 20260601
+STRENGTH = 0.2, 1.5
+"""Standard deviation of the log-odds in nats, drawn for each model, logarithms evenly."""
+NOISE = 0.1
+"""Noise of each prompt, in parts of the strength."""
+LEVEL, AT_MOST = 0.05, 7
+
+
+class Questions:
+    """A task's documents with all answers that are scored."""
+
+    def __init__(self, name: str) -> None:
+        manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
+        self.task = manager.load([name])["tasks"][name]
+        self.task.build_all_requests(rank=0, world_size=1)
+        self.measure: Measure = self.task.measure
+        self.documents: list[tuple[Any, list[Any], slice]] = []
+        rows: list[Row] = []
+        of_document: dict[int, list[Any]] = {}
+        for request in self.task.instances:
+            of_document.setdefault(request.doc_id, []).append(request)
+        for requests in of_document.values():
+            start = len(rows)
+            cluster = " ".join(str(requests[0].doc[c]) for c in self.measure.clusters[0])
+            rows += rows_of(requests, cluster, rows[-1].group + 1 if rows else 0)
+            self.documents.append((requests[0].doc, requests, slice(start, len(rows))))
+        self.asked = Asked(rows)
+
+    def summary(self, scores: np.ndarray) -> Summary:
+        """scores: log-likelihoods, shape (answers,)."""
+        records: list[Record] = []
+        for doc, requests, place in self.documents:
+            values = iter(scores[place].tolist())
+            records.append(self.measure.record(doc, [answer(r, values) for r in requests]))
+        return summarise(self.measure, records, self.task._options)
+
+    def sha256(self) -> str:
+        text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def rows_of(requests: list[Any], cluster: str, group: int) -> list[Row]:
+    """The answers that a document's requests score."""
+    doc, first = requests[0].doc, requests[0]
+    if first.request_type == "pair_loglikelihood":
+        rows = []
+        for place, r in enumerate(requests):
+            sentence, spans = r.args[0], modified(*r.args)
+            text = " ".join(sentence[a:b] for a, b in spans)
+            context = sentence
+            for a, b in reversed(spans):
+                context = context[:a] + context[b:]
+            rows.append(Row(group, "", sentence, context, text, text, cluster, place))
+        return rows
+    if first.request_type == "conversation":
+        plan = first.args[1]
+        turns = [turn["user"] for turn in plan["turns"]]
+        prompt = "\n".join([plan["system"] or "", *turns])
+        scored = [(prompt, " " + choice) for choice in plan["turns"][-1]["choices"]]
+    else:
+        scored = [r.args for r in requests]
+    rows = []
+    several = "words" in doc and len(scored) > 2
+    answers = [text.strip() for _, text in scored]
+    numbers = all(text.isdigit() for text in answers)
+    for place, (prompt, continuation) in enumerate(scored):
+        context, text, key, x = prompt, continuation.strip(), continuation.strip(), None
+        if "option_a" in doc:
+            context, text = doc["context"], doc[f"option_{key}"]
+            key = doc["concept_1" if (key == "a") == (doc["first"] == 1) else "concept_2"]
+        if numbers:
+            x = 2 * place / (len(scored) - 1) - 1
+        sign = -1 if doc.get("direction") == "falling" else 1
+        known = None if x is None else sign * x
+        of = group + place // 2 if several else group
+        at = place % 2 if several else place
+        rows.append(Row(of, prompt, continuation, context, text, key, cluster, at, x, known))
+    return rows
+
+
+def answer(request: Any, values: Any) -> Any:
+    """What the measure gets for a request; takes its scores from an iterator."""
+    if request.request_type == "conversation":
+        turns = request.args[1]["turns"]
+        return [*[""] * (len(turns) - 1), [(next(values), False) for _ in turns[-1]["choices"]]]
+    if request.request_type == "pair_loglikelihood":
+        return next(values), None, "joint"
+    if request.request_type == "loglikelihood_and_tokens":
+        return next(values), False, 1 + len(request.args[1]) // 6
+    return next(values), False
+
+
+def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
+    """The log-likelihoods of one model."""
+    rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
+    strength = np.exp(rng.uniform(*np.log(STRENGTH)))
+    raw = asked.centred(np.asarray(FAMILIES[family](rng, asked), dtype=float))
+    spread = raw.std()
+    scaled = raw / spread if spread > 1e-9 else raw
+    noise = NOISE * FAMILIES["noise"](rng, asked)
+    # log-odds are differences of two
+    return -5 + strength / np.sqrt(2) * (scaled + noise)
+
+
+def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[Any]]:
+    """metric -> models with a value, mean, 2.5th and 97.5th percentile, percent that exclude the
+    null value."""
+    task = questions.task.config.task
+    summaries = [
+        questions.summary(scores_of(family, task, questions.asked, m)) for m in range(models)
+    ]
+    return bands(questions.measure, summaries)
+
+
+def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
+    table = {}
+    for metric in measure.metrics:
+        numbers = [s.values[metric.name] for s in summaries]
+        values = np.array([n.value for n in numbers])
+        ends = np.array([(n.low, n.high) for n in numbers])[~np.isnan(values)]
+        values = values[~np.isnan(values)]
+        if not len(values):
+            continue
+        excluded = None
+        known = ~np.isnan(ends).any(axis=1)
+        if metric.null_value is not None and known.any():
+            low, high = ends[known].T
+            outside = (low > metric.null_value) | (high < metric.null_value)
+            excluded = round(100 * float(outside.mean()), 1)
+        low, high = np.percentile(values, [2.5, 97.5])
+        cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
+        table[metric.name] = [len(values), *cells, excluded]
+    return table
+
+
+def failures(metric: Metric, rows: dict[str, list[Any]]) -> list[str]:
+    """The families whose models pass a test too often. rows: family -> its numbers."""
+    failed = []
+    for family, (n, *_, excluded) in rows.items():
+        if metric.question is None or family in metric.confounds or excluded is None:
+            continue
+        chance = binom.sf(round(n * excluded / 100) - 1, n, LEVEL) > LEVEL
+        if excluded > AT_MOST and not (n < 200 and chance):
+            failed.append(family)
+    return failed
+
+
+def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
+    """One task's part of the data."""
+    logging.disable(logging.WARNING)
+    questions = Questions(task)
+    result: dict[str, Any] = {}
+    for family in families:
+        begun = time.time()
+        for metric, row in numbers_of(questions, family, models).items():
+            result.setdefault(metric, {})[family] = row
+        print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
+    of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
+    return task, {**of_task, "numbers": result}
+
+
+def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
+    """Replace the families of one run, and everything if the documents are others."""
+    known = old["tasks"].get(task)
+    if known is None or known["sha256"] != new["sha256"]:
+        old["tasks"][task] = new
+        return
+    asked = {family for of in new["numbers"].values() for family in of}
+    numbers = {
+        metric: {f: row for f, row in known["numbers"].get(metric, {}).items() if f not in asked}
+        | new["numbers"].get(metric, {})
+        for metric in dict.fromkeys([*known["numbers"], *new["numbers"]])
+    }
+    old["tasks"][task]["numbers"] = {metric: of for metric, of in numbers.items() if of}
+
+
+def page(data: dict[str, Any]) -> str:
+    """docs/null_models.md."""
+    families = [
+        f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
+    ]
+    tests = []
+    for task, of in data["tasks"].items():
+        for metric in catalogue.task(task).measure.metrics:
+            rows = of["numbers"].get(metric.name)
+            if metric.question is None or not rows:
+                continue
+            tests += [f"`{task}`, `{metric.name}` ({metric.unit}): {metric.question}\n"]
+            tests += ["| family | models | middle 95 % (excluded) |", "|---|---|---|"]
+            failed = failures(metric, rows)
+            for family in sorted(rows, key=[*FAMILIES].index):
+                n, _, low, high, excluded = rows[family]
+                cell = f"{low:g} to {high:g} ({'–' if excluded is None else f'{excluded:g} %'})"
+                cell = f"**{cell}**" if family in failed else cell
+                declared = ", *declared*" if family in metric.confounds else ""
+                tests.append(f"| {family} | {n} | {cell}{declared} |")
+            tests.append("")
+    low, high = STRENGTH
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        low=low,
+        high=high,
+        seed=SEED,
+        most=AT_MOST,
+        families="\n".join(families),
+        tests="\n".join(tests).strip(),
+    )
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """JSON with a line for each metric and family."""
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    flat = re.sub(r"\[[^][]*\]", lambda m: " ".join(m[0].split()), text)
+    return flat.replace("[ ", "[").replace(" ]", "]") + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS, metavar="TASK")
+    parser.add_argument(
+        "--families", nargs="+", choices=FAMILIES, default=[*FAMILIES], metavar="FAMILY"
+    )
+    parser.add_argument("--models", type=int, default=40, help="of each family (40)")
+    arguments = parser.parse_args()
+    data = (
+        json.loads(DATA.read_text())
+        if DATA.exists()
+        else {"version": version("lm-eval-bias"), "tasks": {}}
+    )
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = [
+            pool.submit(run, task, arguments.families, arguments.models) for task in arguments.tasks
+        ]
+        for job in as_completed(jobs):
+            merged(data, *job.result())
+            DATA.write_text(as_text(data), encoding="utf-8")
+    PAGE.write_text(page(data), encoding="utf-8")
+    failed = [
+        f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the "
+        f"family {family} exclude {metric.null_value:g}"
+        for task, of in data["tasks"].items()
+        for metric in catalogue.task(task).measure.metrics
+        for rows in [of["numbers"].get(metric.name, {})]
+        for family in failures(metric, rows)
+    ]
+    print("\n".join(failed) or "No family has a number that tests something.")
+
+
+if __name__ == "__main__":
+    main()
