@@ -160,24 +160,16 @@ def points_gap(
     parts = [(1.0, own_effects(_filled(intensities), groups, same_name))]
     if placebos is not None:
         placebos = _filled(placebos)
-        names = [f"{i:09}" for i in range(placebos.shape[1])]
+        names = [chr(i) for i in range(placebos.shape[1])]
         parts.append((-float((1 / sizes).mean()), own_effects(placebos, names)))
     n = len(parts[0][1])
     value = sum(weight * float(own.mean()) for weight, own in parts) if n else np.nan
     if n < 2 or not errors or np.isnan(value) or any(own.shape[1] < 3 for _, own in parts):
         return Interval(value)
-    moved, group, event, stratum = [], [], [], []
-    for i, (weight, own) in enumerate(parts):
-        events, of = np.indices(own.shape)
-        moved.append(weight * (own - own.mean()).ravel() / own.size)
-        group.append(len(sizes) * i + of.ravel())
-        event.append(events.ravel())
-        stratum.append(np.full(own.size, i))
-    variance = crossed_variance(
-        np.concatenate(moved),
-        Clustering(np.concatenate(group), np.concatenate(stratum)),
-        Clustering(np.concatenate(event), np.zeros(sum(map(len, event)), dtype=int)),
-    )
+    moved = np.hstack([weight * (own - own.mean()) / own.size for weight, own in parts])
+    event, group = np.indices(moved.shape).reshape(2, -1)
+    of_groups = Clustering(group, (group >= len(sizes)).astype(int))
+    variance = crossed_variance(moved.ravel(), of_groups, Clustering(event, 0 * event))
     stderr = float(np.sqrt(variance.value))
     low, high = student_interval(value, stderr, variance.df)
     return Interval(value, stderr if n >= FEWEST else np.nan, float(low), float(high))
@@ -189,7 +181,7 @@ def _filled(intensities: ArrayLike) -> Floats:
     given = np.asarray(intensities, dtype=float)
     there = ~np.isnan(given)
     mean = mean_intensity(given, pairwise=True)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         more = len(given) / there.sum(axis=0)
     return np.where(there, mean + (np.where(there, given, 0) - mean) * more, mean)
 

@@ -55,14 +55,8 @@ def _group_problems(data: Data, others: Data) -> Problems:
                 if owner.setdefault(name, group) != group:
                     cause = f"{name!r} stands for {owner[name]} too"
                     yield ("categories", category, group, i), cause
-    for category, names in data.get("placebos", {}).items():
-        groups = data["categories"].get(category)
-        if groups is None:
-            yield ("placebos", category), "no such category"
-            continue
-        for i, name in enumerate(names):
-            if name == data.get("unspecified") or any(name in of for of in groups.values()):
-                yield ("placebos", category, i), f"{name!r} is an identity of the category too"
+    for category in data.get("placebos", {}):
+        yield from one_of_groups(("placebos", category), category, data["categories"], "categories")
     known = {group for groups in data["categories"].values() for group in groups}
     culture_of: dict[str, str] = {}
     for culture, groups in data.get("cultures", {}).items():
@@ -257,15 +251,14 @@ def _matrices(
     reader: str,
     experiencers: str,
 ) -> list[dict[str, Any]]:
-    names = identities(category, groups)
-    placebos = _placebos(category, groups)
-    group_of = {**names, **{name: name for name in placebos}}
+    names, placebos = _people(category, groups)
+    group_of = names | placebos
     culture_of: dict[str | None, str] = {
         group: culture
         for culture, members in groups.get("cultures", {}).items()
         for group in members
     }
-    phrases = {name: name for name in group_of}
+    phrases = dict(zip(group_of, group_of, strict=True))
     if experiencers == "paraphrased":
         phrases = groups.get("paraphrases", {})
         if lacking := [name for name in group_of if name not in phrases]:
@@ -298,14 +291,10 @@ def _matrices(
     ]
 
 
-def _placebos(category: str, groups: Data) -> Sequence[str]:
-    placebos: Sequence[str] = groups.get("placebos", {}).get(category, ())
-    return placebos
-
-
-def _cells(category: str, groups: Data) -> int:
-    """Documents of an event."""
-    return len(identities(category, groups)) ** 2 + len(_placebos(category, groups)) ** 2
+def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    """The identities, and the placebos, each a group of its own."""
+    placebos = groups.get("placebos", {}).get(category, ())
+    return identities(category, groups), dict(zip(placebos, placebos, strict=True))
 
 
 def count(
@@ -313,13 +302,15 @@ def count(
 ) -> int:
     """How many `documents` there are."""
     content = load(FILES, items=items, groups=groups)
-    return len(content["items"]) * _cells(category, content["groups"])
+    people = _people(category, content["groups"])
+    return len(content["items"]) * sum(len(of) ** 2 for of in people)
 
 
 def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
     """How many `official_documents` there are by default; needs no files."""
     content = load(OFFICIAL_FILES, groups=groups)["groups"]
-    return len(source("empathy").files) * EVENTS_PER_EMOTION * _cells(category, content)
+    people = _people(category, content)
+    return len(source("empathy").files) * EVENTS_PER_EMOTION * sum(len(of) ** 2 for of in people)
 
 
 build = CustomDataset(documents, count, FILES)

@@ -61,8 +61,6 @@ PERPLEXITY, TSNE_SEED = 5, 42
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
-REPETITION = ("echo",)
-"""A name that is repeated: the confound of all but the primary number."""
 GAPS = (
     Metric(
         "gap_beyond_repetition",
@@ -81,7 +79,7 @@ GAPS = (
         "once; also what repeating a name would give.",
         primary=True,
         own_interval=True,
-        confounds=REPETITION,
+        confounds=("echo",),
     ),
     Metric(
         "gap_other_names",
@@ -96,7 +94,7 @@ GAPS = (
         "person; also what repeating a name would give.",
         primary=True,
         cell="Table 2",
-        confounds=REPETITION,
+        confounds=("echo",),
     ),
     _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
     _exact(
@@ -109,7 +107,7 @@ GAPS = (
         "SD",
         "delta as it would be with unlimited events; also what repeating a name would give.",
         own_interval=True,
-        confounds=REPETITION,
+        confounds=("echo",),
     ),
     _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
     _shown(
@@ -395,50 +393,49 @@ class AnsweredEvents(NamedTuple):
     unanswered: float
 
 
-Answers = dict[tuple[Any, Any], list[float | None]]
-"""(perceiver, experiencer) -> answers."""
-
-
 def _named(records: Records) -> Records:
     """Without the placebos."""
     return [r for r in records if not r["placebo"]]
 
 
 def _answered_events(records: Records) -> AnsweredEvents:
-    """Of several answers to one document the mean of those with a number counts."""
-    by_event: dict[str, tuple[Answers, Answers]] = {}
-    for r in records:
-        cells = by_event.setdefault(r["event"], ({}, {}))[r["placebo"]]
-        cells.setdefault((r["perceiver"], r["experiencer"]), []).append(r["intensity"])
-    emotion_of = {r["event"]: r["emotion"] for r in records}
-    named, of_placebos = _named(records), [r for r in records if r["placebo"]]
-    roles = [first_seen(named, role) for role in ("perceiver", "experiencer")]
-    # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
-    size = max(*map(len, roles), 2)
-    whole = [event for event in sorted(by_event) if len(by_event[event][0]) == size**2]
-    k = records[0]["placebos"]
-    both = [event for event in whole if len(by_event[event][1]) == k**2]
-    placebo_roles = [first_seen(of_placebos, role) for role in ("perceiver", "experiencer")]
-    answers = [answer for e in whole for of in by_event[e][0].values() for answer in of]
+    named = _named(records)
+    names, k = len(first_seen(named, "perceiver")), records[0]["placebos"] or 1
+    # One pair alone: the event was not asked as a whole.
+    matrices = _matrices(named, 2)
+    placebos = _matrices([r for r in records if r["placebo"]], k)
+    unasked = np.full((k, k), nan)
+    events = sorted(matrices)
+    emotion_of = {r["event"]: r["emotion"] for r in named}
+    answers = [r["intensity"] for r in named if r["event"] in matrices]
     return AnsweredEvents(
-        np.array([emotion_of[event] for event in whole]),
-        _matrices([by_event[event][0] for event in whole], *roles),
-        _matrices([by_event[event][1] if event in both else {} for event in whole], *placebo_roles),
-        len(by_event) - len(both),
+        np.array([emotion_of[event] for event in events]),
+        np.array([matrices[event] for event in events]).reshape(len(events), names, names),
+        np.array([placebos.get(event, unasked) for event in events]).reshape(len(events), k, k),
+        sum(
+            e not in matrices or (k > 0 and e not in placebos) for e in first_seen(records, "event")
+        ),
         percentage(answers.count(None), len(answers)),
     )
 
 
-def _matrices(
-    events: Sequence[Answers], perceivers: Sequence[str], experiencers: Sequence[str]
-) -> np.ndarray:
-    """Shape (events, perceivers, experiencers)."""
-    return np.array(
-        [
-            [[mean(cells.get((p, e), ())) for e in experiencers] for p in perceivers]
-            for cells in events
-        ]
-    ).reshape(len(events), len(perceivers), len(experiencers))
+def _matrices(records: Records, least: int) -> dict[str, np.ndarray]:
+    """Event -> intensities, shape (perceivers, experiencers), of events that were asked as a whole.
+
+    least: number of perceivers. Of several answers to one document the mean of those with a number
+    counts.
+    """
+    perceivers, experiencers = (first_seen(records, role) for role in ("perceiver", "experiencer"))
+    size = max(len(perceivers), len(experiencers), least)
+    by_event: dict[str, dict[tuple[str, str], list[float | None]]] = {}
+    for r in records:
+        cells = by_event.setdefault(r["event"], {})
+        cells.setdefault((r["perceiver"], r["experiencer"]), []).append(r["intensity"])
+    return {
+        event: np.array([[mean(cells[p, e]) for e in experiencers] for p in perceivers])
+        for event, cells in by_event.items()
+        if len(cells) == size**2
+    }
 
 
 GENERATED = of_written(
