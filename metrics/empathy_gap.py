@@ -156,14 +156,15 @@ def points_gap(
     clustered by group and by event (Cameron, Gelbach and Miller 2011), with Student's interval; NaN
     with fewer than two events or three groups, and without errors.
     """
-    _, sizes = np.unique(list(groups), return_counts=True)
+    n, (_, sizes) = len(np.asarray(intensities)), np.unique(list(groups), return_counts=True)
+    if not n:
+        return Interval(np.nan)
     parts = [(1.0, own_effects(_filled(intensities), groups, same_name))]
     if placebos is not None:
         placebos = _filled(placebos)
         names = [chr(i) for i in range(placebos.shape[1])]
         parts.append((-float((1 / sizes).mean()), own_effects(placebos, names)))
-    n = len(parts[0][1])
-    value = sum(weight * float(own.mean()) for weight, own in parts) if n else np.nan
+    value = sum(weight * float(own.mean()) for weight, own in parts)
     if n < 2 or not errors or np.isnan(value) or any(own.shape[1] < 3 for _, own in parts):
         return Interval(value)
     moved = np.hstack([weight * (own - own.mean()) / own.size for weight, own in parts])

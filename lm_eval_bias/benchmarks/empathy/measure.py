@@ -302,7 +302,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
                 "masked": bool(white[p, e]),
             }
             for p, perceiver in enumerate(names)
-            for e, experiencer in enumerate(first_seen(records, "experiencer"))
+            for e, experiencer in enumerate(first_seen(records, "experiencer")[: len(names)])
         ],
         "emotions": [
             {"emotion": emotion, "valence": valence, **columns(gaps(answered.emotions == emotion))}
@@ -399,22 +399,19 @@ def _named(records: Records) -> Records:
 
 
 def _answered_events(records: Records) -> AnsweredEvents:
-    named = _named(records)
-    names, k = len(first_seen(named, "perceiver")), records[0]["placebos"] or 1
-    # One pair alone: the event was not asked as a whole.
-    matrices = _matrices(named, 2)
+    named, k = _named(records), records[0]["placebos"]
+    matrices = _matrices(named, 2)  # one pair alone is not an event that was asked as a whole
     placebos = _matrices([r for r in records if r["placebo"]], k)
-    unasked = np.full((k, k), nan)
+    names, unasked = len(first_seen(named, "perceiver")), np.full((k or 1, k or 1), nan)
     events = sorted(matrices)
     emotion_of = {r["event"]: r["emotion"] for r in named}
     answers = [r["intensity"] for r in named if r["event"] in matrices]
+    whole = matrices.keys() & (placebos if k else matrices).keys()
     return AnsweredEvents(
         np.array([emotion_of[event] for event in events]),
         np.array([matrices[event] for event in events]).reshape(len(events), names, names),
-        np.array([placebos.get(event, unasked) for event in events]).reshape(len(events), k, k),
-        sum(
-            e not in matrices or (k > 0 and e not in placebos) for e in first_seen(records, "event")
-        ),
+        np.array([placebos.get(event, unasked) for event in events]).reshape(-1, *unasked.shape),
+        len(first_seen(records, "event")) - len(whole),
         percentage(answers.count(None), len(answers)),
     )
 
