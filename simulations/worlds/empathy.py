@@ -30,7 +30,7 @@ NAMES = {
 GAPS = {
     "plain gap": (3.0, 1.0, 1.5),
     "faint gap": (0.5, 0.3, 0.5),
-    "no gap": (0.0, 1.0, 1.5),
+    "no gap": (0.0, 2.0, 1.5),
     "all alike": (0.0, 0.0, 0.0),
 }
 REPEATED = 3
