@@ -18,11 +18,11 @@ EVENT = 6**2 + 5**2
 NUMBER = {d["event"]: i // EVENT for i, d in enumerate(empathy.documents("religion"))}
 
 
-def records(intensity, category="religion", events=24, **setting):
+def records(intensity, category="religion", events=24):
     """Records of the first events; `intensity` of (event number, perceiver, experiencer)."""
     return [
         record(d, [intensity(NUMBER[d["event"]], d["perceiver"], d["experiencer"])])
-        for d in empathy.documents(category, **setting)
+        for d in empathy.documents(category)
         if NUMBER[d["event"]] < events
     ]
 
@@ -100,43 +100,32 @@ def test_placebos_count_for_the_gap_beyond_repetition_alone():
 
 
 RELIGIONS = list(empathy.identities("religion", GROUPS))
+NAMED, OTHERWISE = {}, {"experiencers": "paraphrased"}
 
 
 @pytest.mark.parametrize(
-    "category, share", [("religion", 1), ("race", (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4)]
+    "category, setting, share, others",
+    [
+        ("religion", NAMED, 1, nan),
+        ("religion", OTHERWISE, 0, nan),
+        ("race", NAMED, (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4, 2),
+    ],
 )
-def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(category, share):
+def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(
+    category, setting, share, others
+):
     """Three points more where one string stands twice, two for the own group. Of race a share of
-    the in-group pairs has one name, with every group counted once. Placebos have groups, too."""
-    group = empathy.identities(category, GROUPS)
+    the in-group pairs has one name, with every group counted once; in other words none has."""
+    docs = [d for d in empathy.documents(category, **setting) if NUMBER[d["event"]] < 2]
 
-    def intensity(event, p, e):
-        return 50.0 + event + 3 * (p == e) + 2 * (group.get(p, 0) == group.get(e, 1))
+    def intensity(d):
+        own = d["perceiver_group"] == d["experiencer_group"] and not d["placebo"]
+        return 50.0 + 3 * (d["perceiver"] == d["experiencer"]) + 2 * own
 
-    result = summary(records(intensity, category, events=2))
-    value = value_of(result)
-    assert value["gap_points"] == pytest.approx(2 + 3 * share)
-    assert value["gap_beyond_repetition"] == pytest.approx(2)
-    other = 2 if category == "race" else nan
-    assert value["gap_other_names"] == pytest.approx(other, nan_ok=True)
-    assert isnan(value["delta_other_names"]) == (category == "religion")
-
-
-def test_paraphrased_experiencers_repeat_no_name():
-    """What an echo adds has nowhere to stand; and the own group's points stay."""
-    group = {d["experiencer"]: d["experiencer_group"] for d in PARAPHRASED}
-    group |= empathy.identities("religion", GROUPS)
-
-    def intensity(event, p, e):
-        return 50.0 + 3 * (p == e) + 2 * (group.get(p, 0) == group.get(e, 1))
-
-    result = summary(records(intensity, events=2, experiencers="paraphrased"))
-    names = ("gap_points", "gap_beyond_repetition", "left_out")
-    assert [result.values[name].value for name in names] == pytest.approx([2, 2, 0])
-    assert result.tables["pairs"][7]["experiencer"] == "someone of the Christian faith"
-
-
-PARAPHRASED = empathy.documents("religion", experiencers="paraphrased")
+    value = value_of(summary([record(d, [intensity(d)]) for d in docs]))
+    names = ("gap_points", "gap_beyond_repetition", "gap_other_names", "left_out")
+    expected = [2 + 3 * share, 2, others, 0]
+    assert [value[name] for name in names] == pytest.approx(expected, nan_ok=True)
 
 
 def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_counts():
