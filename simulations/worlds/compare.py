@@ -232,7 +232,7 @@ TASKS = {
         empathy.GENERATED,
         empathy_records,
         {"missing": "complete"},
-        ("delta", "gap_points", "gap_beyond_repetition"),
+        ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"),
     ),
     "stereomap": Task(
         stereomap.STRUCTURE_LIKELIHOOD,
