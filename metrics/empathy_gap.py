@@ -125,17 +125,14 @@ def own_effects(intensities: ArrayLike, groups: Sequence[str], same_name: bool =
     has none.
     """
     labels, of = np.unique(list(groups), return_inverse=True)
-    g, names = len(labels), np.bincount(of)
-    average = (np.arange(g)[:, None] == of) / names[:, None]
+    g, names = len(labels), np.bincount(of)[of]
+    centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == of) / names)
     cells = np.asarray(intensities, dtype=float)
-    if not same_name:
-        cells = cells * ~np.eye(len(of), dtype=bool)
-    blocks = average @ cells @ average.T
     with np.errstate(divide="ignore", invalid="ignore"):
         if not same_name:
-            blocks = np.where(np.eye(g, dtype=bool), blocks * names / (names - 1), blocks)
-        centred = blocks - blocks.mean(axis=-1, keepdims=True) - blocks.mean(axis=-2, keepdims=True)
-        own = np.einsum("...ii->...i", centred) + blocks.mean(axis=(-1, -2))[..., None]
+            others = (1 - np.eye(len(of))) * names / (names - 1)
+            cells = cells * np.where(_same(groups), others, 1)
+        own = np.einsum("ij,...jk,ik->...i", centred, cells, centred)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
         return np.broadcast_to(gap, own.shape) if g < 3 else (g * own - gap) / (g - 2)
 
@@ -180,11 +177,9 @@ def _filled(intensities: ArrayLike) -> Floats:
     """Cells whose plain mean over events is that of their answers, and whose deviations are as
     large as these answers make them."""
     given = np.asarray(intensities, dtype=float)
-    there = ~np.isnan(given)
-    mean = mean_intensity(given, pairwise=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        more = len(given) / there.sum(axis=0)
-    return np.where(there, mean + (np.where(there, given, 0) - mean) * more, mean)
+    there, mean = ~np.isnan(given), mean_intensity(given, pairwise=True)
+    with np.errstate(invalid="ignore"):
+        return mean + np.where(there, given - mean, 0) * len(given) / there.sum(axis=0)
 
 
 class Gaps(NamedTuple):
