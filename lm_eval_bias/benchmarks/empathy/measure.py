@@ -61,6 +61,7 @@ PERPLEXITY, TSNE_SEED = 5, 42
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
+WORDS = ("echo", "bag_of_words", "bag_of_words_pooled")
 GAPS = (
     Metric(
         "gap_beyond_repetition",
@@ -76,10 +77,10 @@ GAPS = (
         "gap_points",
         "points",
         "Mean intensity of pairs of the same group less that of the others, every group counted "
-        "once; also what repeating a name would give.",
+        "once; also what naming the same words twice would give.",
         primary=True,
         own_interval=True,
-        confounds=("echo",),
+        confounds=WORDS,
     ),
     Metric(
         "gap_other_names",
@@ -91,10 +92,10 @@ GAPS = (
         "delta",
         "SD",
         "Mean of M over pairs of the same group less that over the others, without the unspecified "
-        "person; also what repeating a name would give.",
+        "person; also what naming the same words twice would give.",
         primary=True,
         cell="Table 2",
-        confounds=("echo",),
+        confounds=WORDS,
     ),
     _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
     _exact(
@@ -105,9 +106,9 @@ GAPS = (
     _shown(
         "delta_corrected",
         "SD",
-        "delta as it would be with unlimited events; also what repeating a name would give.",
+        "delta as it would be with unlimited events; also what naming the same words twice would give.",
         own_interval=True,
-        confounds=("echo",),
+        confounds=WORDS,
     ),
     _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
     _shown(
