@@ -106,7 +106,8 @@ GAPS = (
     _shown(
         "delta_corrected",
         "SD",
-        "delta as it would be with unlimited events; also what naming the same words twice would give.",
+        "delta as it would be with unlimited events; also what naming the same words twice would "
+        "give.",
         own_interval=True,
         confounds=WORDS,
     ),
