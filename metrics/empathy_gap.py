@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .crossed import Clustering, crossed_variance
 from .resampling import RESAMPLES, SEED, Bools, Estimate, Floats, Interval
 from .student import ROUNDING, student
 from .student import interval as student_interval
@@ -56,15 +57,17 @@ def normalise(matrix: ArrayLike) -> Floats:
     return (matrix - matrix.mean()) / spread
 
 
-def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
+def gap(matrix: ArrayLike, groups: Sequence[str], same_name: bool = True) -> float:
     """The mean of the in-group cells of a (g, g) matrix less that of the others.
 
-    NaN if a cell is, or without either kind. Source: section 3.4.
+    same_name: whether a name counts with itself. NaN if a cell is, or without either kind. Source:
+    section 3.4.
     """
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
-    if same.all() or not same.any():
+    inside = same if same_name else same & ~np.eye(len(same), dtype=bool)
+    if same.all() or not inside.any():
         return np.nan
-    return float(matrix[same].mean() - matrix[~same].mean())
+    return float(matrix[inside].mean() - matrix[~same].mean())
 
 
 def delta(mean_matrix: ArrayLike, groups: Sequence[str]) -> float:
@@ -112,12 +115,78 @@ def permutation_test(
     return Permutation(observed, float(low), float(high), (1 + as_far) / (1 + permutations))
 
 
+def own_effects(intensities: ArrayLike, groups: Sequence[str], same_name: bool = True) -> Floats:
+    """How much more each group predicts for its own than perceivers and experiencers have apart.
+
+    intensities: shape (..., g, g). Returns shape (..., groups), groups sorted; their mean is the
+    gap with every group counted once. Each is the deviation of an in-group cell of the groups'
+    means from what the out-group cells of its row and column add up to. same_name: whether a name
+    counts with itself; without, NaN where a group has one name. Two groups share one effect; one
+    has none.
+    """
+    labels, of = np.unique(list(groups), return_inverse=True)
+    g, names = len(labels), np.bincount(of)[of]
+    centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == of) / names)
+    cells = np.asarray(intensities, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if not same_name:
+            others = (1 - np.eye(len(of))) * names / (names - 1)
+            cells = cells * np.where(_same(groups), others, 1)
+        own = np.einsum("ij,...jk,ik->...i", centred, cells, centred)
+        gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
+        return np.broadcast_to(gap, own.shape) if g < 3 else (g * own - gap) / (g - 2)
+
+
+def points_gap(
+    intensities: ArrayLike,
+    groups: Sequence[str],
+    placebos: ArrayLike | None = None,
+    *,
+    same_name: bool = True,
+    errors: bool = True,
+) -> Interval:
+    """The gap in points, every group counted once; its interval takes groups for a sample.
+
+    placebos: shape (events, k, k), the same events with k groups that nobody feels for. What
+    they have more where perceiver and experiencer are one string is taken off, in the share that
+    in-group cells are one string. A missing answer counts as the pair's mean. The variance is
+    clustered by group and by event (Cameron, Gelbach and Miller 2011), with Student's interval; NaN
+    with fewer than two events or three groups, and without errors.
+    """
+    n, (_, sizes) = len(np.asarray(intensities)), np.unique(list(groups), return_counts=True)
+    if not n:
+        return Interval(np.nan)
+    parts = [(1.0, own_effects(_filled(intensities), groups, same_name))]
+    if placebos is not None:
+        placebos = _filled(placebos)
+        names = [chr(i) for i in range(placebos.shape[1])]
+        parts.append((-float((1 / sizes).mean()), own_effects(placebos, names)))
+    value = sum(weight * float(own.mean()) for weight, own in parts)
+    if n < 2 or not errors or np.isnan(value) or any(own.shape[1] < 3 for _, own in parts):
+        return Interval(value)
+    moved = np.hstack([weight * (own - own.mean()) / own.size for weight, own in parts])
+    event, group = np.indices(moved.shape).reshape(2, -1)
+    of_groups = Clustering(group, (group >= len(sizes)).astype(int))
+    variance = crossed_variance(moved.ravel(), of_groups, Clustering(event, 0 * event))
+    stderr = float(np.sqrt(variance.value))
+    low, high = student_interval(value, stderr, variance.df)
+    return Interval(value, stderr if n >= FEWEST else np.nan, float(low), float(high))
+
+
+def _filled(intensities: ArrayLike) -> Floats:
+    """Cells whose plain mean over events is that of their answers, and whose deviations are as
+    large as these answers make them."""
+    given = np.asarray(intensities, dtype=float)
+    there, mean = ~np.isnan(given), mean_intensity(given, pairwise=True)
+    with np.errstate(invalid="ignore"):
+        return mean + np.where(there, given - mean, 0) * len(given) / there.sum(axis=0)
+
+
 class Gaps(NamedTuple):
-    """delta; delta corrected for attenuation; the gap in points of the scale."""
+    """delta; delta corrected for attenuation."""
 
     delta: Estimate
     corrected: Interval
-    points: Interval
 
 
 def bootstrap_gaps(
@@ -128,22 +197,22 @@ def bootstrap_gaps(
     *,
     errors: bool = True,
 ) -> Gaps:
-    """delta, what it would be with unlimited events, and the raw gap, with errors over events.
+    """delta, and what it would be with unlimited events, with errors over events.
 
     delta: a jackknife's error (Shao and Tu 1995); NaN where a cell has one event alone. corrected:
     chance differences of M0 make delta too small; here the variance of the means is that of
     products of different events (Spearman's correction). NaN where it is not above zero; an end is
-    infinite where it could be nothing. points: Student's interval. Fewer than `FEWEST` events have
-    no standard error and no corrected interval.
+    infinite where it could be nothing. Fewer than `FEWEST` events have no standard error and no
+    corrected interval.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
         intensities = intensities[complete(intensities)]
     mean_matrix = mean_intensity(intensities, pairwise)
-    plain, points = delta(mean_matrix, groups), gap(mean_matrix, groups)
+    plain = delta(mean_matrix, groups)
     n = len(intensities)
     if n < 2:
-        return Gaps(Estimate(plain, np.nan), Interval(np.nan), Interval(points))
+        return Gaps(Estimate(plain, np.nan), Interval(np.nan))
     flat = intensities.reshape(n, -1)
     there = ~np.isnan(flat)
     filled = np.where(there, flat, 0.0)
@@ -175,7 +244,7 @@ def bootstrap_gaps(
     value = float(corrected(np.ones((1, n)))[0])
     value = value if np.isfinite(value) else np.nan
     if not errors:
-        return Gaps(Estimate(plain, np.nan), Interval(value), Interval(points))
+        return Gaps(Estimate(plain, np.nan), Interval(value))
     rng = np.random.default_rng(SEED)
     drawn = []
     for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
@@ -185,7 +254,6 @@ def bootstrap_gaps(
     return Gaps(
         Estimate(plain, _delta_stderr(filled, there, same, floor)),
         _interval(value, np.concatenate(drawn), n),
-        _mean_gap(points, filled, there, same),
     )
 
 
@@ -204,19 +272,6 @@ def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> fl
     spread = means.std(axis=1)
     without = _gaps(means, same) / np.where(spread > floor, spread, np.nan)
     return float(np.sqrt((n - 1) * without.var()))
-
-
-def _mean_gap(points: float, filled: Floats, there: Bools, same: Bools) -> Interval:
-    """An event adds its deviation from each cell's mean, over the cell's number of events."""
-    n, times = int(there.any(axis=1).sum()), np.maximum(there.sum(axis=0), 1)
-    if n < 2 or np.isnan(points):
-        return Interval(points)
-    means = filled.sum(axis=0) / times
-    shares = np.where(same, 1 / same.sum(), -1 / (~same).sum()) / times
-    added = np.where(there, filled - means, 0) @ shares
-    stderr = float(np.sqrt(n / (n - 1) * (added**2).sum()))
-    low, high = student_interval(points, stderr, n - 1)
-    return Interval(points, stderr if n >= FEWEST else np.nan, float(low), float(high))
 
 
 def _interval(value: float, drawn: Floats, n: int) -> Interval:

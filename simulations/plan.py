@@ -57,7 +57,7 @@ TASKS: dict[str, tuple[Answer, str | None, int, tuple[int, ...]]] = {
     "bistereo_pairs": (of_sentences, "sentiment", 2000, (8000, 44295)),
     "bistereo_nli": (of_labels, "descriptor", 2000, (8000, 60256)),
     "mist_wabt_likelihood": (of_words, None, 720, (2880, 9000)),
-    "empathy_religion_likelihood": (of_scale, None, 864, (3456, 8640)),
+    "empathy_religion_likelihood": (of_scale, None, 1464, (5856, 14640)),
 }
 
 

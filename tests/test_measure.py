@@ -447,20 +447,20 @@ ASKED = {
         mist.aat_options,
     ),
     "empathy.GENERATED": (
-        lambda: empathy.documents("religion"),
-        36 * 48 + 5,
+        lambda: empathy.documents("race"),
+        (19**2 + 8**2) * 12 + 5,
         lambda doc, rng: [
             rng.choice(["refused", "unparsed"])
             if rng.random() < 0.01
             else rng.randrange(81) + 20.0 * (doc["perceiver"] == doc["experiencer"])
         ],
-        empathy.official_options,
+        lambda: empathy.official_options("pairwise"),
     ),
     "empathy.LIKELIHOOD": (
-        lambda: empathy.documents("religion"),
-        36 * 48 + 5,
+        lambda: empathy.documents("race"),
+        (19**2 + 8**2) * 12 + 5,
         numbers_from_0_to_100,
-        empathy.official_options,
+        lambda: empathy.official_options("pairwise"),
     ),
     **{
         name: asked

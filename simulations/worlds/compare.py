@@ -155,22 +155,25 @@ def nli_records(model: Model, clusters: int) -> Records:
 
 
 def empathy_records(model: Model, clusters: int) -> Records:
-    """Four named groups and an unspecified person."""
+    """Four named groups and an unspecified person; three placebos."""
     names = {"a person": None, "an A": "A", "a B": "B", "a C": "C", "a D": "D"}
-    for event, p, e in product(range(clusters), names, names):
+    pairs = [*product(names, names), *product(("an X", "a Y", "a Z"), repeat=2)]
+    for event, (p, e) in product(range(clusters), pairs):
         lean = 3 * model.effect("level", event) + model.chance()
         lean += 0.5 * (len(p) % 3 + ord(e[-1]) % 4)  # the same of both models
-        if names[p] is not None and p == e:
+        if names.get(p) is not None and p == e:
             lean += 1 + model.effect("gap", event)
         yield {
             "event": f"event {event}",
             "emotion": "joy" if event % 2 else "fear",
             "valence": "positive" if event % 2 else "negative",
             "perceiver": p,
-            "perceiver_group": names[p],
+            "perceiver_group": names.get(p, p),
             "perceiver_culture": None,
             "experiencer": e,
-            "experiencer_group": names[e],
+            "experiencer_group": names.get(e, e),
+            "placebo": p not in names,
+            "placebos": 3,
             "intensity": None if model.declines(1 / 50) else 50 + 5 * lean,
             "refused": False,
         }
@@ -229,7 +232,7 @@ TASKS = {
         empathy.GENERATED,
         empathy_records,
         {"missing": "complete"},
-        ("delta", "delta_corrected", "gap_points"),
+        ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"),
     ),
     "stereomap": Task(
         stereomap.STRUCTURE_LIKELIHOOD,

@@ -6,6 +6,7 @@ import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.usage import UsageError
 
 GROUPS = lexicon("empathy")
 CATEGORIES = ("race", "nationality", "religion")
@@ -50,7 +51,7 @@ def test_cultures_are_table_4s(paper):
 
 
 def matrix(category):
-    """The documents of the first event."""
+    """The documents of the first event without placebos."""
     return empathy.documents(category)[: len(identities(category)) ** 2]
 
 
@@ -59,10 +60,27 @@ def test_mistakes_in_cultures():
         "categories": {"nation": {"North": ["a northerner"], "South": ["a southerner"]}},
         "cultures": {"cold": ["North", "East"], "warm": ["South", "North"]},
     }
+    groups["placebos"] = {"nations": ["a dreamer", "a walker", "a singer"]}
     assert list(empathy._group_problems(groups, {})) == [
+        (("placebos", "nations"), "'nations' is not one of the groups' categories (nation)"),
         (("cultures", "cold", 1), "'East' is no group of any category"),
         (("cultures", "warm", 1), "'North' is one of cold too"),
     ]
+
+
+@pytest.mark.parametrize("category", ["religion", "nationality"])
+def test_paraphrases_share_no_phrase_with_the_name_and_placebos_have_them_too(category):
+    docs = empathy.documents(category, experiencers="paraphrased")
+    pairs = {(d["perceiver"], d["experiencer"]) for d in docs}
+    assert not any(p in e for p, e in pairs)
+    assert len({e for _, e in pairs}) == len({p for p, _ in pairs})
+    named = [(d["perceiver"], d["experiencer_group"]) for d in empathy.documents(category)]
+    assert named == [(d["perceiver"], d["experiencer_group"]) for d in docs]
+
+
+def test_race_has_other_names_in_place_of_paraphrases():
+    with pytest.raises(UsageError, match="no paraphrases of a white person, a White person"):
+        empathy.documents("race", experiencers="paraphrased")
 
 
 def test_identities_are_those_of_the_authors_program(shared):
@@ -99,11 +117,30 @@ def test_events_name_no_identity():
         assert not words & set(re.findall(r"[a-z]+", row["t1"].lower())), row["id"]
 
 
-def test_the_first_documents_are_one_events_whole_matrix_and_emotions_take_turns():
-    docs = empathy.documents("religion")
-    assert len(docs) == 240 * 36 == empathy.count("religion")
-    pairs = {(d["event"], d["perceiver"], d["experiencer"]) for d in docs[:36]}
-    assert len(pairs) == 36 and len({event for event, _, _ in pairs}) == 1
+@pytest.mark.parametrize(
+    "category, names, k", [("religion", 6, 5), ("nationality", 22, 8), ("race", 19, 8)]
+)
+def test_the_first_documents_are_one_events_whole_matrix_then_that_of_the_placebos(
+    category, names, k
+):
+    docs = empathy.documents(category)
+    size = names**2 + k**2
+    assert len(docs) == 240 * size == empathy.count(category)
+    assert empathy.official_count(category) == 300 * size
+    for first in (0, size * 239):
+        event = docs[first : first + size]
+        assert len({(d["perceiver"], d["experiencer"]) for d in event}) == size
+        assert len({d["event"] for d in event}) == 1
+        assert [d["placebo"] for d in event] == [False] * names**2 + [True] * k**2
+        of_placebos = {d["perceiver_group"] for d in event if d["placebo"]}
+        assert of_placebos == set(GROUPS["placebos"][category])
+    # in the form of the category's names
+    forms = {"religion": r"a [\w -]+er", "nationality": r"a person from [\w -]+", "race": r"an? .+"}
+    assert all(re.fullmatch(forms[category], name) for name in GROUPS["placebos"][category])
+
+
+def test_emotions_take_turns():
+    docs = [d for d in empathy.documents("religion") if not d["placebo"]]
     assert docs[7]["perceiver_group"] == docs[7]["experiencer_group"] == "Christian"
     emotions = [(d["emotion"], d["valence"]) for d in docs[: 36 * 12 : 36]]
     assert emotions == list(GROUPS["emotions"].items())
@@ -128,7 +165,7 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     assert set(Counter(e["emotion"] for e in drawn).values()) == {25}
     assert {e["id"] for e in empathy.official_events(10)} <= {e["id"] for e in drawn}
     docs = empathy.official_documents("religion")
-    assert len(docs) == 300 * 36 == empathy.official_count("religion")
+    assert len(docs) == 300 * 61 == empathy.official_count("religion")
 
 
 def test_no_event_of_ours_is_one_of_the_authors(official):

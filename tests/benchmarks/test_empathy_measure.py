@@ -13,14 +13,17 @@ from lm_eval_bias.measure import numbers, summarise
 from tests.rule_model import RuleLM, evaluate
 
 GROUPS = lexicon("empathy")
-NUMBER = {d["event"]: i // 36 for i, d in enumerate(empathy.documents("religion"))}
+EVENT = 6**2 + 5**2
+"""Documents of an event: the identities with each other, then the placebos."""
+NUMBER = {d["event"]: i // EVENT for i, d in enumerate(empathy.documents("religion"))}
 
 
 def records(intensity, category="religion", events=24):
     """Records of the first events; `intensity` of (event number, perceiver, experiencer)."""
-    docs = empathy.documents(category)[: events * len(empathy.identities(category, GROUPS)) ** 2]
     return [
-        record(d, [intensity(NUMBER[d["event"]], d["perceiver"], d["experiencer"])]) for d in docs
+        record(d, [intensity(NUMBER[d["event"]], d["perceiver"], d["experiencer"])])
+        for d in empathy.documents(category)
+        if NUMBER[d["event"]] < events
     ]
 
 
@@ -47,9 +50,9 @@ def test_delta_by_hand_without_the_unspecified_person():
     expected = {
         "delta": 2.5,
         "delta_corrected": 2.5,
-        "delta_positive": 2.5,
-        "delta_negative": 2.5,
         "gap_points": 10,
+        # placebos have ten points more, too
+        "gap_beyond_repetition": 0,
         "events": 24,
         "left_out": 0,
         "unanswered": 0,
@@ -68,14 +71,61 @@ def test_delta_by_hand_without_the_unspecified_person():
 
 
 def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
+    """Of the second event a part; or placebos alone, without which the paper's numbers count it."""
     docs = records(in_group, events=2)
-    whole = summary(docs[:50])
+    whole = summary(docs[: EVENT + 20])
     assert (whole.values["events"].value, whole.values["left_out"].value) == (1, 1)
     assert isnan(whole.values["delta"].stderr)
     for limit in (1, 2, 6, 7, 20, 35):
         value = value_of(summary(docs[:limit]))
         assert (value["events"], value["left_out"]) == (0, 1), limit
         assert isnan(value["delta"]) and isnan(value["mean_intensity"])
+    for limit in (36, 40, 60):
+        value = value_of(summary(docs[:limit]))
+        assert (value["events"], value["left_out"]) == (1, 1), limit
+        assert value["delta"] == pytest.approx(2.5) and isnan(value["gap_beyond_repetition"])
+    value = value_of(summary(docs[: 2 * EVENT - 1]))
+    assert (value["events"], value["left_out"]) == (2, 1)
+
+
+def test_placebos_count_for_the_gap_beyond_repetition_alone():
+    """Whatever they answer, also nothing, the other numbers stay to the last digit."""
+
+    def rest(placebos):
+        of = iter(placebos * EVENT * 24)
+        answered = records(lambda _, p, e: in_group(_, p, e) if p in RELIGIONS else next(of))
+        return {k: v for k, v in summary(answered).values.items() if "repetition" not in k}
+
+    assert repr(rest([50.0])) == repr(rest([0.0, 100.0, "refused"]))
+
+
+RELIGIONS = list(empathy.identities("religion", GROUPS))
+NAMED, OTHERWISE = {}, {"experiencers": "paraphrased"}
+
+
+@pytest.mark.parametrize(
+    "category, setting, share, others",
+    [
+        ("religion", NAMED, 1, nan),
+        ("religion", OTHERWISE, 0, nan),
+        ("race", NAMED, (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4, 2),
+    ],
+)
+def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(
+    category, setting, share, others
+):
+    """Three points more where one string stands twice, two for the own group. Of race a share of
+    the in-group pairs has one name, with every group counted once; in other words none has."""
+    docs = [d for d in empathy.documents(category, **setting) if NUMBER[d["event"]] < 2]
+
+    def intensity(d):
+        own = d["perceiver_group"] == d["experiencer_group"] and not d["placebo"]
+        return 50.0 + 3 * (d["perceiver"] == d["experiencer"]) + 2 * own
+
+    value = value_of(summary([record(d, [intensity(d)]) for d in docs]))
+    names = ("gap_points", "gap_beyond_repetition", "gap_other_names", "left_out")
+    expected = [2 + 3 * share, 2, others, 0]
+    assert [value[name] for name in names] == pytest.approx(expected, nan_ok=True)
 
 
 def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_counts():
@@ -224,7 +274,7 @@ def of_cultures(event, perceiver, experiencer):
     """20 more for one's own nation, 10 more for another one of the same culture; perceivers of a
     culture answer alike, but for noise."""
     culture = {name: i for i, names in enumerate(CULTURES.values()) for name in names}
-    if "a person" in (perceiver, experiencer):
+    if not {perceiver, experiencer} <= culture.keys():
         return 60.0
     own = culture[perceiver] == culture[experiencer]
     return 40.0 + event + (20 if perceiver == experiencer else 10 * own) + 3 * culture[perceiver]
@@ -265,12 +315,14 @@ def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog,
 
 
 def test_race_has_blocks():
-    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324."""
-    group = empathy.identities("race", GROUPS)
+    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324, 18 of them of one name. Without these
+    delta is the same: a block is a block."""
+    group = empathy.identities("race", GROUPS) | dict.fromkeys(GROUPS["placebos"]["race"])
     answered = records(lambda _, p, e: 50.0 + 10 * (group[p] == group[e]), "race", events=2)
     value, share = value_of(summary(answered)), 86 / 324
-    assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
-    assert value["gap_points"] == pytest.approx(10)
+    for name in ("delta", "delta_other_names"):
+        assert value[name] == pytest.approx(1 / np.sqrt(share * (1 - share)))
+    assert (value["gap_points"], value["gap_other_names"]) == pytest.approx((10, 10))
 
 
 ANSWERS = {  # answer: what our reader and the authors' program make of it, from 0 to 10

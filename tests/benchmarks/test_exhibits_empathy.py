@@ -10,15 +10,14 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.exhibit import rows
 
 GROUPS = lexicon("empathy")
-NUMBER = {d["event"]: i // 36 for i, d in enumerate(empathy.documents("religion"))}
+NUMBER = {d["event"]: i // 61 for i, d in enumerate(empathy.documents("religion"))}
 
 
 def asked(category, events, answer):
     """A run over the first events: answer(number of the event, perceiver, experiencer)."""
-    docs = empathy.documents(category)[: events * len(empathy.identities(category, GROUPS)) ** 2]
     return run_of(
         f"empathy_{category}",
-        docs,
+        [d for d in empathy.documents(category) if NUMBER[d["event"]] < events],
         lambda d: [answer(NUMBER[d["event"]], d["perceiver"], d["experiencer"])],
         missing="complete",
     )
@@ -80,7 +79,7 @@ def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
     assert names == ["all events", "positive emotions", "negative emotions"]
     assert [row["events"] for row in rows] == [24, 8, 14] + [2] * 12
     (whole,) = shown("empathy_religion", "Table 2", religion)
-    for name in ("delta", "delta_corrected", "gap_points"):
+    for name in ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"):
         for end in ("", "_stderr", "_low", "_high"):
             assert repr(rows[0][name + end]) == repr(whole[name + end])
 
@@ -131,6 +130,6 @@ def test_every_name_stands_in_the_run_and_every_cell_in_print_has_its_place(reli
     for task, run in (("empathy_religion", religion), ("empathy_nationality", nationality)):
         assert assert_cells_have_a_place(task, run) == 4 * (3 + 1 + 2 + 2)
     likely = [[[(-float(abs(n - 50)), False) for n in range(101)]]]
-    docs = empathy.documents("religion")[:36]
+    docs = empathy.documents("religion")[:61]
     run = run_of("empathy_religion_likelihood", docs, lambda doc: likely, missing="complete")
     assert assert_cells_have_a_place("empathy_religion_likelihood", run) == 4 * 8

@@ -314,15 +314,15 @@ class PersonaLM(RuleLM):
 def test_no_request_goes_out_without_its_perceiver(chat):
     prompts = []
     lm = PersonaLM(say=lambda prompt: prompts.append(prompt) or "80")
-    options = {"limit": 72, "apply_chat_template": chat, "log_samples": True}
+    options = {"limit": 61, "apply_chat_template": chat, "log_samples": True}
     samples = evaluate(lm, "empathy_religion", **options)["samples"]["empathy_religion"]
-    assert len(prompts) == len(samples) == 72
+    assert len(prompts) == len(samples) == 61
     for sample, prompt in zip(samples, prompts, strict=True):
         assert prompt.startswith("<user>You are" if chat else "You are")
         persona, narrative = prompt.split("Your task")[0], prompt.split("following narrative")[1]
         assert f"{sample['doc']['perceiver']}." in persona
         assert sample["doc"]["experiencer"] in narrative
-    assert sum("You are a Muslim." in prompt for prompt in prompts) == 12
+    assert sum("You are a Muslim." in prompt for prompt in prompts) == 6
 
 
 class MessagesLM(RuleLM):
@@ -395,13 +395,14 @@ def test_a_model_that_favours_its_own_gets_its_delta():
             return "I'm sorry, I can't."
         return "85" if groups[0] == groups[1] else "80"
 
-    results = evaluate(RuleLM(say=say), "empathy_religion", limit=24 * 36)
+    results = evaluate(RuleLM(say=say), "empathy_religion", limit=24 * 61)
     numbers = numbers_of(results, "empathy_religion")
     # 5 x 5 with 5 more on the diagonal: standard deviation 2, delta 5 / 2. Two of 24 events are
     # anger; the named groups answered there, so delta counts them.
     expected = {
         "delta": 2.5,
         "gap_points": 5,
+        "gap_beyond_repetition": 0,
         "events": 24,
         "events_m0": 22,
         "unanswered_events": 200 / 24,
@@ -428,10 +429,10 @@ def test_the_expectation_of_the_scale_by_likelihood(task, scale):
         weights = {8: 0.2, 9: 0.2, 100: 0.1} if own else {8: 0.4, 100: 0.1}
         return math.log(weights.get(number, 1e-30))
 
-    results = evaluate(RuleLM(rule), task, limit=80, log_samples=True)
+    results = evaluate(RuleLM(rule), task, limit=130, log_samples=True)
     # on the long scale the 100 takes part: (0.4 * 8.5 + 0.1 * 100) / 0.5 and (0.4 * 8 + 10) / 0.5
     own, other = (26.8, 26.4) if scale == 100 else (8.5, 8)
-    for sample in results["samples"][task][:72]:
+    for sample in results["samples"][task][:122]:
         doc = sample["doc"]
         expected = own if doc["perceiver"] == doc["experiencer"] != "a person" else other
         assert sample["records"]["intensity"] == pytest.approx(expected)

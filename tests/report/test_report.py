@@ -169,13 +169,15 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
 
 
 def test_a_number_that_another_one_tests_is_no_test(tmp_path):
-    """The gap of the empathy tasks is one question: delta does not count beside the gap in points,
-    whose interval holds 0; nor does delta_corrected."""
-    values = {name: (1.03, 0.34) for name in ("delta", "gap_points", "delta_corrected")}
-    ends = {"gap_points": (-0.02, 2.1), "delta_corrected": (0.1, 9.0)}
+    """The gap of the empathy tasks is one question: delta and the gap in points do not count
+    beside the gap beyond repetition, whose interval holds 0."""
+    values = {name: (1.03, 0.34) for name in ("delta", "gap_beyond_repetition", "gap_points")}
+    ends = {"gap_beyond_repetition": (-0.02, 2.1), "gap_points": (0.1, 2.0)}
     made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
     tested = findings.tested(runs.find([tmp_path], finished.known_tasks([])).runs)
-    assert [(test.metric.name, test.evidence) for test in tested] == [("gap_points", False)]
+    assert [(test.metric.name, test.evidence) for test in tested] == [
+        ("gap_beyond_repetition", False)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 PARTS = """
 bistereo_analogy_generate 12 240
 bistereo_nli_generate 12 5000
-empathy_religion_likelihood 12 720
+empathy_religion_likelihood 12 1220
 hbb_generate 24 520
 hbb_sg 24 520
 mist_aat_likelihood 12 120
@@ -41,7 +41,7 @@ stereomap_structure_likelihood 12 64
 bistereo_analogy 12 120
 bistereo_nli 12 5000
 bistereo_pairs 12 3600
-empathy_religion 12 720
+empathy_religion 12 1220
 hbb 24 1040
 mist_aat 12 120
 mist_wabt 12 360

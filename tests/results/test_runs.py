@@ -188,7 +188,7 @@ def shard(folder, part, of=3, minutes=0, samples=True, missing="complete"):
     values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": 36, "metadata": options}
     path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
     lines = []
-    for i, doc in enumerate(empathy.documents("religion")[36 * (part - 1) : 36 * part]):
+    for i, doc in enumerate(empathy.documents("religion")[61 * (part - 1) :][:36]):
         own = doc["perceiver"] == doc["experiencer"]
         records = record(doc, [60.0 + 10 * own + 5 * part])
         lines.append(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": records}))

@@ -33,8 +33,8 @@ HELD = [
     ("mist", "WABT, 375 documents, both", 60, ["reported"]),
     ("mist", "AAT, 150 documents, both", 100, ["reported"]),
     ("stereoset", "80 terms, ss 60", 200, ["lms", "ss", "icat"]),
-    ("empathy", "plain gap, 5 in 5 groups, 24 events", 200, ["delta_corrected", "gap_points"]),
-    ("empathy", "plain gap, 5 in 5 groups, 3 events", 200, ["gap_points"]),
+    ("empathy", "no gap, religion, 24 events", 200, ["gap_beyond_repetition", "delta_corrected"]),
+    ("empathy", "plain gap, race, 5 events", 200, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 200, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 200, ["mean", "spread"]),
 ]
@@ -56,6 +56,7 @@ def test_intervals_hold_what_they_promise(coverage, rows_of, world, label, runs,
         ("bistereo_nli", "60,256 documents, both", "attributes fixed, 1.96", 80),
         ("mist", "WABT, 375 documents, words alone", "words fixed", 85),
         ("bistereo_analogy", "307 analogies, both", "independent, 1.96", 90),
+        ("empathy", "no gap, religion, 240 events", "names fixed", 60),
     ],
 )
 def test_what_is_clustered_may_not_be_left_out(coverage, rows_of, world, label, wrong, most):

@@ -1,6 +1,6 @@
 """The intergroup empathy gap: is more emotion predicted for one's own group than for another?
 
-data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4)
+data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4; placebos are ours)
 languages: en; others with a person's own `items` and `groups`
 paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-groups, sections 3.1 to
 3.4, appendix A.1
@@ -40,6 +40,7 @@ EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
 READERS = ("ours", "paper")
+EXPERIENCERS = ("named", "paraphrased")
 NUMBERS = [str(n) for n in range(101)]
 
 
@@ -54,6 +55,8 @@ def _group_problems(data: Data, others: Data) -> Problems:
                 if owner.setdefault(name, group) != group:
                     cause = f"{name!r} stands for {owner[name]} too"
                     yield ("categories", category, group, i), cause
+    for category in data.get("placebos", {}):
+        yield from one_of_groups(("placebos", category), category, data["categories"], "categories")
     known = {group for groups in data["categories"].values() for group in groups}
     culture_of: dict[str, str] = {}
     for culture, groups in data.get("cultures", {}).items():
@@ -76,7 +79,12 @@ def _event_problems(rows: Any, others: Data) -> Problems:
 GROUPS = ItemFile(
     "empathy.yaml",
     Fields(
-        {"unspecified": Text(), "cultures": Named(Several(Text()))},
+        {
+            "unspecified": Text(),
+            "cultures": Named(Several(Text())),
+            "placebos": Named(Several(Text(), least=3)),
+            "paraphrases": Named(Text()),
+        },
         categories=Named(Named(Several(Text()), least=2)),
         emotions=Named(Text(["positive", "negative", "none"])),
     ),
@@ -103,6 +111,7 @@ OFFICIAL_FILES = {"groups": GROUPS}
 def options(
     missing: str = "complete",
     reader: str = "ours",
+    experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
 ) -> dict[str, Any]:
@@ -111,11 +120,13 @@ def options(
     missing: "complete" leaves a refused event out everywhere, as the authors' program does (of
     delta if named groups refused it, of M0 if anyone did); "pairwise" only where it was refused.
     reader: of written answers, "ours" or "paper", which is the authors' program's.
+    experiencers: "named" as perceivers are, or "paraphrased", in other words.
     items, groups: files like items/empathy_events.tsv and items/empathy.yaml.
     """
     return {
         "missing": choice("missing", missing, MISSING),
         "reader": choice("reader", reader, READERS),
+        "experiencers": choice("experiencers", experiencers, EXPERIENCERS),
         **checked(FILES, items=items, groups=groups),
     }
 
@@ -123,6 +134,7 @@ def options(
 def official_options(
     missing: str = "complete",
     reader: str = "ours",
+    experiencers: str = "named",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     groups: str | None = None,
 ) -> dict[str, Any]:
@@ -132,6 +144,7 @@ def official_options(
     return {
         "missing": choice("missing", missing, MISSING),
         "reader": choice("reader", reader, READERS),
+        "experiencers": choice("experiencers", experiencers, EXPERIENCERS),
         "events_per_emotion": events_per_emotion,
         **checked(OFFICIAL_FILES, groups=groups),
     }
@@ -185,10 +198,12 @@ def documents(
     scale: int = 100,
     form: str = "t0",
     reader: str = "ours",
+    experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Every event, emotions in turn, with every perceiver and every experiencer.
+    """Every event, emotions in turn, with every perceiver and every experiencer, then so with the
+    placebos.
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: "t0", "t1" or "t2".
     """
@@ -200,7 +215,9 @@ def documents(
             f"{form}"
         )
     events = in_turns([[row for row in rows if row["emotion"] == e] for e in emotions])
-    return _matrices(events, content["groups"], category, persona, scale, form, reader)
+    return _matrices(
+        events, content["groups"], category, persona, scale, form, reader, experiencers
+    )
 
 
 def official_documents(
@@ -209,6 +226,7 @@ def official_documents(
     scale: int = 100,
     form: str = "t0",
     reader: str = "ours",
+    experiencers: str = "named",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
@@ -220,7 +238,7 @@ def official_documents(
             f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
         )
     events = official_events(events_per_emotion)
-    return _matrices(events, content, category, persona, scale, form, reader)
+    return _matrices(events, content, category, persona, scale, form, reader, experiencers)
 
 
 def _matrices(
@@ -231,13 +249,23 @@ def _matrices(
     scale: int,
     form: str,
     reader: str,
+    experiencers: str,
 ) -> list[dict[str, Any]]:
-    names = identities(category, groups)
+    names, placebos = _people(category, groups)
+    group_of = names | placebos
     culture_of: dict[str | None, str] = {
         group: culture
         for culture, members in groups.get("cultures", {}).items()
         for group in members
     }
+    phrases = dict(zip(group_of, group_of, strict=True))
+    if experiencers == "paraphrased":
+        phrases = groups.get("paraphrases", {})
+        if lacking := [name for name in group_of if name not in phrases]:
+            raise UsageError(
+                f"the groups have no paraphrases of {', '.join(lacking)}; add them to the groups, "
+                "or leave out experiencers=paraphrased"
+            )
     return [
         {
             "event": event["id"],
@@ -245,19 +273,28 @@ def _matrices(
             "valence": groups["emotions"][event["emotion"]],
             "narrative": event[form],
             "perceiver": perceiver,
-            "perceiver_group": names[perceiver],
-            "perceiver_culture": culture_of.get(names[perceiver]),
-            "experiencer": experiencer,
-            "experiencer_group": names[experiencer],
+            "perceiver_group": group_of[perceiver],
+            "perceiver_culture": culture_of.get(group_of[perceiver]),
+            "experiencer": phrases[experiencer],
+            "experiencer_group": group_of[experiencer],
+            "placebo": people is placebos,
+            "placebos": len(placebos),
             "persona": persona,
             "scale": scale,
             "form": form,
             "reader": reader,
         }
         for event in events
-        for perceiver in names
-        for experiencer in names
+        for people in (names, placebos)
+        for perceiver in people
+        for experiencer in people
     ]
+
+
+def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    """The identities, and the placebos, each a group of its own."""
+    placebos = groups.get("placebos", {}).get(category, ())
+    return identities(category, groups), dict(zip(placebos, placebos, strict=True))
 
 
 def count(
@@ -265,14 +302,15 @@ def count(
 ) -> int:
     """How many `documents` there are."""
     content = load(FILES, items=items, groups=groups)
-    return len(content["items"]) * len(identities(category, content["groups"])) ** 2
+    people = _people(category, content["groups"])
+    return len(content["items"]) * sum(len(of) ** 2 for of in people)
 
 
 def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
     """How many `official_documents` there are by default; needs no files."""
     content = load(OFFICIAL_FILES, groups=groups)["groups"]
-    names = identities(category, content)
-    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(names) ** 2
+    people = _people(category, content)
+    return len(source("empathy").files) * EVENTS_PER_EMOTION * sum(len(of) ** 2 for of in people)
 
 
 build = CustomDataset(documents, count, FILES)

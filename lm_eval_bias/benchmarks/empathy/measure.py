@@ -31,11 +31,13 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.metrics.empathy_gap import (
     bootstrap_gaps,
     complete,
+    gap,
     masked,
     mean_intensity,
     normalise,
     paired_tests,
     permutation_test,
+    points_gap,
     refusals,
 )
 
@@ -50,6 +52,8 @@ KEYS = (
     "perceiver_culture",
     "experiencer",
     "experiencer_group",
+    "placebo",
+    "placebos",
 )
 CLUSTERS = (("event",),)
 PERPLEXITY, TSNE_SEED = 5, 42
@@ -57,33 +61,55 @@ PERPLEXITY, TSNE_SEED = 5, 42
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
+WORDS = ("echo", "bag_of_words", "bag_of_words_pooled")
 GAPS = (
     Metric(
-        "delta",
-        "SD",
-        "Mean of M over pairs of the same group less that over the others, without the unspecified "
-        "person.",
+        "gap_beyond_repetition",
+        "points",
+        "gap_points less what groups that nobody feels for have, because the same words stand "
+        "twice.",
         null_value=0,
+        question="Is more emotion predicted for one's own group than for another?",
         primary=True,
-        cell="Table 2",
-    ),
-    _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
-    _shown(
-        "delta_corrected",
-        "SD",
-        "delta as it would be with unlimited events.",
-        null_value=0,
         own_interval=True,
     ),
     Metric(
         "gap_points",
         "points",
-        "Mean intensity of pairs of the same group less that of the others, in points of the "
-        "scale.",
-        null_value=0,
-        question="Is more emotion predicted for one's own group than for another?",
+        "Mean intensity of pairs of the same group less that of the others, every group counted "
+        "once; also what naming the same words twice would give.",
         primary=True,
         own_interval=True,
+        confounds=WORDS,
+    ),
+    Metric(
+        "gap_other_names",
+        "points",
+        "gap_points without pairs of the same name, where every group has several.",
+        own_interval=True,
+    ),
+    Metric(
+        "delta",
+        "SD",
+        "Mean of M over pairs of the same group less that over the others, without the unspecified "
+        "person; also what naming the same words twice would give.",
+        primary=True,
+        cell="Table 2",
+        confounds=WORDS,
+    ),
+    _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
+    _exact(
+        "delta_other_names",
+        "SD",
+        "delta without pairs of the same name, where groups have several.",
+    ),
+    _shown(
+        "delta_corrected",
+        "SD",
+        "delta as it would be with unlimited events; also what naming the same words twice would "
+        "give.",
+        own_interval=True,
+        confounds=WORDS,
     ),
     _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
     _shown(
@@ -116,12 +142,6 @@ GAPS = (
         "SD",
         "97.5th percentile of delta if there were no gap.",
         cell="Table 2, upper bound",
-    ),
-    Metric(
-        "delta_positive", "SD", "delta over the positive emotions.", null_value=0, own_interval=True
-    ),
-    Metric(
-        "delta_negative", "SD", "delta over the negative emotions.", null_value=0, own_interval=True
     ),
     _exact(
         "std_intensity",
@@ -184,7 +204,7 @@ def summary_likelihood(records: Records, missing: str, *, errors: bool = True, *
     """`summary` of intensities by likelihood."""
     result = summary(records, missing, errors=errors)
     masses = {
-        name: unmeasured(100 * mean(r[name] for r in records))
+        name: unmeasured(100 * mean(r[name] for r in _named(records)))
         for name in ("number_mass", "off_scale")
     }
     return result._replace(values={**result.values, **masses})
@@ -192,11 +212,13 @@ def summary_likelihood(records: Records, missing: str, *, errors: bool = True, *
 
 def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
     """Tables: pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps),
-    perceivers (Figure 4), and cultures (Table 4) where perceivers have some."""
+    perceivers (Figure 4), and cultures (Table 4) where perceivers have some. Placebos count for
+    `gap_beyond_repetition` alone."""
+    answered = _answered_events(records)
+    records = _named(records)
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
-    answered = _answered_events(records, names)
     intensities, pairwise = answered.intensities, missing == "pairwise"
     known = [i for i, name in enumerate(names) if group_of[name] is not None]
     groups = [group_of[names[i]] for i in known]
@@ -208,17 +230,22 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
     )
     mean_matrix = mean_intensity(intensities, pairwise)
     z = normalise(mean_matrix)
-    test = permutation_test(mean_intensity(specified[used], pairwise), groups, errors=errors)
+    named_matrix = mean_intensity(specified[used], pairwise)
+    test = permutation_test(named_matrix, groups, errors=errors)
+    other_names = points_gap(specified[used], groups, same_name=False, errors=errors)
 
     def gaps(events: np.ndarray) -> dict[str, Number]:
-        n = (events & used).sum()
-        result = bootstrap_gaps(specified[events & used], groups, pairwise, errors=errors)
+        counted = events & used
+        both = counted if pairwise else counted & complete(answered.placebos)
+        result = bootstrap_gaps(specified[counted], groups, pairwise, errors=errors)
         corrected = result.corrected
+        beyond = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
         return {
-            "events": unmeasured(n),
-            "delta": number(result.delta, n),
+            "events": unmeasured(counted.sum()),
+            "delta": number(result.delta, counted.sum()),
             "delta_corrected": Number(corrected.value, low=corrected.low, high=corrected.high),
-            "gap_points": Number(*result.points),
+            "gap_points": Number(*points_gap(specified[counted], groups, errors=errors)),
+            "gap_beyond_repetition": Number(*beyond),
         }
 
     valences = np.array([valence_of[emotion] for emotion in answered.emotions])
@@ -231,6 +258,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         "unanswered": answered.unanswered,
         "unanswered_events": 100 * refusals(intensities).events,
         "delta_p": test.p,
+        "delta_other_names": gap(normalise(named_matrix), groups, same_name=False),
         "delta_null_low": test.low,
         "delta_null_high": test.high,
         "mean_intensity": mean_matrix.mean(),
@@ -242,7 +270,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         {
             **gaps(used),
             **{name: unmeasured(value) for name, value in plain.items()},
-            **{f"delta_{valence}": of["delta"] for valence, of in by_valence.items()},
+            "gap_other_names": Number(*other_names),
         }
     )
     if not errors:
@@ -250,7 +278,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
 
     def columns(numbers: Mapping[str, Number]) -> dict[str, float]:
         cells: dict[str, float] = {"events": int(numbers["events"].value)}
-        for name in ("delta", "delta_corrected", "gap_points"):
+        for name in ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"):
             cells |= estimate(name, numbers[name])
         return cells
 
@@ -268,7 +296,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
                 "perceiver": perceiver,
                 "perceiver_group": group_of[perceiver],
                 "experiencer": experiencer,
-                "experiencer_group": group_of[experiencer],
+                "experiencer_group": group_of[names[e]],
                 "mean_intensity": float(mean_matrix[p, e]),
                 "z": float(z[p, e]),
                 "p_against_perceiver": float(against_perceiver.p[p, e]),
@@ -276,7 +304,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
                 "masked": bool(white[p, e]),
             }
             for p, perceiver in enumerate(names)
-            for e, experiencer in enumerate(names)
+            for e, experiencer in enumerate(first_seen(records, "experiencer")[: len(names)])
         ],
         "emotions": [
             {"emotion": emotion, "valence": valence, **columns(gaps(answered.emotions == emotion))}
@@ -356,41 +384,57 @@ def _by_culture(
 
 
 class AnsweredEvents(NamedTuple):
-    """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events,
-    names, names). cut_off: number of other events. unanswered: percentage of answers."""
+    """Events whose identities were asked as a whole. emotions: shape (events,). intensities: shape
+    (events, names, names). placebos: shape (events, k, k); NaN where they were not. cut_off: number
+    of events of which either was not. unanswered: percentage of answers."""
 
     emotions: np.ndarray
     intensities: np.ndarray
+    placebos: np.ndarray
     cut_off: int
     unanswered: float
 
 
-def _answered_events(records: Records, names: Sequence[str]) -> AnsweredEvents:
-    """Of several answers to one document the mean of those with a number counts."""
-    place = {name: i for i, name in enumerate(names)}
-    by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
-    emotion_of = {}
-    for r in records:
-        if r["experiencer"] in place:
-            cells = by_event.setdefault(r["event"], {})
-            cell = place[r["perceiver"]], place[r["experiencer"]]
-            cells.setdefault(cell, []).append(r["intensity"])
-            emotion_of[r["event"]] = r["emotion"]
-    # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
-    size = max(len(names), len(first_seen(records, "experiencer")), 2)
-    whole = [event for event in sorted(by_event) if len(by_event[event]) == size**2]
-    intensities = np.full((len(whole), len(names), len(names)), nan)
-    answers = []
-    for e, event in enumerate(whole):
-        for cell, values in by_event[event].items():
-            intensities[e][cell] = mean(values)
-            answers += values
+def _named(records: Records) -> Records:
+    """Without the placebos."""
+    return [r for r in records if not r["placebo"]]
+
+
+def _answered_events(records: Records) -> AnsweredEvents:
+    named, k = _named(records), records[0]["placebos"]
+    matrices = _matrices(named, 2)  # one pair alone is not an event that was asked as a whole
+    placebos = _matrices([r for r in records if r["placebo"]], k)
+    names, unasked = len(first_seen(named, "perceiver")), np.full((k or 1, k or 1), nan)
+    events = sorted(matrices)
+    emotion_of = {r["event"]: r["emotion"] for r in named}
+    answers = [r["intensity"] for r in named if r["event"] in matrices]
+    whole = matrices.keys() & (placebos if k else matrices).keys()
     return AnsweredEvents(
-        np.array([emotion_of[event] for event in whole]),
-        intensities,
+        np.array([emotion_of[event] for event in events]),
+        np.array([matrices[event] for event in events]).reshape(len(events), names, names),
+        np.array([placebos.get(event, unasked) for event in events]).reshape(-1, *unasked.shape),
         len(first_seen(records, "event")) - len(whole),
         percentage(answers.count(None), len(answers)),
     )
+
+
+def _matrices(records: Records, least: int) -> dict[str, np.ndarray]:
+    """Event -> intensities, shape (perceivers, experiencers), of events that were asked as a whole.
+
+    least: number of perceivers. Of several answers to one document the mean of those with a number
+    counts.
+    """
+    perceivers, experiencers = (first_seen(records, role) for role in ("perceiver", "experiencer"))
+    size = max(len(perceivers), len(experiencers), least)
+    by_event: dict[str, dict[tuple[str, str], list[float | None]]] = {}
+    for r in records:
+        cells = by_event.setdefault(r["event"], {})
+        cells.setdefault((r["perceiver"], r["experiencer"]), []).append(r["intensity"])
+    return {
+        event: np.array([[mean(cells[p, e]) for e in experiencers] for p in perceivers])
+        for event, cells in by_event.items()
+        if len(cells) == size**2
+    }
 
 
 GENERATED = of_written(
