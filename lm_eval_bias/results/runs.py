@@ -77,19 +77,23 @@ class Run(NamedTuple):
         return PAPER if wording == "all" else wording
 
     @property
-    def conditions(self) -> list[tuple[str, str | None]]:
-        """The wordings and chat templates that it and its others were asked in."""
-        return list(dict.fromkeys(key for run in (self, *self.others) for key in _values(run)))
+    def conditions(self) -> dict[tuple[str, str | None], dict[str, float]]:
+        """The values of the primary numbers in each condition that it and its others asked: wording
+        and chat template."""
+        conditions: dict[tuple[str, str | None], dict[str, float]] = {}
+        for run in (self, *self.others):
+            values = {metric.name: number.value for metric, number in run.primaries}
+            conditions.setdefault((run.wording, run.template), values)
+            for row in run.tables.get(WORDINGS, ()):
+                values = conditions.setdefault((str(row.get("wording")), run.template), {})
+                values.setdefault(str(row.get("metric")), as_float(row.get("value")))
+        return conditions
 
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
-        values: dict[Any, float] = {}
-        for run in (self, *self.others):
-            for condition, of in _values(run).items():
-                values.setdefault(condition, of.get(metric, math.nan))
-        known = list(values.values())
-        return (math.nan, math.nan) if any(map(math.isnan, known)) else (min(known), max(known))
+        values = [of.get(metric, math.nan) for of in self.conditions.values()]
+        return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     @property
     def primaries(self) -> list[tuple[Metric, Number]]:
@@ -99,17 +103,6 @@ class Run(NamedTuple):
             for metric in self.metrics
             if metric.primary and (metric.name, None) in self.numbers
         ]
-
-
-def _values(run: Run) -> dict[tuple[str, str | None], dict[str, float]]:
-    """The values of the primary numbers in each condition that a run asked: wording, template."""
-    values = {(run.wording, run.template): {m.name: n.value for m, n in run.primaries}}
-    for row in run.tables.get(WORDINGS, ()):
-        condition = str(row.get("wording")), run.template
-        values.setdefault(condition, {}).setdefault(
-            str(row.get("metric")), as_float(row.get("value"))
-        )
-    return values
 
 
 class FinishedRuns(NamedTuple):
@@ -621,10 +614,8 @@ def _newest(runs: Sequence[Run]) -> tuple[list[Run], list[str], list[str]]:
         newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
         others: list[Run] = []
         for run in same:
-            if _but_wording(run) == _but_wording(newest) and any(
-                condition not in newest._replace(others=others).conditions
-                for condition in _values(run)
-            ):
+            known = newest._replace(others=others).conditions
+            if _but_wording(run) == _but_wording(newest) and run.conditions.keys() - known.keys():
                 others.append(run)
         kept.append(newest._replace(others=tuple(others)))
         for run in same:
