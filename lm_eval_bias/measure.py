@@ -184,6 +184,12 @@ def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     return wordings
 
 
+def shares(results: Any, parts: int) -> list[Any]:
+    """The results of a document, by the wordings it was asked in."""
+    size = len(results) // parts
+    return [results[i * size : (i + 1) * size] for i in range(parts)]
+
+
 def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
     """The summary of records, each number with its interval and its clusters. Records of several
     wordings give the summary of the first, with the table `WORDINGS`."""

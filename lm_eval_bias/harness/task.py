@@ -32,6 +32,7 @@ from lm_eval_bias.measure import (
     mean,
     problems,
     rows,
+    shares,
     summarise,
     tables,
     value,
@@ -283,11 +284,10 @@ class MeasureTask(CompiledTask):
 
     def _made(self, doc: Any, results: Any) -> Record | list[Record]:
         if not self._lists:
+            parts = shares(results, len(self._all_marks))
             records = [
                 {**self.measure.record(doc, of), **marks}
-                for of, marks in zip(
-                    shares(results, len(self._all_marks)), self._all_marks, strict=True
-                )
+                for of, marks in zip(parts, self._all_marks, strict=True)
             ]
             return records[0] if len(records) == 1 else records
         # A process with fewer documents asks its last one again; both answers are here
@@ -412,12 +412,6 @@ def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
     """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
     tokens = generation.get("max_gen_toks", 0) + THINKING
     return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
-
-
-def shares(results: Any, parts: int) -> list[Any]:
-    """The results of a document in equal parts."""
-    size = len(results) // parts
-    return [results[i * size : (i + 1) * size] for i in range(parts)]
 
 
 def flat(records: list[Any]) -> list[Record]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
-from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, summed_up, tables
+from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
 from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
@@ -369,8 +369,8 @@ def remade(
             if measure.gathers:
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
-    answers, size = [first for first, *_ in responses], len(responses) // wordings
-    return [measure.record(doc, answers[i * size : (i + 1) * size]) for i in range(wordings)]
+    answers = [first for first, *_ in responses]
+    return [measure.record(doc, of) for of in shares(answers, wordings)]
 
 
 def _repeats(task: Task, path: Path) -> int | None:
