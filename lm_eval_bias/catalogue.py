@@ -18,7 +18,7 @@ from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
-from lm_eval_bias.usage import SHARD, UsageError, read_options
+from lm_eval_bias.usage import SHARD, WORDING, UsageError, read_options
 
 
 def tasks_folder() -> str:
@@ -126,7 +126,7 @@ class Task:
     def option_names(self) -> list[str]:
         """What --metadata may set."""
         own = inspect.signature(self.options).parameters if self.options else ()
-        return [*own, SHARD]
+        return [*own, *[WORDING] * bool(self.config.get("wordings")), SHARD]
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
         """The documents of a file in place of the task's data set. UsageError as in a run."""

@@ -12,7 +12,7 @@ from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit, raw_rows
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import WORDING, UsageError
 
 Record = dict[str, Any]
 Records = Sequence[Mapping[str, Any]]
@@ -171,8 +171,45 @@ def of_written(measure: Measure) -> Measure:
     return measure._replace(summary=summary, metrics=(*measure.metrics, IN_FORM))
 
 
+INSTRUCTION, WORDINGS = "instruction", "wordings"
+"""A record's column with the name of the wording that it was asked in, if the run chose one; and
+the table of the primary numbers in each."""
+
+
+def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
+    """Records by the wording that they were asked in. The first is that of the run's numbers."""
+    wordings: dict[str | None, list[Record]] = {}
+    for record in records:
+        wordings.setdefault(record.get(INSTRUCTION), []).append(record)
+    return wordings
+
+
+def shares(results: Any, parts: int) -> list[Any]:
+    """The results of a document, by the wordings it was asked in."""
+    size = len(results) // parts
+    return [results[i * size : (i + 1) * size] for i in range(parts)]
+
+
 def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
-    """The summary of records, each number with its interval and its clusters."""
+    """The summary of records, each number with its interval and its clusters. Records of several
+    wordings give the summary of the first, with the table `WORDINGS`."""
+    options = {key: value for key, value in options.items() if key != WORDING}
+    summaries = {
+        name: _completed(measure, of, options) for name, of in by_wording(records).items()
+    } or {None: _completed(measure, [], options)}
+    first = next(iter(summaries.values()))
+    if len(summaries) == 1:
+        return first
+    rows = [
+        {"wording": name, "metric": metric.name, **summary.values[metric.name]._asdict()}
+        for metric in measure.metrics
+        if metric.primary
+        for name, summary in summaries.items()
+    ]
+    return first._replace(tables={**first.tables, WORDINGS: rows})
+
+
+def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     clusters = {
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}

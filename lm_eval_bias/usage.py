@@ -6,7 +6,7 @@ import difflib
 import inspect
 import re
 import reprlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
@@ -14,6 +14,9 @@ from typing import Any
 DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
 SHARD = "shard"
 """The option that all tasks take: "2/4" asks the second of four parts of the documents."""
+WORDING, PAPER = "wording", "paper"
+"""The option of tasks with `wordings` in their YAML, and the name of the wording that is theirs
+without it: 1 and 2 are other ways to put the question, `all` asks each document in every one."""
 # A name this near to one of our own options, and not the same, is a slip of the finger.
 NEAR = 0.8
 
@@ -29,26 +32,31 @@ class UsageError(ValueError, SystemExit):
 
 
 def read_options(
-    task: str, metadata: Mapping[str, Any], options: Callable[..., dict[str, Any]] | None
+    task: str,
+    metadata: Mapping[str, Any],
+    options: Callable[..., dict[str, Any]] | None,
+    wordings: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
     metadata: `--metadata`, merged with the model's arguments and the task's own. All tasks of a run
     share it, so an unknown key is somebody else's, unless it is nearly one of this task's. options:
-    checks the options, which are its parameters, and returns them all. Raises UsageError, which
-    names the task, for a wrong value and for a near miss.
+    checks the options, which are its parameters, and returns them all. wordings: the task's. Raises
+    UsageError, which names the task, for a wrong value and for a near miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
+    names = [*known, *[WORDING] * bool(wordings), SHARD]
     for key in metadata:
-        if key in (*known, SHARD) or key in DESCRIPTIVE:
+        if key in names or key in DESCRIPTIVE:
             continue
-        for guess in difflib.get_close_matches(str(key), [*known, SHARD], n=1, cutoff=NEAR):
+        for guess in difflib.get_close_matches(str(key), names, n=1, cutoff=NEAR):
             raise UsageError(
                 f"unknown option '{key}' in --metadata: {task} takes "
-                f"{' and '.join([*known, SHARD])}. Did you mean '{guess}'?"
+                f"{' and '.join(names)}. Did you mean '{guess}'?"
             )
     try:
         part(metadata)
+        asked_in(metadata, wordings)
         return (
             options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
         )
@@ -64,6 +72,19 @@ def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise wrong(SHARD, value, "a part and the number of parts, at most 9999, such as 3/10")
     return int(match[1]), int(match[2])
+
+
+def asked_in(metadata: Mapping[str, Any], wordings: Sequence[Any]) -> list[str]:
+    """The names of the wordings that `WORDING` asks for; none without it, or if the task has none.
+    UsageError for an unknown one."""
+    if not wordings or WORDING not in metadata:
+        return []
+    value, ours = metadata[WORDING], [str(i + 1) for i in range(len(wordings))]
+    if value == "all":
+        return [PAPER, *ours]
+    if str(value) not in ours:
+        raise wrong(WORDING, value, f"{', '.join(ours)} or all; without it the paper's is asked")
+    return [str(value)]
 
 
 def wrong(name: str, value: Any, expected: str) -> UsageError:

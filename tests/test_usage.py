@@ -58,7 +58,8 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
         names |= set(inspect.signature(model.__init__).parameters)
     assert {"pretrained", "parallelize", "header", "num_concurrent"} <= names
     for task in TASKS:
-        read_options(task.name, dict.fromkeys(names - set(task.option_names)), task.options)
+        others = dict.fromkeys(names - set(task.option_names))
+        read_options(task.name, others, task.options, task.config.get("wordings") or ())
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,8 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
 def test_a_value_of_a_wrong_kind_or_size_is_a_sentence_for_every_option_of_every_task(value):
     for task, name in ((of, name) for of in TASKS for name in of.option_names):
         with pytest.raises(UsageError, match=f"^{task.name}: .{{10,250}}$") as error:
-            read_options(task.name, {name: value}, task.options)
+            wordings = task.config.get("wordings") or ()
+            read_options(task.name, {name: value}, task.options, wordings)
         expected = f"number from {BOUNDS[name]}" if name in BOUNDS else ""
         assert re.search(expected, str(error.value))
 

@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import cache, wraps
 from importlib.util import find_spec
 from operator import itemgetter
@@ -161,6 +162,13 @@ def asking(class_: type, output_type: str) -> type:
         (class_, kind),
         {"__module__": class_.__module__, "__qualname__": class_.__qualname__},
     )
+
+
+def twin(task: Any) -> Any:
+    """A copy of a task whose settings may be changed."""
+    other = copy(task)
+    other._config = copy(task._config)
+    return other
 
 
 def filter_names(task: Any) -> list[str]:

@@ -7,7 +7,7 @@ on. Turns with choices use its `loglikelihood`. Importing this module adds the m
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -258,6 +258,11 @@ class ConversationTask(CompiledTask):
         self._own_kwargs = dict(config["generation_kwargs"])
         super().__init__(config=config, **kwargs)
         self.OUTPUT_TYPE = REQUEST
+
+    def reword(self, texts: Mapping[str, Any]) -> None:
+        texts = dict(texts)
+        self.turns = read_turns(self.config.task, texts.pop("turns"))
+        super().reword({**texts, "doc_to_text": self.turns[0]["user"]})
 
     def fewshot_context(
         self, doc: Any, num_fewshot: int, system_instruction: str | None = None, **kwargs: Any

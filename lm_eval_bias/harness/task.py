@@ -21,20 +21,23 @@ from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import CompiledTask, without_examples
 from lm_eval_bias.measure import (
     IN_FORM,
+    INSTRUCTION,
     Measure,
     Record,
     Row,
     Summary,
+    by_wording,
     lacking_columns,
     lacking_numbers,
     mean,
     problems,
     rows,
+    shares,
     summarise,
     tables,
     value,
 )
-from lm_eval_bias.usage import SHARD, UsageError, flag, part, read_options
+from lm_eval_bias.usage import PAPER, SHARD, WORDING, UsageError, asked_in, flag, part, read_options
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +74,10 @@ class MeasureTask(CompiledTask):
     `temperature` and `repeats` also apply to the generation, and so does `--metadata
     reasoning=true` of all tasks that generate. `--metadata shard=2/4` asks a part (shards.py).
 
+    wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
+    `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
+    all of them, so a document has as many records. The numbers are then those of the paper's.
+
     The results file has all numbers and tables under configs -> TASK -> cells, the samples each
     document's record under "records". An error after the model's work is under configs -> TASK ->
     error: the numbers are NaN, the status is 1, and `lm-eval-bias merge` can make the numbers.
@@ -81,6 +88,7 @@ class MeasureTask(CompiledTask):
         without_examples(config)
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
+        wordings = config.pop("wordings", None) or ()
         name = config["task"]
         metadata = config.get("metadata") or {}
         if FIRST in metadata:  # a run would take it for the size of the task
@@ -88,7 +96,11 @@ class MeasureTask(CompiledTask):
                 f"{name}: {FIRST} belongs in a task's YAML; use --limit for fewer documents"
             )
         metadata = located(metadata, metadata.get("config_source"))
-        self._options = read_options(name, metadata, options)
+        self._options = read_options(name, metadata, options, wordings)
+        texts = {PAPER: {}, **{str(i): of for i, of in enumerate(wordings, start=1)}}
+        asked = asked_in(metadata, wordings)
+        self._wordings: dict[str | None, dict[str, Any]] = {name: texts[name] for name in asked}
+        self._has_wordings = bool(wordings)
         self._marks = marks(self._options)
         self._part = part(metadata)
         self._places: list[int] = []
@@ -114,12 +126,19 @@ class MeasureTask(CompiledTask):
         for step in steps:  # fail now, not after the model's work
             if isinstance(step["function"], type):
                 step["function"](**{key: value for key, value in step.items() if key != "function"})
+        if self._lists and len(asked) > 1:
+            raise UsageError(
+                f"{name}: {WORDING}=all in --metadata is for tasks on likelihoods; ask each "
+                "wording in a run of its own"
+            )
         self._summary: Summary | None = None
         self._error: str | None = None
         super().__init__(config=config)
         if isinstance(builder, CustomDataset):  # of files fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
         compat.own_numbers(self)
+        if len(asked) == 1:
+            self.reword(self._wordings[asked[0]])
         # For the results file. Only now, or the harness would look for metrics of these names.
         self.config.metric_list = [
             {"metric": m.name, "higher_is_better": m.higher_is_better}
@@ -162,8 +181,22 @@ class MeasureTask(CompiledTask):
         uncached = {"cache_requests": False, "rewrite_requests_cache": False}
         with gc_paused():
             super().build_all_requests(**{**kwargs, **uncached})
+            self._ask_others({**kwargs, **uncached})
         if self.instances:
             self._rehearse()
+
+    def _ask_others(self, arguments: Mapping[str, Any]) -> None:
+        """Add the requests in the other wordings, behind those of each document."""
+        everything = list(self.instances)
+        per_document = len({r.idx for r in everything})
+        for i, texts in enumerate(list(self._wordings.values())[1:], start=1):
+            other = compat.twin(self)
+            other.reword(texts)
+            super(MeasureTask, other).build_all_requests(**arguments)
+            for r in other.instances:
+                r.idx += i * per_document
+            everything += other.instances
+        self._instances = everything
 
     def _rehearse(self) -> None:
         """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers or
@@ -188,7 +221,7 @@ class MeasureTask(CompiledTask):
                 self._made(of_one[0].doc, [r.filtered_resps[name] for r in of_one])
                 for of_one in documents.values()
             ]
-            records = flat(made)
+            records = next(iter(by_wording(flat(made)).values()))
             problem = next(lacking_columns(self.measure, records), None)
             if problem is None:
                 summary = self.measure.summary(records, errors=True, **self._options)
@@ -235,17 +268,28 @@ class MeasureTask(CompiledTask):
         return values
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
-        if self._error is not None:
-            return {ERROR: self._error, **self._marks}
         try:
-            return self._made(doc, results)
+            if self._error is None:
+                return self._made(doc, results)
         except Exception as error:
             self._fail(error, "making a record of an answer")
-            return {ERROR: self._error, **self._marks}
+        records = [{ERROR: self._error, **marks} for marks in self._all_marks]
+        return records[0] if len(records) == 1 else records
+
+    @property
+    def _all_marks(self) -> list[dict[str, Any]]:
+        """The marks of a document's records: of one, or of one in each wording."""
+        wordings = [{INSTRUCTION: name} for name in self._wordings]
+        return [{**self._marks, **wording} for wording in wordings or [{}]]
 
     def _made(self, doc: Any, results: Any) -> Record | list[Record]:
         if not self._lists:
-            return {**self.measure.record(doc, results), **self._marks}
+            parts = shares(results, len(self._all_marks))
+            records = [
+                {**self.measure.record(doc, of), **marks}
+                for of, marks in zip(parts, self._all_marks, strict=True)
+            ]
+            return records[0] if len(records) == 1 else records
         # A process with fewer documents asks its last one again; both answers are here
         # (lm_eval 0.4.13).
         given = compat.answers(self, doc, results)
@@ -280,7 +324,8 @@ class MeasureTask(CompiledTask):
         builder = self.config.custom_dataset
         if isfunction(builder):
             return None
-        return {SHARD, *self._read, *[REASONING] * bool(self.config.generation_kwargs)}
+        more = [*[REASONING] * bool(self.config.generation_kwargs), *[WORDING] * self._has_wordings]
+        return {SHARD, *self._read, *more}
 
     @property
     def _repeats(self) -> bool:

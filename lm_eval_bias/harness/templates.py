@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -42,6 +42,11 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
         return render(field, doc)
 
     _resolve_field = resolve_field  # its name in 0.5
+
+    def reword(self, texts: Mapping[str, Any]) -> None:
+        """Ask in another wording. texts: in the place of those of the YAML."""
+        for key, text in texts.items():
+            setattr(self.config, key, text)
 
     @contextmanager
     def known_output_type(self) -> Iterator[None]:

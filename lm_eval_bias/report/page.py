@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.data.null_bands import band
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
-from lm_eval_bias.measure import IN_FORM, Number
+from lm_eval_bias.measure import IN_FORM, Metric, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
@@ -103,6 +103,7 @@ class TaskSection(NamedTuple):
     tables: list[Block]
     questions: tuple[SampledQuestion, ...]
     notes: list[str]
+    moved: str
 
 
 class ModelPage(NamedTuple):
@@ -232,6 +233,7 @@ class _Writer:
             [block for section in sections for block in section.tables],
         )
         of = {"model": model, "sections": sections, "pages": files}
+        of["unvaried"] = _unvaried(model.runs)
         return _page("report_model.html", **of, **_evidence(model.tests))
 
     def section(self, run: Run, page: str) -> TaskSection:
@@ -253,7 +255,7 @@ class _Writer:
                 "with --log_samples."
             )
         return TaskSection(
-            task, run, known, _primaries(run), blocks, tables, samples.questions, notes
+            task, run, known, _primaries(run), blocks, tables, samples.questions, notes, _moved(run)
         )
 
     def overview(
@@ -475,13 +477,52 @@ def _primaries(run: Run) -> Table:
         rows.append(
             [
                 Cell(metric.name),
-                value._replace(text=" ".join([value.text, *([unit] if unit else [])])),
+                value._replace(
+                    text=" ".join([value.text, *([unit] if unit else [])]), note=_range(run, metric)
+                ),
                 Cell("" if metric.null_value is None else number_text(metric.null_value)),
                 Cell(metric.description + better),
             ]
         )
     title = f"Primary numbers of {run.task}, n = {run.n:,}"
     return Table([Cell(text) for text in head], rows, frozenset({0, 3}), title)
+
+
+def _range(run: Run, metric: Metric) -> str:
+    """How far a primary number moves with wording and chat template."""
+    ends, conditions = run.range_of(metric.name), len(run.conditions)
+    if conditions == 1 or isnan(ends[0]):
+        return ""
+    low, high = (number_text(end, metric.unit, ends) for end in ends)
+    return f"range {low} to {high} over {conditions} conditions"
+
+
+def _moved(run: Run) -> str:
+    """A sentence about the numbers whose range is wider than their interval."""
+    wider = [
+        metric.name
+        for metric, number in run.primaries
+        for low, high in [run.range_of(metric.name)]
+        if high - low > number.high - number.low
+    ]
+    if not wider:
+        return ""
+    return (
+        f"{', '.join(wider)}: the range over wordings and chat templates (the conditions) is wider "
+        "than the 95 % interval, which covers neither."
+    )
+
+
+def _unvaried(runs: Sequence[Run]) -> str:
+    """A sentence about the tasks that were asked in one wording, with or without template."""
+    tasks = [run.task for run in runs if len(run.conditions) == 1]
+    if not tasks:
+        return ""
+    where = "" if len(tasks) == len(runs) else f" in {', '.join(tasks)}"
+    return (
+        f"Wording and chat template were not varied{where}, so how far the numbers move with them "
+        "is unknown (--metadata wording=all)."
+    )
 
 
 def _about(metric: Any) -> str:

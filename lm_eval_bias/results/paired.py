@@ -39,7 +39,7 @@ from lm_eval_bias.metrics.jackknife import (
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Key, different
 from lm_eval_bias.results.samples import Answers
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import WORDING, UsageError
 
 FEWER = 40
 """Groups of clusters of each clustering where several cross, which are left out one by one and
@@ -163,7 +163,8 @@ class Replicates:
     """The numbers of a run: `whole`, with errors, and `without` each group of clusters."""
 
     def __init__(self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any]) -> None:
-        self.plan, self.records, self.options = plan, records, options
+        self.plan, self.records = plan, records
+        self.options = {key: value for key, value in options.items() if key != WORDING}
         self.measure = plan.measure
         labels = [plan.labels(record) for record in records]
         self._members = [

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
-from lm_eval_bias.measure import UNITS, Metric, Number
+from lm_eval_bias.measure import UNITS, WORDINGS, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, model_name, part_of
-from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
+from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, UsageError, nearest
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -46,7 +46,8 @@ class Run(NamedTuple):
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
     documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
-    files. parts: whether `merge` put it together.
+    files. parts: whether `merge` put it together. others: runs that differ in wording or chat
+    template alone.
     """
 
     model: str
@@ -67,6 +68,32 @@ class Run(NamedTuple):
     samples: tuple[Path, ...] = ()
     parts: bool = False
     of: int | None = None
+    others: Sequence[Run] = ()
+
+    @property
+    def wording(self) -> str:
+        """The wording that its numbers were asked in; "all" has those of the paper's."""
+        wording = str(self.options.get(WORDING, PAPER))
+        return PAPER if wording == "all" else wording
+
+    @property
+    def conditions(self) -> dict[tuple[str, str | None], dict[str, float]]:
+        """The values of the primary numbers in each condition that it and its others asked: wording
+        and chat template."""
+        conditions: dict[tuple[str, str | None], dict[str, float]] = {}
+        for run in (self, *self.others):
+            values = {metric.name: number.value for metric, number in run.primaries}
+            conditions.setdefault((run.wording, run.template), values)
+            for row in run.tables.get(WORDINGS, ()):
+                values = conditions.setdefault((str(row.get("wording")), run.template), {})
+                values.setdefault(str(row.get("metric")), as_float(row.get("value")))
+        return conditions
+
+    def range_of(self, metric: str) -> tuple[float, float]:
+        """The least and greatest value of a primary number over the conditions; NaN where one has
+        no value."""
+        values = [of.get(metric, math.nan) for of in self.conditions.values()]
+        return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     @property
     def primaries(self) -> list[tuple[Metric, Number]]:
@@ -99,10 +126,10 @@ def find(
 ) -> FinishedRuns:
     """All runs below some folders, or in some files.
 
-    Of the same model and task the newest counts, or an older one that asked the same of more
-    documents. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
-    name. tasks: only these. Raises UsageError for a path or a task that is not there, and without
-    results.
+    Of the same model and task the newest in the paper's wording counts, or an older one that asked
+    the same of more documents; those in another wording or chat template are its `others`. Parts
+    (option `shard`) count once `merge` has put them together. known: the tasks by name. tasks: only
+    these. Raises UsageError for a path or a task that is not there, and without results.
     """
     read: list[Run] = []
     notes: list[str] = []
@@ -440,6 +467,8 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
+        if key == WORDING and run.wording == PAPER:
+            continue
         if key not in PARTS and f"{key}_sha256" not in run.options:
             kept[str(key)] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
     kept |= {key: _plain(value) for key, value in more.items() if value not in (None, "", 1)}
@@ -579,11 +608,18 @@ def _newest(runs: Sequence[Run]) -> tuple[list[Run], list[str], list[str]]:
         same.sort(
             key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True
         )
-        alike = [run for run in same if _but_documents(run) == _but_documents(same[0])]
+        paper = [run for run in same if run.wording == PAPER] or same
+        first = next((run for run in paper if run.template == same[0].template), paper[0])
+        alike = [run for run in paper if _but_documents(run) == _but_documents(first)]
         newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
-        kept.append(newest)
+        others: list[Run] = []
         for run in same:
-            if run is newest or _is_in(run, newest):
+            known = newest._replace(others=others).conditions
+            if _but_wording(run) == _but_wording(newest) and run.conditions.keys() - known.keys():
+                others.append(run)
+        kept.append(newest._replace(others=tuple(others)))
+        for run in same:
+            if any(run is other for other in (newest, *others)) or _is_in(run, newest):
                 continue
             newer = (run.date or datetime.min) > (newest.date or datetime.min)
             notes.append(
@@ -610,6 +646,10 @@ def _is_in(part: Run, run: Run) -> bool:
 
 def _but_documents(run: Run) -> tuple[Any, ...]:
     return (run.template, *(pair for pair in run.settings if pair[0] != "documents"))
+
+
+def _but_wording(run: Run) -> tuple[Any, ...]:
+    return tuple(pair for pair in run.settings if pair[0] != WORDING)
 
 
 def _differences(run: Run, other: Run) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
-from lm_eval_bias.measure import Measure, summed_up, tables
+from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
 from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
@@ -239,11 +239,19 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 
 def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     """The documents of sample files, in the order of a whole run; records that the run could not
-    make are made now.
+    make are made now. Of several wordings, the records of the paper's.
 
     Raises UsageError for what are no samples of the task, for a document that stands there twice,
     and for runs on different items.
     """
+    return [
+        document._replace(records=next(iter(by_wording(document.records).values()), []))
+        for document in _in_order(task, files)
+    ]
+
+
+def _in_order(task: Task, files: Sequence[Path]) -> list[Document]:
+    """`documents` with the records of all wordings."""
     return sorted(_line_by_line(task, files), key=attrgetter("place"))
 
 
@@ -271,8 +279,10 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                 ) from None
             # an error that comes again is reported as what it is
             if any("error" in record for record in records):
-                named = {key: records[0][key] for key in FILES if key in records[0]}
-                records = [record | named for record in remade(task, sample, repeats())]
+                marks = (*FILES, INSTRUCTION)
+                named = [{key: of[key] for key in marks if key in of} for of in records]
+                records = remade(task, sample, repeats(), len(records))
+                records = [of | named[i % len(named)] for i, of in enumerate(records)]
             if document in origin:
                 raise UsageError(
                     f"{place}: this document stands in {origin[document]} too; merge runs "
@@ -334,9 +344,11 @@ def _without(value: Any, left_out: str) -> Any:
     return {key: of for key, of in value.items() if key != left_out}
 
 
-def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:
+def remade(
+    task: Task, sample: dict[str, Any], repeats: int | None = None, wordings: int = 1
+) -> list[dict[str, Any]]:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
-    was asked; several processes may write more answers."""
+    was asked; several processes may write more answers. wordings: in how many it was asked."""
     measure = _measure(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
@@ -357,7 +369,8 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
             if measure.gathers:
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
-    return [measure.record(doc, [first for first, *_ in responses])]
+    answers = [first for first, *_ in responses]
+    return [measure.record(doc, of) for of in shares(answers, wordings)]
 
 
 def _repeats(task: Task, path: Path) -> int | None:
@@ -402,7 +415,7 @@ def merged(
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
     used = {**read_options(task.name, options, task.options), **written}
-    of_files = documents(task, files)
+    of_files = _in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
         finer = tables(measure, summed_up(measure, records, used))

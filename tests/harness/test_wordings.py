@@ -1,0 +1,143 @@
+"""`--metadata wording=1|2|all`: other wordings of an instruction, and the range of a number."""
+
+import json
+
+import pytest
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.report.page import KnownTask, write
+from lm_eval_bias.results import runs, samples
+from lm_eval_bias.usage import UsageError
+from tests.rule_model import RuleLM, evaluate, load
+from tests.scripted import ask, made_up, scripted
+from tests.started import Run
+
+TASKS = {task.name: task for task in catalogue.tasks()}
+# One task of each text; `_official` asks the same of data that is fetched.
+WORDED = {
+    repr((task.config["wordings"], task.config["dataset_kwargs"].get("part"))): name
+    for name, task in reversed(TASKS.items())
+    if task.config.setdefault("dataset_kwargs", {}) is not None
+    and task.config.get("wordings")
+    and "official" not in name
+}.values()
+ANALOGY, AAT = "bistereo_analogy", "mist_aat_likelihood_ci"
+
+
+def texts(request):
+    """All that a request asks, and its answers."""
+    if isinstance(request.arguments[1], str):
+        return request.arguments[0], (request.arguments[1],)
+    turns = request.arguments[1]["turns"]
+    asked = [turn.get("user") or turn["user_template"] for turn in turns]
+    return "\n".join([str(request.arguments[1]["system"]), *asked]), tuple(turns[-1]["choices"])
+
+
+@pytest.mark.parametrize("name", WORDED)
+def test_every_wording_is_whole_differs_and_asks_for_the_same_answers(name):
+    (task,) = load(name, metadata={"wording": "all"})["tasks"].values()
+    task.build_all_requests(limit=12, rank=0, world_size=1)
+    for doc_id in range(12):
+        asked = [texts(r) for r in task.instances if r.doc_id == doc_id]
+        prompts = list(dict.fromkeys(prompt for prompt, _ in asked))
+        answers = [[answer for text, answer in asked if text == prompt] for prompt in prompts]
+        # behind content-free phrases BIStereo asks in one prompt, and so do all others
+        assert len(prompts) == 3 and answers[0] == answers[1] == answers[2]
+        assert not any(mark in prompt for mark in ("{{", "{%", "{#", "  ") for prompt in prompts)
+
+
+@pytest.mark.parametrize(("name", "n"), [(ANALOGY, 20), ("empathy_religion_likelihood_ci", 72)])
+def test_in_all_wordings_the_numbers_are_those_of_the_papers_alone(name, n):
+    def cells(**metadata):
+        results = evaluate(scripted("m", 0.5), name, metadata, limit=n)
+        return json.loads(json.dumps(results["configs"][name]["cells"]))
+
+    together = cells(wording="all")
+    table = together.pop("wordings")
+    assert json.dumps(together) == json.dumps(cells())
+    for wording in (1, 2):
+        alone = {row["metric"]: row for row in cells(wording=wording)["numbers"][::-1]}
+        for row in (row for row in table if row["wording"] == str(wording)):
+            parts = [(row[part], alone[row["metric"]][part]) for part in ("value", "low", "high")]
+            assert all(repr(a) == repr(b) for a, b in parts)
+
+
+def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_again(tmp_path):
+    whole = ask(tmp_path / "whole", "m", scripted("m"), AAT, metadata={"wording": "all"})
+    cells = json.loads(whole.read_text())["configs"][AAT]["cells"]
+    for i in (1, 2):
+        options = {"wording": "all", "shard": f"{i}/2"}
+        ask(tmp_path / "parts", "m", scripted("m"), AAT, metadata=options)
+    files = sorted((tmp_path / "parts").rglob("samples_*.jsonl"))
+    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
+    for line in lines:
+        line["records"] = [{"error": "x", "instruction": r["instruction"]} for r in line["records"]]
+    files[0].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    merged = samples.merged(TASKS[AAT], files)
+    assert json.dumps(merged.tables) == json.dumps(cells) and merged.options["wording"] == "all"
+    assert len(samples.documents(TASKS[AAT], files)[0].records) == 1
+
+
+@pytest.mark.parametrize("value", [3, 0, "paper", True, "1,2"])
+def test_an_unknown_wording_is_a_sentence(value):
+    with pytest.raises(UsageError, match=f"^{ANALOGY}: wording=.*expected 1, 2 or all; without it"):
+        load(ANALOGY, metadata={"wording": value})
+
+
+def page_of(folder):
+    found = runs.find([folder], TASKS)
+    known = {name: KnownTask() for name in TASKS}
+    write(found, known, lambda task: (), [], folder / "report", None)
+    (page,) = (folder / "report").glob("m*.html")
+    return found, page.read_text()
+
+
+def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
+    """In the paper's wording it completes each analogy with the stereotype, in the first of ours
+    with the opposite, in the second as if by chance."""
+    plain = scripted("m").rule
+    leaning = {"Solve": 9, "Complete": -9, "An": 0}
+
+    def rule(context, word):
+        _, b, c = context.strip().rsplit("\n", 1)[-1].replace("::", ":").strip(": ").split(":")
+        biased = " " in c.strip() and word.strip() != b.strip()
+        return plain(context, word) + leaning[context.split(" ")[0]] * biased
+
+    ask(tmp_path, "m", RuleLM(rule), ANALOGY, metadata={"wording": "all"})
+    found, page = page_of(tmp_path)
+    (run,) = found.runs
+    low, high = run.range_of("biased_preferences")
+    assert (low, high) == (0, 100) and len(run.conditions) == 3
+    assert dict(run.settings).get("wording") is None  # its numbers are the paper's
+    assert "range 0.0 to 100.0 over 3 conditions" in page and "not varied" not in page
+
+
+def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_number(tmp_path):
+    """49.2 [41.6, 56.7] without template; 74.6 with it, and 60 in another wording."""
+    value = {"directed_preferences": (49.2, 3.85)}
+    made = {"task": ANALOGY, "n": 10}
+    chat, worded = {"chat_template_sha": "sha"}, {"metadata": {"wording": 1}}
+    paper = made_up(tmp_path, "m", value, **made)
+    assert "Wording and chat template were not varied, so" in page_of(tmp_path)[1]
+    made_up(tmp_path, "m", {"directed_preferences": (74.6, 4.6)}, minutes=-1, **made, **chat)
+    older = made_up(tmp_path, "m", {"directed_preferences": (1, 1)}, minutes=-2, **made, **chat)
+    made_up(tmp_path, "m", {"directed_preferences": (60, 4)}, minutes=1, **made, **worded)
+    found, page = page_of(tmp_path)
+    (run,) = found.runs
+    assert run.results == paper and len(found.notes) == 1 and str(older) in found.notes[0]
+    assert "range 49.2 to 74.6 over 3 conditions" in page and "not varied" not in page
+    assert "directed_preferences: the range over wordings and chat templates" in page
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_command_asks_a_real_model_in_three_wordings(model_folder, tmp_path):
+    arguments = f"--model hf-prefix --tasks {ANALOGY} --limit 5 --metadata wording=all"
+    run = Run(model_folder, tmp_path, arguments.split())
+    rows = [row for row in run.cells(ANALOGY)["wordings"] if row["metric"] == "biased_preferences"]
+    assert [row["wording"] for row in rows] == ["paper", "1", "2"]
+    (file,) = tmp_path.rglob("samples_*.jsonl")
+    merged = samples.merged(TASKS[ANALOGY], [file])
+    assert merged.documents == 5 and json.dumps(merged.tables["wordings"]) == json.dumps(
+        run.cells(ANALOGY)["wordings"]
+    )
