@@ -268,7 +268,8 @@ def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Transformers with random weights, of two architectures and several sizes, with the tokenizer
-    of the small model or one made of the task's own texts."""
+    of the small model or one made of the task's own texts. A liking for a label or letter is taken
+    off: it would hide all else."""
     import torch
     import transformers
     from lm_eval.api.instance import Instance
@@ -298,7 +299,8 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
         Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
         for i, r in enumerate(asked.rows)
     ]
-    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
+    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
+    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
 
 
 FAMILIES: dict[str, Family] = {
