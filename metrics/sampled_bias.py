@@ -14,9 +14,11 @@ from .hidden_bias import (
     THRESHOLD,
     HiddenBias,
     Key,
+    Matched,
     Question,
     RowsOf,
     hidden_bias,
+    matched_excess,
     position_preference,
     reaches,
 )
@@ -55,7 +57,7 @@ class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: expected without bias. beyond_...: the observed ones less that.
-    significant...: after Benjamini and Hochberg. excess: beyond_mean less that of the placebos.
+    significant...: after Benjamini and Hochberg. excess: `matched_excess` of what is beyond chance.
     """
 
     share: Estimate
@@ -65,10 +67,9 @@ class ChanceRow(NamedTuple):
     beyond_mean: Estimate
     significant: Estimate
     significant_share: Estimate
-    excess: Estimate
+    excess: Matched
     beyond_share_interval: tuple[float, float]
     beyond_mean_interval: tuple[float, float]
-    excess_interval: tuple[float, float]
 
 
 class SampledBias(NamedTuple):
@@ -130,6 +131,7 @@ def sampled_bias(
     orders: int = 1,
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
+    changed: Mapping[Key, int] = {},
     resamples: int = RESAMPLES,
     *,
     errors: bool = True,
@@ -160,7 +162,7 @@ def sampled_bias(
         )
         for key, both in of.items()
     ]
-    options = (placebo, themes, resamples)
+    options = (placebo, themes, changed, resamples)
     bias = hidden_bias(
         questions, identities, categories, threshold, 1, 1.0, *options, errors=errors
     )
@@ -190,20 +192,18 @@ def sampled_bias(
     tallies = np.column_stack(
         [np.ones(len(counted)), reaches(observed, threshold), observed, *expected, significant]
     )
-    rows = RowsOf(counted, identities, categories, placebo, themes)
+    rows = RowsOf(counted, identities, categories, placebo, themes, changed)
 
     def statistic(totals: Floats) -> Floats:
         n, biased, s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
-        beyond_mean = ratio(s - mean, n)
         columns = [
             100 * ratio(share, n),
             ratio(over, share),
             ratio(mean, n),
             100 * ratio(biased - share, n),
-            beyond_mean,
+            ratio(s - mean, n),
             np.where(n > 0, significant, nan),
             100 * ratio(significant, n),
-            np.where(rows.is_placebo, nan, beyond_mean - beyond_mean[..., 1, None]),
         ]
         return np.stack(columns, axis=-1)
 
@@ -211,11 +211,12 @@ def sampled_bias(
     # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
     stderrs[:, SIGNIFICANT] = nan
     low, high = t_interval(values, stderrs, len(sums))
+    excess = matched_excess(rows, observed - expected[2], resamples, errors=errors)
     table = []
     for i in range(len(values)):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)]
-        table.append(ChanceRow._make((*estimates, *intervals)))
+        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4)]
+        table.append(ChanceRow(*estimates, excess[i], *intervals))
     return SampledBias(bias, **rows.named(table))
 
 
