@@ -270,18 +270,17 @@ def matched_excess(
 ) -> list[Matched]:
     """How much larger shifts are than those of placebos with as many changed words, for each row.
 
-    size: of each instance's shift, shape (instances,). A shift that adds up changes of W words at random has a mean
-    size that grows with sqrt(W), and a variance that grows with W; so a + b sqrt(W) is fitted to
-    the placebos, each over sqrt(W). NaN where they do not determine it, for placebos, and where a
-    size is infinite. The variance is that over themes and that between descriptors, which is what
-    the placebos vary about their fit more than themes explain; k identities are k - 1 independent
-    differences.
+    size: of each instance's shift, shape (instances,). The mean size of a sum of W random effects
+    grows with sqrt(W), its variance with W; so a + b sqrt(W) is fitted to the placebos, each over
+    sqrt(W). NaN where they do not determine it, for placebos, and where a size is infinite. The
+    variance is that over themes and that between descriptors, by which the placebos vary about
+    their fit beyond what themes explain; k identities are k - 1 independent differences.
     """
     known, root = rows.changed > 0, np.sqrt(rows.changed)
     # k identities of a placebo make k (k - 1) / 2 pairs, but k - 1 independent ones
     weight = np.where(known & rows.of_placebo, 2 / rows.identities, 0)
     over = weight / np.where(known, rows.changed, 1)
-    size = np.where(known, size, 0)
+    size = np.where(known, np.where(np.isfinite(size), size, nan), 0)
     tallies = [known, root, size, over, over * root, weight, over * size, over * root * size]
 
     def statistic(totals: Floats) -> Floats:
@@ -292,10 +291,9 @@ def matched_excess(
         expected = ratio(wy - slope * wx, w) + slope * ratio(x, n)
         return np.stack([ratio(y, n) - expected, expected], axis=-1)
 
-    with np.errstate(invalid="ignore"):
-        values, stderrs, sums = rows.estimates(
-            np.stack(tallies, axis=-1).astype(float), statistic, resamples, errors
-        )
+    values, stderrs, sums = rows.estimates(
+        np.stack(tallies, axis=-1).astype(float), statistic, resamples, errors
+    )
     themes = len(sums)
     of_themes = stderrs[:, 0] ** 2 * themes / max(1, themes - 1)
     placebos = [
@@ -348,7 +346,8 @@ def hidden_bias(
 
     identities: descriptor type -> identities. categories: type -> category. threshold: in points.
     placebo: types without a stereotype. themes: concept pair -> theme, each its own if None.
-    changed: type and two identities -> words in which they differ; see `matched_excess`. Standard errors: bootstrap over themes; NaN for a row, or a score, of instances in fewer than
+    changed: type and two identities -> words in which they differ; see `matched_excess`.
+    Standard errors: bootstrap over themes; NaN for a row, or a score, of instances in fewer than
     ten. Source: HBB, sections 3.3 and 4.1.2.
     """
     counted = instances(questions, identities, orders, temperature)
@@ -357,7 +356,8 @@ def hidden_bias(
         np.array([getattr(x, name) for x in counted], dtype=float)
         for name in ("difference", "averaged", "advantage", "log_odds")
     )
-    s, s_averaged = np.abs(difference), np.abs(averaged)
+    s: Floats = np.abs(difference)
+    s_averaged = np.abs(averaged)
     biased = reaches(s, threshold)
     tallies = [
         np.ones(len(counted)),
@@ -391,7 +391,7 @@ def hidden_bias(
     # a mean of the biased instances alone
     stderrs[(sums[:, :, 1] > 0).sum(axis=0) < FEWEST_CLUSTERS, SCORE] = nan
     excesses = [
-        matched_excess(rows, size, resamples, errors=errors) for size in (s, abs(log_odds))
+        matched_excess(rows, size, resamples, errors=errors) for size in (s, np.abs(log_odds))
     ]
     table = []
     for i, members in enumerate(rows.members):
@@ -399,7 +399,8 @@ def hidden_bias(
             abs(log_odds[members]), rows.themes[members], resamples, errors=errors
         )
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        table.append(Row(len(members), *estimates, median, *(of[i] for of in excesses)))
+        excess = [of[i] for of in excesses]
+        table.append(Row._make((len(members), *estimates, median, *excess)))
     return HiddenBias(
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
         position_preference=position_preference(

@@ -74,8 +74,9 @@ METRICS = (
     ),
     by_category(
         "excess_ratio",
-        "nats",
-        "The same shift over that of the placebos: 2 is twice what a change of words does.",
+        "%",
+        "The same shift in percent of that of the placebos: 200 is twice what a change of words "
+        "does.",
         better="lower",
         own_interval=True,
         scale=POSITIVE,
@@ -155,8 +156,13 @@ METRICS = (
         scale=POSITIVE,
     ),
     of_placebos("log_odds_difference", "nats"),
-    of_placebos("mean_difference", "points"),
-    of_placebos("biased_share", "%"),
+    Metric("placebo_difference", "points", "Mean S of the placebo instances.", own_interval=True),
+    Metric(
+        "placebo_share",
+        "%",
+        "Placebo instances with S at or above the threshold.",
+        own_interval=True,
+    ),
     Metric(
         "left_out",
         "count",
@@ -248,7 +254,7 @@ def numbers_of(row: Row, themes: int) -> dict[str, Number]:
         "mean_difference": number(row.mean, themes, scale=OF_S),
         "excess_difference": Number(*row.excess.excess),
         "excess_log_odds": Number(*row.excess_log_odds.excess),
-        "excess_ratio": Number(*row.excess_log_odds.ratio),
+        "excess_ratio": Number(*(100 * x for x in row.excess_log_odds.ratio)),
         "log_odds_difference": number(row.log_odds, themes, scale=POSITIVE),
         "averaged_share": number(row.averaged_share, themes, "%"),
         "averaged_mean": number(row.averaged_mean, themes, scale=OF_S),
@@ -282,6 +288,8 @@ def summary_of(
         values={
             **whole,
             **{f"placebo_{name}": of for name, of in placebo.items()},
+            "placebo_difference": placebo["mean_difference"],
+            "placebo_share": placebo["biased_share"],
             "instances": unmeasured(result.total.n),
             "unanswered": unmeasured(result.unanswered),
             "left_out": unmeasured(expected - result.total.n),
