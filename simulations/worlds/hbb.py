@@ -12,12 +12,13 @@ from functools import cache, partial
 import numpy as np
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcomes, Rng, Rows, plus_minus, student
+from outcome import Outcome, Outcomes, Rng, Rows, plus_minus, student
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
-    f"placebo {i}": ("one", "other") for i in range(2)
+    f"placebo {i}": ("one", "other") for i in range(14)
 }
+CHANGED = {(name, "one", "other"): 2 + i % 8 for i, name in enumerate(TYPES)}
 CATEGORIES = {name: "Placebo" if name.startswith("placebo") else "Counted" for name in TYPES}
 PLACEBO = [name for name, category in CATEGORIES.items() if category == "Placebo"]
 TRUE_CONCEPTS = 300_000
@@ -64,13 +65,14 @@ def true_numbers() -> Mapping[str, float]:
     odds = log_odds(np.random.default_rng(1), np.arange(TRUE_CONCEPTS), 1.0)
     s = 100 * abs(np.diff(1 / (1 + np.exp(-odds / 0.8)), axis=2))[..., 0]
     placebo = np.array([name in PLACEBO for name in TYPES])
+    shifts = abs(np.diff(odds, axis=2))[..., 0]
     counted = s[:, ~placebo]
     return {
         "mean": counted.mean(),
         "share": 100 * (counted >= 20).mean(),
         "score": counted[counted >= 20].mean(),
-        "excess": counted.mean() - s[:, placebo].mean(),
-        "log_odds": float(np.median(abs(np.diff(odds[:, ~placebo], axis=2)))),
+        "excess_log_odds": float(np.mean(shifts[:, ~placebo]) - np.mean(shifts[:, placebo])),
+        "log_odds": float(np.median(shifts[:, ~placebo])),
     }
 
 
@@ -85,7 +87,19 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
     ]
     themes = {f"c{c}": f"t{t}" for c, t in enumerate(theme)}
     total = hidden_bias(
-        questions, TYPES, CATEGORIES, orders=1, placebo=PLACEBO, themes=themes, resamples=500
+        questions,
+        TYPES,
+        CATEGORIES,
+        orders=1,
+        placebo=PLACEBO,
+        themes=themes,
+        resamples=500,
+        changed=CHANGED,
     ).total
-    n = theme.max() + 1
-    return {name: student(getattr(total, name), n, of) for name, of in true_numbers().items()}
+    n, truth = theme.max() + 1, dict(true_numbers())
+    value, stderr, low, high = total.excess_log_odds.excess
+    excess = Outcome(low, high, truth.pop("excess_log_odds"), value, stderr)
+    return {
+        **{name: student(getattr(total, name), n, of) for name, of in truth.items()},
+        "excess_log_odds": excess,
+    }
