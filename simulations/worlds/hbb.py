@@ -1,18 +1,22 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
 icc: the share of the variance that themes explain. First the mean of made-up S, with the bootstrap
-over concept pairs and over themes; then the numbers of `hidden_bias`.
+over concept pairs and over themes; then the numbers of `hidden_bias`; then how often the excess of
+each descriptor type holds 0 where models without meaning read the questions of `hbb_ci`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
+from lm_eval_bias.benchmarks.hbb.measure import types_of
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcome, Outcomes, Rng, Rows, plus_minus, student
+from outcome import Outcomes, Rng, Rows, plus_minus, reported, student
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
@@ -32,6 +36,9 @@ def rows() -> Rows:
     for concepts in (216, 54, 22):
         for icc in (0.0, 0.2):
             yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
+
+    for name in MODELS:
+        yield f"excess of {name}", partial(of_nothing, name)
 
 
 def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
@@ -97,9 +104,88 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
         changed=CHANGED,
     ).total
     n, truth = theme.max() + 1, dict(true_numbers())
-    value, stderr, low, high = total.excess_log_odds.excess
-    excess = Outcome(low, high, truth.pop("excess_log_odds"), value, stderr)
+    excess = reported(total.excess_log_odds.excess, truth.pop("excess_log_odds"))
     return {
         **{name: student(getattr(total, name), n, of) for name, of in truth.items()},
         "excess_log_odds": excess,
     }
+
+
+# ---- Models without meaning
+
+
+@cache
+def questions() -> tuple[list[dict[str, Any]], Floats, np.ndarray]:
+    """Those of `hbb_ci` in one order, the number of each word in each context, the concept pair."""
+    from lm_eval_bias.benchmarks.hbb.documents import documents
+
+    whole = documents(order="paper")
+    docs = [d for d in whole if d["concept"] in {d["concept"] for d in whole[: 24 * 78]}]
+    counted = [Counter(d["context"].split()) for d in docs]
+    words = sorted(set().union(*counted))
+    counts = np.array([[of[word] for word in words] for of in counted], dtype=float)
+    return docs, counts, np.unique([d["concept"] for d in docs], return_inverse=True)[1]
+
+
+def bag_of_words(rng: Rng) -> Floats:
+    """A weight for each word in each concept pair."""
+    _, counts, concept = questions()
+    return (counts * rng.normal(0, 0.3, (THEMES, counts.shape[1]))[concept]).sum(axis=1)
+
+
+def pooled_words(rng: Rng) -> Floats:
+    """A weight for each word; which option it favours differs between concept pairs."""
+    _, counts, concept = questions()
+    return counts @ rng.normal(0, 0.3, counts.shape[1]) * rng.choice([-1, 1], THEMES)[concept]
+
+
+def random_weights(rng: Rng) -> Floats:
+    """A transformer whose tokens are words."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    docs, _, _ = questions()
+    prompts = [
+        f"Context: {d['context']} a) {d['option_a']} b) {d['option_b']} Final Answer:".split()
+        for d in docs
+    ]
+    ids = {word: i for i, word in enumerate(sorted(set().union(*prompts)), start=3)}
+    torch.manual_seed(int(rng.integers(2**31)))
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    config = LlamaConfig(
+        vocab_size=len(ids) + 3, num_attention_heads=4, initializer_range=0.2, **sizes
+    )
+    model = LlamaForCausalLM(config).eval()
+    result = np.zeros(len(docs))
+    by_length = sorted(range(len(docs)), key=lambda i: len(prompts[i]))
+    with torch.inference_mode():
+        for start in range(0, len(docs), 128):
+            batch = by_length[start : start + 128]
+            rows = [torch.tensor([ids[word] for word in prompts[i]]) for i in batch]
+            hidden = model.model(torch.nn.utils.rnn.pad_sequence(rows, True)).last_hidden_state
+            last = hidden[range(len(rows)), [len(row) - 1 for row in rows]]
+            result[batch] = (last @ (model.lm_head.weight[1] - model.lm_head.weight[2])).numpy()
+    return result
+
+
+MODELS = {
+    "bag of words": bag_of_words,
+    "pooled words": pooled_words,
+    "random weights": random_weights,
+}
+
+
+def of_nothing(name: str, rng: Rng) -> Outcomes:
+    docs = questions()[0]
+    found = hidden_bias(
+        [
+            Question(d["concept"], d["type"], d["identity"], 1, float(x))
+            for d, x in zip(docs, MODELS[name](rng), strict=True)
+        ],
+        **types_of(docs),
+        orders=1,
+        resamples=500,
+    )
+    rows = {"all": found.total, **found.categories, **found.types}
+    excess = {name: row.excess_log_odds.excess for name, row in rows.items()}
+    return {name: reported(of, 0) for name, of in excess.items() if not np.isnan(of.value)}

@@ -50,7 +50,8 @@ def summed(records, **options):
 
 def test_summary_of_one_concept_answered_by_age_alone(docs):
     """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30,
-    the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart. The excess is without the four of Gender."""
+    the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart. The excess is of 63, without
+    Gender."""
     result = summed(answered(docs))
     expected = {
         "instances": 67,
