@@ -76,8 +76,8 @@ def test_tasks_prints_the_table_of_the_readme(command, root):
 def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
     status, explained, _ = command("tasks", "biased_share")
     assert status == 0 and explained.startswith(
-        "biased_share: Test instances with S at or above the threshold; "
-        "read it beside placebo_share.\n"
+        "biased_share: Test instances with S at or above the threshold, as the "
+        "paper counts them; also what changes of words alone do.\n"
     )
     assert "better: lower" in explained and "tasks: hbb" in explained
     status, listed, _ = command("tasks", "hbb")

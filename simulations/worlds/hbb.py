@@ -13,10 +13,11 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.benchmarks.hbb.measure import types_of
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
 from outcome import Outcomes, Rng, Rows, plus_minus, reported, student
+
+from lm_eval_bias.benchmarks.hbb.measure import types_of
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {

@@ -46,7 +46,7 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
         choices = mine["choices"]
         assert (len(choices), choices[0], choices[4]) == (8, other["option_a"], other["option_b"])
     age = documents(category="Age")
-    assert len(age) == 216 * (6 + 8) and {d["instances"] for d in age} == {3}
+    assert len(age) == 216 * (6 + 28) and {d["instances"] for d in age} == {3}
     part = [d["choices"] for d in docs if d["category"] in ("Age", "Placebo")]
     assert [d["choices"] for d in age] == part
 

@@ -134,7 +134,7 @@ def test_each_option_has_its_ten_sentences(docs):
 def test_documents_are_counted_without_the_files(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     assert (build.count(), build.count(placebo=False)) == (120_666, 77_350)
-    assert count(category="SES") == 1_547 * (4 + 8)
+    assert count(category="SES") == 1_547 * (4 + 28)
 
 
 # ---- Placeholders
