@@ -13,7 +13,13 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
+from lm_eval_bias.metrics.hidden_bias import (
+    Question,
+    RowsOf,
+    hidden_bias,
+    instances,
+    matched_excess,
+)
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
 from outcome import Outcomes, Rng, Rows, plus_minus, reported, student
 
@@ -177,16 +183,16 @@ MODELS = {
 
 
 def of_nothing(name: str, rng: Rng) -> Outcomes:
-    docs = questions()[0]
-    found = hidden_bias(
-        [
-            Question(d["concept"], d["type"], d["identity"], 1, float(x))
-            for d, x in zip(docs, MODELS[name](rng), strict=True)
-        ],
-        **types_of(docs),
-        orders=1,
-        resamples=500,
-    )
-    rows = {"all": found.total, **found.categories, **found.types}
-    excess = {name: row.excess_log_odds.excess for name, row in rows.items()}
-    return {name: reported(of, 0) for name, of in excess.items() if not np.isnan(of.value)}
+    docs, of = questions()[0], types_of(questions()[0])
+    asked = [
+        Question(d["concept"], d["type"], d["identity"], 1, float(x))
+        for d, x in zip(docs, MODELS[name](rng), strict=True)
+    ]
+    counted = instances(asked, of["identities"], 1)
+    rows = RowsOf(counted, **of)
+    excess = matched_excess(rows, np.abs([x.log_odds for x in counted]), 300)
+    return {
+        key[-1]: reported(row.excess, 0)
+        for key, row in zip(rows.names, excess, strict=True)
+        if key[0] != "pairs" and not np.isnan(row.excess.value)
+    }
