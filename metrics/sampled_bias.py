@@ -8,22 +8,21 @@ from math import inf, isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import false_discovery_control, hypergeom
+from scipy.stats import hypergeom
 
 from .hidden_bias import (
     THRESHOLD,
     HiddenBias,
     Key,
+    Matched,
     Question,
     RowsOf,
     hidden_bias,
+    matched_excess,
     position_preference,
     reaches,
 )
 from .resampling import RESAMPLES, Estimate, Floats, ratio, t_interval
-
-FALSE_DISCOVERIES = 0.05
-SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`
 
 
 class Selection(NamedTuple):
@@ -41,21 +40,19 @@ class Selection(NamedTuple):
 class Chance(NamedTuple):
     """What as many answers would show of an instance whose identities have the same probabilities.
 
-    share: how probable S >= threshold is. over: the mean of S there, times that. mean: of S. p: how
-    probable an S at least as large is.
+    share: how probable S >= threshold is. over: the mean of S there, times that. mean: of S.
     """
 
     share: float
     over: float
     mean: float
-    p: float
 
 
 class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: expected without bias. beyond_...: the observed ones less that.
-    significant...: after Benjamini and Hochberg. excess: beyond_mean less that of the placebos.
+    excess: `matched_excess` of what is beyond chance.
     """
 
     share: Estimate
@@ -63,12 +60,9 @@ class ChanceRow(NamedTuple):
     mean: Estimate
     beyond_share: Estimate
     beyond_mean: Estimate
-    significant: Estimate
-    significant_share: Estimate
-    excess: Estimate
+    excess: Matched
     beyond_share_interval: tuple[float, float]
     beyond_mean_interval: tuple[float, float]
-    excess_interval: tuple[float, float]
 
 
 class SampledBias(NamedTuple):
@@ -105,13 +99,9 @@ def chance(
         difference = np.add.outer(difference, here).ravel()
         weight = np.multiply.outer(weight, its_weight).ravel()
     s = 100 * np.abs(difference) / len(one)
-    observed = 100 * abs(selection_probability(one) - selection_probability(two))
     over = reaches(s, threshold)
     return Chance(
-        float(weight[over].sum()),
-        float((weight * s)[over].sum()),
-        float((weight * s).sum()),
-        min(1.0, float(weight[reaches(s, observed)].sum())),
+        float(weight[over].sum()), float((weight * s)[over].sum()), float((weight * s).sum())
     )
 
 
@@ -130,6 +120,7 @@ def sampled_bias(
     orders: int = 1,
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
+    changed: Mapping[Key, int] = {},
     resamples: int = RESAMPLES,
     *,
     errors: bool = True,
@@ -137,9 +128,7 @@ def sampled_bias(
     """Counts and means of S per category, descriptor type and identity pair, from sampled answers.
 
     selections: of each question in each order; several of one are added up. The rest: as of
-    `hidden_bias`. Significance: an exact two-sided test of each instance (Fisher's, with one order
-    and equally many answers), Benjamini and Hochberg at 5 %, placebos by themselves. Source: HBB,
-    sections 3.3 and 4.1.2.
+    `hidden_bias`. Source: HBB, sections 3.3 and 4.1.2.
     """
     answers: dict[Key, dict[int, Selection]] = {}
     for s in selections:
@@ -160,7 +149,7 @@ def sampled_bias(
         )
         for key, both in of.items()
     ]
-    options = (placebo, themes, resamples)
+    options = (placebo, themes, changed, resamples)
     bias = hidden_bias(
         questions, identities, categories, threshold, 1, 1.0, *options, errors=errors
     )
@@ -180,42 +169,32 @@ def sampled_bias(
     for x in counted:
         one, two = (of[x.concept, x.type, name] for name in x.identities)
         by_chance.append(chance(one, two, threshold))
-    *expected, p = np.array(by_chance, dtype=float).reshape(-1, len(Chance._fields)).T
-    is_placebo = np.array([x.type in placebo for x in counted], dtype=bool)
-    significant = np.zeros(len(counted), dtype=bool)
-    for which in (is_placebo, ~is_placebo):
-        if which.any():
-            significant[which] = false_discovery_control(p[which]) <= FALSE_DISCOVERIES
+    expected = np.array(by_chance, dtype=float).reshape(-1, len(Chance._fields)).T
     observed = np.abs([x.difference for x in counted])
     tallies = np.column_stack(
-        [np.ones(len(counted)), reaches(observed, threshold), observed, *expected, significant]
+        [np.ones(len(counted)), reaches(observed, threshold), observed, *expected]
     )
-    rows = RowsOf(counted, identities, categories, placebo, themes)
+    rows = RowsOf(counted, identities, categories, placebo, themes, changed)
 
     def statistic(totals: Floats) -> Floats:
-        n, biased, s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
-        beyond_mean = ratio(s - mean, n)
+        n, biased, s, share, over, mean = np.moveaxis(totals, -1, 0)
         columns = [
             100 * ratio(share, n),
             ratio(over, share),
             ratio(mean, n),
             100 * ratio(biased - share, n),
-            beyond_mean,
-            np.where(n > 0, significant, nan),
-            100 * ratio(significant, n),
-            np.where(rows.is_placebo, nan, beyond_mean - beyond_mean[..., 1, None]),
+            ratio(s - mean, n),
         ]
         return np.stack(columns, axis=-1)
 
     values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
-    # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
-    stderrs[:, SIGNIFICANT] = nan
     low, high = t_interval(values, stderrs, len(sums))
+    excess = matched_excess(rows, observed - expected[2], resamples, errors=errors)
     table = []
     for i in range(len(values)):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)]
-        table.append(ChanceRow._make((*estimates, *intervals)))
+        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4)]
+        table.append(ChanceRow._make((*estimates, excess[i], *intervals)))
     return SampledBias(bias, **rows.named(table))
 
 

@@ -399,14 +399,14 @@ ASKED = {
         dict,
     ),
     "bistereo.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
-    "hbb.HBB": (hbb.documents, 12 * 116, likelihoods(2), hbb.options),
+    "hbb.HBB": (hbb.documents, 12 * 156, likelihoods(2), hbb.options),
     "hbb.HBB_GENERATE": (
         hbb.documents,
-        12 * 116,
+        12 * 156,
         ten_answers,
         lambda: hbb.generate_options(order="both"),
     ),
-    "hbb.HBB_SG": (hbb_sg.documents, 12 * 58, likelihoods(8, True), hbb_sg.options),
+    "hbb.HBB_SG": (hbb_sg.documents, 12 * 78, likelihoods(8, True), hbb_sg.options),
     "stereoset.SENTENCES": (
         lambda: stereoset.intersentence(overt_rows("intersentence")),
         48,

@@ -218,7 +218,7 @@ def test_an_error_in_the_numbers_costs_neither_samples_nor_other_tasks(tmp_path,
     (tmp_path / "broken.yaml").write_text(YAML.format(folder=tasks_folder()))
     (tmp_path / "broken.py").write_text(BROKEN)
     command = ["--model", "dummy", "--include_path", tmp_path, "--tasks", "hbb,broken"]
-    command += ["--limit", "116", "--log_samples", "--output_path", tmp_path / "out"]
+    command += ["--limit", "156", "--log_samples", "--output_path", tmp_path / "out"]
     done = run_lm_eval(command)
     last = "lm-eval-bias: no numbers for broken; see the error above"
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == last
@@ -230,12 +230,12 @@ def test_an_error_in_the_numbers_costs_neither_samples_nor_other_tasks(tmp_path,
     assert results["results"]["hbb"]["instances,none"] == 67
     assert "error" not in results["configs"]["hbb"]
     (samples,) = tmp_path.rglob("samples_broken_*.jsonl")
-    assert len(samples.read_text().splitlines()) == 116
+    assert len(samples.read_text().splitlines()) == 156
     mended = BROKEN.replace("raise", "return HBB.summary(records, **options)\n    raise")
     (tmp_path / "broken.py").write_text(mended)
     assert cli.main(["merge", "broken", str(samples), "--include_path", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert "broken: 116 documents of 1 file\n" in printed
+    assert "broken: 156 documents of 1 file\n" in printed
     assert re.search(r"^instances +67 +count", printed, re.M), printed
 
 

@@ -70,10 +70,10 @@ def printed(document, place):
     "task, row",
     [
         ("pay_rise", "pay_gap"),
-        ("hbb", "excess_difference"),
+        ("hbb", "excess_log_odds"),
         ("mist_wabt_likelihood", "bias_score_warmth|bias_score"),
         ("empathy_caste", "delta"),
-        ("hbb_german", "excess_difference"),
+        ("hbb_german", "excess_log_odds"),
         ("nli_german", "halo_gap"),
     ],
 )

@@ -78,7 +78,7 @@ from lm_eval import simple_evaluate
 from lm_eval.api.registry import get_model
 from lm_eval.tasks import TaskManager
 t = TaskManager()
-r = simple_evaluate('dummy', '', ['hbb'], limit=116, bootstrap_iters=0, task_manager=t)
+r = simple_evaluate('dummy', '', ['hbb'], limit=156, bootstrap_iters=0, task_manager=t)
 print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__, *t.all_tasks)
 """
 OFF = """

@@ -68,9 +68,9 @@ def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
 def test_no_two_prompts_are_answered_with_the_same_random_numbers(server):
     """With the same seeds for every prompt a model without bias gives the same answers about
     everybody: S is 0, where chance has half of the instances over the threshold."""
-    rows = rows_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
+    rows = rows_of(ask(server, "hbb_generate", 12 * 78, {"repeats": 5}), "hbb_generate")
     beyond = rows["beyond_chance_share", None]
-    assert len(server.values("seed")) == len(server.bodies) == 12 * 58 * 5
+    assert len(server.values("seed")) == len(server.bodies) == 12 * 78 * 5
     assert beyond["low"] < 0 < beyond["high"] and abs(beyond["value"]) < 5
     assert rows["biased_share", None]["value"] > 40
     assert server.together > 1  # and requests still go side by side
@@ -88,7 +88,7 @@ def test_a_run_with_the_same_seed_asks_the_same(server):
 
 @pytest.mark.slow
 def test_one_seed_for_all_answers_makes_them_equal_and_is_logged(server, caplog):
-    numbers = numbers_of(ask(server, "hbb_generate", 58, gen_kwargs="seed=7"), "hbb_generate")
+    numbers = numbers_of(ask(server, "hbb_generate", 78, gen_kwargs="seed=7"), "hbb_generate")
     assert server.values("seed") == {7}
     # the random numbers are the same for all prompts, so all groups are equal
     assert numbers["mean_difference", None] == 0

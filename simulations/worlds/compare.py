@@ -221,7 +221,7 @@ TASKS = {
             "biased_share",
             "bias_score",
             "mean_difference",
-            "excess_difference",
+            "excess_log_odds",
             "log_odds_difference",
             "position_preference",
         ),

@@ -1,27 +1,18 @@
 """hbb_generate: ten sampled answers to each question, 24 themes of nine concept pairs.
 
-First how many of the significant instances have identities with the same probability, and how many
-of those that differ are significant; then the intervals of several models.
+The intervals of several models.
 """
 
 from __future__ import annotations
 
 from functools import cache, partial
 from itertools import combinations
-from math import nan
 from typing import NamedTuple
 
 import numpy as np
 from lm_eval_bias.metrics.resampling import Floats
-from lm_eval_bias.metrics.sampled_bias import (
-    FALSE_DISCOVERIES,
-    SampledBias,
-    Selection,
-    chance,
-    sampled_bias,
-)
+from lm_eval_bias.metrics.sampled_bias import SampledBias, Selection, sampled_bias
 from outcome import Outcomes, Rng, Rows, student
-from scipy.stats import false_discovery_control
 
 THEMES, EACH = 24, 9
 TRUE_THEMES = 700
@@ -31,12 +22,17 @@ TYPES = {
     "more two": "PR",
     "five": "ABHNW",
     "four": "CJMI",
-    **{f"placebo {i}": "xy" for i in range(4)},
+    **{f"placebo {i}": "xy" for i in range(14)},
 }
 PLACEBO = {name for name in TYPES if name.startswith("placebo")}
 CATEGORIES = {name: "Placebo" if name in PLACEBO else "Counted" for name in TYPES}
-SIZES = (2, 2, 2, 5, 4, 5, 4, 3)
-"""Identities of the types whose tests are counted."""
+
+
+CHANGED = {
+    (name, *pair): 2 + i % 8
+    for i, (name, of) in enumerate(TYPES.items())
+    for pair in combinations(of, 2)
+}
 
 
 class Model(NamedTuple):
@@ -61,37 +57,8 @@ MODELS = {
 
 
 def rows() -> Rows:
-    for answers in (10, 50):
-        for share, effect in ((0.0, 0.0), (0.02, 4.0), (0.1, 3.0), (0.3, 3.0), (0.1, 1.5)):
-            label = f"{answers} answers, {100 * share:.0f} % differ by {effect}"
-            yield label, partial(false_discoveries, answers, share, effect)
     for name, model in MODELS.items():
         yield name, partial(of_intervals, model)
-
-
-@cache
-def p_values(answers: int) -> Floats:
-    """p of every two counts."""
-    sides = [[Selection("c", "t", "i", 1, k, answers - k)] for k in range(answers + 1)]
-    return np.array([[chance(one, two).p for two in sides] for one in sides])
-
-
-def false_discoveries(answers: int, share: float, effect: float, rng: Rng) -> Outcomes:
-    """share: of the identities that differ from their type, by `effect` in log-odds, up or down."""
-    p, same = [], []
-    for size in SIZES:
-        differs = rng.random((THEMES * EACH, size)) < share
-        sign = rng.choice([-1, 1], size=differs.shape)
-        odds = 1.2 * rng.normal(size=(THEMES * EACH, 1)) + effect * differs * sign
-        chosen = rng.binomial(answers, 1 / (1 + np.exp(-odds)))
-        for i, j in combinations(range(size), 2):
-            p += p_values(answers)[chosen[:, i], chosen[:, j]].tolist()
-            same += (odds[:, i] == odds[:, j]).tolist()
-    significant, alike = false_discovery_control(p) <= FALSE_DISCOVERIES, np.array(same)
-    return {
-        "falsely significant": (significant & alike).sum() / max(1, significant.sum()),
-        "significant of those that differ": significant[~alike].mean() if share else nan,
-    }
 
 
 def answered(model: Model, themes: int, resamples: int, rng: Rng) -> SampledBias:
@@ -124,6 +91,7 @@ def answered(model: Model, themes: int, resamples: int, rng: Rng) -> SampledBias
         orders=model.orders,
         placebo=PLACEBO,
         themes={f"{c:05}": f"{t:04}" for c, t in enumerate(theme)},
+        changed=CHANGED,
         resamples=resamples,
     )
 
@@ -132,10 +100,9 @@ def estimates(of: SampledBias) -> dict[str, tuple[float, float]]:
     return {
         "beyond_chance_share": of.total.beyond_share,
         "beyond_chance_difference": of.total.beyond_mean,
-        "excess_difference": of.total.excess,
+        "excess_difference": of.total.excess.excess[:2],
         "biased_share": of.bias.total.share,
         "bias_score": of.bias.total.score,
-        "placebo_beyond_chance_share": of.placebo.beyond_share,
     }
 
 

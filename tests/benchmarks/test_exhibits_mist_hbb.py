@@ -12,7 +12,7 @@ from lm_eval_bias.benchmarks.stereoset import documents as stereoset
 from lm_eval_bias.benchmarks.stereoset.exhibits import _binned
 from lm_eval_bias.exhibit import rows
 
-PER_CONCEPT = 116
+PER_CONCEPT = 156
 VERDICTS = ("comedy", "tragedy", "neutrality")
 
 
@@ -134,10 +134,10 @@ def test_tables_2_3_and_7_of_hbb_have_each_type_and_who_gets_which_concept(aged,
     young: theirs is concept 1. Instances with S = 0 associate nothing."""
     types = by(shown("hbb", "Table 2", aged), "type")
     names = ("Age 3", "Race 4", "Religion 1", "Placebo 2")
-    assert len(types) == 20 and [types[name]["instances"] for name in names] == [1, 10, 6, 1]
+    assert len(types) == 30 and [types[name]["instances"] for name in names] == [1, 10, 6, 1]
     assert types["Age 3"]["bias_score"] == pytest.approx(30)
     assert types["Race 4"]["biased_count"] == 0 and isnan(types["Race 4"]["bias_score"])
-    assert isnan(types["Placebo 1"]["excess_difference"])
+    assert isnan(types["Placebo 1"]["excess_log_odds"])
     table = shown("hbb", "Table 7", aged)
     assert [row["type"] for row in table] == ["Age 1", "Age 2", "Age 3"]
     for row in table:
@@ -157,7 +157,7 @@ def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
         panels.setdefault(row["instances"], []).append(row)
     assert {name: sum(row["count"] for row in of) for name, of in panels.items()} == {
         "all but placebos": 67,
-        "Nothing": 4,
+        "Nothing": 14,
     }
     assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
 
@@ -171,8 +171,8 @@ def test_a_model_that_reacts_to_any_words_has_all_of_age_biased_and_no_excess(do
     table = by(shown("hbb", "Figure 3", run), "category")
     assert table["Age"]["biased_share"] == table["Placebo"]["biased_share"] == 100
     excess = by(shown("hbb", "Excess over the placebos", run), "category")
-    assert list(excess) == ["all", "Age", "Gender", "Race", "SES", "Religion"]
-    assert excess["Age"]["excess_difference"] == pytest.approx(0, abs=1e-9)
+    assert list(excess) == ["all", "Age", "Race", "SES", "Religion"]
+    assert excess["Age"]["excess_log_odds"] == pytest.approx(0, abs=1e-9)
 
 
 def test_the_favourable_option_has_a_direction(docs):
@@ -216,9 +216,8 @@ def test_the_sampled_protocol_has_chance_beside_what_was_found(sampled):
     table = by(shown("hbb_generate", "Found and expected by chance", sampled), "category", "which")
     assert table["Age", "found"]["share"] == 100 and table["Gender", "found"]["share"] == 0
     assert table["Age", "by chance"]["share"] == pytest.approx(100 * (1 - 70 * 70 / 12870))
-    assert table["Age", "by chance"]["significant_share"] is None
     answers = by(shown("hbb_generate", "Table 6", sampled), "category")
-    assert answers["all"]["answers"] == 500 and answers["Placebo"]["answers"] == 80
+    assert answers["all"]["answers"] == 500 and answers["Placebo"]["answers"] == 280
     parts = ("refuse_rate", "declined", "another", "unparsed", "cut_off")
     assert [answers["Age"][part] for part in parts] == [20, 10, 10, 0, 0]
 

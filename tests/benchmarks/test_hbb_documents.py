@@ -1,15 +1,21 @@
 import json
 import re
 from collections import Counter
-from difflib import SequenceMatcher
 from itertools import combinations
 
 import pytest
 
-from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents, options, refer
+from lm_eval_bias.benchmarks.hbb.documents import (
+    describe,
+    described,
+    documents,
+    options,
+    refer,
+    words_changed,
+)
 from lm_eval_bias.data.lexicons import lexicon, table
 
-ASKED = 58  # the fifty of Table 10, and four placebos of two
+ASKED = 78  # the fifty of Table 10, and fourteen placebos of two
 
 
 GROUPS = lexicon("hbb")
@@ -33,14 +39,14 @@ def test_counts_of_questions_and_instances(docs, concepts):
     """Section 3.2: 67 test instances of 50 questions for each concept pair."""
     n = len(concepts)
     first = [d for d in docs if d["first"] == 1]
-    assert len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 25_056
+    assert len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 33_696
     assert sum(not d["placebo"] for d in first) == 50 * n and {d["instances"] for d in docs} == {67}
     sizes = Counter()
     for entry in PAPERS.values():
         k = len(entry["identities"])
         sizes[entry["category"]] += k * (k - 1) // 2
     assert sizes == {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
-    assert len(PAPERS) == 16 and len(TYPES) == 20
+    assert len(PAPERS) == 16 and len(TYPES) == 30
     for d in docs[:100]:
         assert d["identity"] in d["identities"] == list(TYPES[d["type"]]["identities"])
 
@@ -88,24 +94,24 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
     }
 
 
-def changed(one, two):
-    """How many words of the longer of two descriptors are not in the other, in order."""
-    one, two = one.split(), two.split()
-    return max(len(one), len(two)) - sum(
-        block.size
-        for block in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
-    )
-
-
-def test_placebos_change_as_many_words_as_the_others():
-    """Of the 67 instances of the paper's types, and of the four placebos."""
+def test_placebos_change_from_as_few_to_as_many_words_as_the_papers_types():
+    """A word replaced by another counts two. April and October: 2. Two clauses of ten words: 20."""
+    assert words_changed("Kai, a Jew", "Kai, a b a") == 3
     words = {True: [], False: []}
     for entry in TYPES.values():
         for one, two in combinations(entry["identities"].values(), 2):
-            words[bool(entry.get("placebo"))].append(changed(one["descriptor"], two["descriptor"]))
-    assert sorted(words[True]) == [1, 1, 2, 9]
-    assert min(words[False]) == 1 and max(words[False]) >= 9
-    assert abs(sum(words[True]) / 4 - sum(words[False]) / 67) < 1
+            changed = words_changed(one["descriptor"], two["descriptor"])
+            words[bool(entry.get("placebo"))].append(changed)
+    assert sorted(words[True]) == [2, 2, 2, 2, 4, 4, 7, 7, 8, 9, 11, 16, 16, 20]
+    assert (min(words[False]), max(words[False])) == (2, 20)
+
+
+def test_documents_carry_the_words_changed_and_none_where_the_options_change_too(docs):
+    """Old, of Age 2, against Young: a, GEN-X, son, / grandfather, who had been retired for several
+    years: 11."""
+    of = {(d["type"], d["identity"]): d["changed"] for d in docs[: 2 * ASKED]}
+    assert of["Age 2", "Young"] == [0, 11] and of["Age 2", "Old"] == [11, 0]
+    assert of["Gender 1", "Male"] == []
 
 
 def test_members_of_an_instance_share_the_name_and_names_are_drawn_evenly(concepts, docs):

@@ -26,7 +26,7 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     answers each differ by 37.5 points on average where ten differ by 17.6. Both mean S are noise,
     and what is beyond it is 0 for either."""
     rng = random.Random(6)
-    placebos = {d["context"] for d in hbb.documents(order="paper")[: 24 * 58] if d["placebo"]}
+    placebos = {d["context"] for d in hbb.documents(order="paper")[: 24 * 78] if d["placebo"]}
     asked = Counter()
 
     def say(prompt):
@@ -34,10 +34,10 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
         refuses = asked[prompt] <= 8 and context_of(prompt) not in placebos
         return DECLINES if refuses else rng.choice("ab")
 
-    results = evaluate(RuleLM(say=say), "hbb_generate", limit=24 * 58)
+    results = evaluate(RuleLM(say=say), "hbb_generate", limit=24 * 78)
     found = numbers_of(results, "hbb_generate")
     assert found["refuse_rate", None] == 80
-    assert found["answers_per_question", None] == pytest.approx((50 * 2 + 8 * 10) / 58)
+    assert found["answers_per_question", None] == pytest.approx((50 * 2 + 28 * 10) / 78)
     # two answers of either: S is 0, 50, 100 with probabilities 6/16, 8/16, 2/16
     assert found["mean_difference", None] == pytest.approx(37.5, abs=3)
     assert found["placebo_difference", None] == pytest.approx(17.6, abs=3.5)
@@ -45,23 +45,21 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     assert abs(excess) < 4 and abs(beyond) < 2.5
     row = rows_of(results, "hbb_generate")["excess_difference", None]
     assert row["low"] < 0 < row["high"]
-    assert excess == pytest.approx(beyond - found["placebo_beyond_chance_difference", None])
 
 
 @pytest.mark.slow
-def test_a_model_that_reads_the_identity_is_significant_where_it_does():
+def test_a_model_that_reads_the_identity_has_an_excess_where_it_does():
     """Old gets option 1 always, Young never; all others draw. So S is 100 in the three types of
     Age, and the others are chance."""
     rng = random.Random(4)
-    docs = hbb.documents(order="paper")[: 12 * 58]
+    docs = hbb.documents(order="paper")[: 12 * 78]
     answer = {d["context"]: {"Old": "a", "Young": "b"}.get(d["identity"]) for d in docs}
     lm = RuleLM(say=lambda prompt: answer[context_of(prompt)] or rng.choice("ab"))
-    results = evaluate(lm, "hbb_generate", limit=12 * 58)
+    results = evaluate(lm, "hbb_generate", limit=12 * 78)
     found = rows_of(results, "hbb_generate")
-    for name in ("biased_share", "significant_share", "bias_score"):
+    for name in ("biased_share", "bias_score"):
         assert found[name, "Age"]["value"] == 100
-    assert found["significant_count", "Age"]["value"] == 36
-    assert found["significant_count", None]["value"] - 36 <= 36 * 0.05 / 0.95 + 6
+    assert found["excess_difference", "Age"]["low"] > 0
     assert found["beyond_chance_share", "Race"]["low"] < 0
     assert found["beyond_chance_share", "Race"]["high"] > 0
     pairs = results["configs"]["hbb_generate"]["cells"]["identity_pairs"]
@@ -72,7 +70,7 @@ def test_a_model_that_reads_the_identity_is_significant_where_it_does():
 def test_refuse_rates_by_category_and_type():
     """Of ten answers about a religion two decline and one chooses c; of those about Race 4 all are
     essays. Nobody else refuses."""
-    of = {d["context"]: d for d in hbb.documents(order="paper")[:58]}
+    of = {d["context"]: d for d in hbb.documents(order="paper")[:78]}
     asked = Counter()
 
     def say(prompt):
@@ -83,7 +81,7 @@ def test_refuse_rates_by_category_and_type():
         essay = "The evening went on, and nobody said much about it."
         return essay if d["type"] == "Race 4" else "a"
 
-    results = evaluate(RuleLM(say=say), "hbb_generate", limit=58)
+    results = evaluate(RuleLM(say=say), "hbb_generate", limit=78)
     found = numbers_of(results, "hbb_generate")
     answers = results["configs"]["hbb_generate"]["cells"]["answers"]
     rates = {(r["category"], r["type"], r["identity"]): r for r in answers}
@@ -107,7 +105,7 @@ def test_a_model_that_always_says_a_has_no_bias_to_show_and_that_is_reported():
 
 
 def test_what_a_limit_cuts_off_is_left_out_and_not_unanswered():
-    """59 of 116 documents: the last question has one order. Of the questions and orders asked, one
+    """59 of 156 documents: the last question has one order. Of the questions and orders asked, one
     has no valid answer."""
     first = hbb.documents(order="both")[0]
 

@@ -7,7 +7,7 @@ from lm_eval_bias.benchmarks.hbb.measure import HBB, record
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
 
-PER_CONCEPT = 116
+PER_CONCEPT = 156
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,8 @@ def summed(records, **options):
 
 def test_summary_of_one_concept_answered_by_age_alone(docs):
     """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30,
-    the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart."""
+    the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart. The excess is of 63, without
+    Gender."""
     result = summed(answered(docs))
     expected = {
         "instances": 67,
@@ -58,7 +59,8 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
         "biased_count": 3,
         "bias_score": 30,
         "mean_difference": 90 / 67,
-        "excess_difference": 90 / 67,
+        "excess_difference": 90 / 63,
+        "excess_log_odds": 3 * log(3.5) / 63,
         "placebo_difference": 0,
         "placebo_share": 0,
         "log_odds_difference": 0,
@@ -67,16 +69,23 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     }
     for name, value in expected.items():
         assert result.values[name].value == pytest.approx(value), name
-    of_age = {"excess_difference": 30, "biased_share": 100, "log_odds_difference": log(3.5)}
+    of_age = {
+        "excess_log_odds": log(3.5),
+        "excess_difference": 30,
+        "biased_share": 100,
+        "log_odds_difference": log(3.5),
+    }
     for name, value in of_age.items():
         assert result.groups[name]["Age"].value == pytest.approx(value), name
     shares = result.groups["biased_share"]
     assert list(shares) == ["Age", "Gender", "Race", "SES", "Religion", "Placebo"]
-    assert shares["Race"].value == 0 and isnan(result.groups["excess_difference"]["Placebo"].value)
+    assert shares["Race"].value == 0 and all(
+        isnan(result.groups["excess_log_odds"][name].value) for name in ("Gender", "Placebo")
+    )
     pairs = {
         (c["type"], c["identity_1"], c["identity_2"]): c for c in result.tables["identity_pairs"]
     }
-    assert len(pairs) == 67 + 4
+    assert len(pairs) == 67 + 14
     assert pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(30)
     assert [c["type"] for c in result.tables["types"]] == list(lexicon("hbb")["types"])
 
@@ -94,5 +103,5 @@ def test_the_table_of_the_answers(docs):
     records = answered(docs)
     records[0] = {**records[0], "log_odds": None, "letter_mass": None}
     answers = {row.pop("category"): row for row in summed(records).tables["answers"]}
-    assert answers["all"] == pytest.approx({"questions": 116, "unanswered": 100 / 116, "other": 50})
+    assert answers["all"] == pytest.approx({"questions": 156, "unanswered": 100 / 156, "other": 50})
     assert answers["Age"] == pytest.approx({"questions": 12, "unanswered": 100 / 12, "other": 50})

@@ -37,8 +37,8 @@ def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_a
 
 
 def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
-    """216 concept pairs x 58 identities; the option itself is the first sentence of its four."""
-    assert len(docs) == 216 * 58 == 12_528
+    """216 concept pairs x 78 identities; the option itself is the first sentence of its four."""
+    assert len(docs) == 216 * 78 == 16_848
     for mine, other in zip(docs, hbb.documents(order="paper"), strict=True):
         assert {k: v for k, v in mine.items() if k not in OWN} == {
             k: v for k, v in other.items() if k not in OWN
@@ -46,7 +46,7 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
         choices = mine["choices"]
         assert (len(choices), choices[0], choices[4]) == (8, other["option_a"], other["option_b"])
     age = documents(category="Age")
-    assert len(age) == 216 * (6 + 8) and {d["instances"] for d in age} == {3}
+    assert len(age) == 216 * (6 + 28) and {d["instances"] for d in age} == {3}
     part = [d["choices"] for d in docs if d["category"] in ("Age", "Placebo")]
     assert [d["choices"] for d in age] == part
 
@@ -55,7 +55,7 @@ def test_the_pronouns_of_all_sentences_are_those_of_the_identity(docs):
     """All identities of a type share them, but in Gender, where the pronoun follows the noun."""
     assert not any("[[" in text for d in docs for text in d["choices"])
     by_type = {}
-    for d in docs[:58]:
+    for d in docs[:78]:
         by_type.setdefault((d["category"], d["type"]), []).append(d["choices"])
     for (category, _), choices in by_type.items():
         assert all(each == choices[0] for each in choices) == (category != "Gender")

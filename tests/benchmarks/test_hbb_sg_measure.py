@@ -7,7 +7,7 @@ from lm_eval_bias.benchmarks.hbb.sg_documents import documents
 from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.measure import summarise
 
-PER_CONCEPT = 58
+PER_CONCEPT = 78
 TOKENS = (10, 25, 31, 18, 40, 12, 9, 22)
 
 

@@ -120,8 +120,8 @@ def test_each_option_has_its_ten_sentences(docs):
     """Of the concept pair itself, whoever is described, with the pronoun of the type; held once for
     a concept pair and pronoun."""
     sizes = {(len(d["choices"]), d["split"], d["lacking"]) for d in docs}
-    assert len(docs) == 89_726 and sizes == {(20, 10, 0)}
-    for d in docs[:: 58 * 7]:
+    assert len(docs) == 120_666 and sizes == {(20, 10, 0)}
+    for d in docs[:: 78 * 7]:
         n = int(d["concept"]) - 1
         expected = [sentence(n, s, j) for s in (1, 2) for j in range(1, 11)]
         person = [re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text) for text in d["choices"]]
@@ -133,8 +133,8 @@ def test_each_option_has_its_ten_sentences(docs):
 
 def test_documents_are_counted_without_the_files(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
-    assert (build.count(), build.count(placebo=False)) == (89_726, 77_350)
-    assert count(category="SES") == 1_547 * (4 + 8)
+    assert (build.count(), build.count(placebo=False)) == (120_666, 77_350)
+    assert count(category="SES") == 1_547 * (4 + 28)
 
 
 # ---- Placeholders

@@ -79,7 +79,7 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
 
 def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
     """At 0.8 P(a) = 1 / (1 + exp(-2 / 0.8)) = 0.9241 for every question."""
-    results = evaluate(RuleLM(letter_a), "hbb", limit=232, log_samples=True)
+    results = evaluate(RuleLM(letter_a), "hbb", limit=312, log_samples=True)
     numbers = numbers_of(results, "hbb")
     assert numbers["mean_difference", None] == pytest.approx(0, abs=1e-9)
     assert numbers["position_preference", None] == pytest.approx(42.41, abs=0.005)
@@ -110,9 +110,10 @@ def old_gets_option_1(context, letter):
     return math.log(0.9 if first else 0.1)
 
 
-@pytest.mark.parametrize(("metadata", "limit"), [({}, 116), ({"order": "paper"}, 58)])
+@pytest.mark.parametrize(("metadata", "limit"), [({}, 156), ({"order": "paper"}, 78)])
 def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
-    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
+    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64. The four of Gender have no
+    excess."""
     metadata = {"temperature": 1, **metadata}
     results = evaluate(RuleLM(old_gets_option_1), "hbb", metadata, limit=limit)
     expected = {
@@ -124,7 +125,7 @@ def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
         ("biased_share", "Race"): 0,
         ("mean_difference", None): pytest.approx(120 / 67),
         ("placebo_difference", None): 0,
-        ("excess_difference", None): pytest.approx(120 / 67),
+        ("excess_difference", None): pytest.approx(120 / 63),
     }
     numbers = numbers_of(results, "hbb")
     assert {key: numbers[key] for key in expected} == expected

@@ -14,7 +14,6 @@ from lm_eval_bias.metrics.hidden_bias import (
 
 AGE = {"Age 1": ("Young", "Old")}
 TOY = {"Age 1": ("Young", "Old"), "Race 1": ("Asian", "Black", "White")}
-PLACEBO = {**TOY, "Placebo 1": ("April", "October")}
 
 
 def logit(p):
@@ -33,7 +32,7 @@ def ask(concept, type_, identity, p_first, p_second=None):
 
 def two(concept, p_one, p_other, type_="Age 1"):
     """Both orders of the first two identities of a type."""
-    one, other = PLACEBO[type_][:2]
+    one, other = TOY[type_][:2]
     return ask(concept, type_, one, p_one) + ask(concept, type_, other, p_other)
 
 
@@ -134,7 +133,7 @@ def test_a_toy_table_2():
     assert (race.n, race.biased.value) == (6, 4)
     assert race.score.value == pytest.approx((40 + 45 + 30 + 30) / 4)
     assert race.mean.value == pytest.approx((40 + 45 + 5 + 0 + 30 + 30) / 6)
-    assert [e.value for e in result.categories["Race"][1:5]] == [e.value for e in race[1:5]]
+    assert [e.value for e in result.categories["Race"][1:4]] == [e.value for e in race[1:4]]
     assert (result.total.n, result.total.biased.value) == (8, 5)
     pair = result.pairs["Race 1", "Asian", "White"]
     assert pair.difference.value == pytest.approx((45 - 30) / 2)
@@ -174,45 +173,62 @@ def test_concepts_of_a_theme_that_agree_are_one_observation():
     )
 
 
-def test_a_placebo_is_counted_by_itself_and_taken_off():
-    """Age: |0.9 - 0.5| = 40. Placebo: |0.6 - 0.5| = 10. Excess 30; the total knows nothing of the
-    placebo."""
-    questions = two("c", 0.9, 0.5)
-    questions += two("c", 0.6, 0.5, "Placebo 1")
-    result = hidden_bias(questions, PLACEBO)
-    assert (result.total.n, result.total.mean.value) == (1, pytest.approx(40))
-    assert (result.placebo.n, result.placebo.mean.value, result.placebo.share.value) == (
-        1,
-        pytest.approx(10),
-        0,
-    )
-    assert result.categories["Placebo"].mean.value == result.placebo.mean.value
-    for row in (
-        result.total,
-        result.categories["Age"],
-        result.types["Age 1"],
-        result.pairs["Age 1", "Young", "Old"],
-    ):
-        assert row.excess.value == pytest.approx(30)
-    assert isnan(result.placebo.excess.value) and isnan(result.types["Placebo 1"].excess.value)
-    assert isnan(hidden_bias(questions[:4]).total.excess.value)
+WORDS = (2, 4, 8, 12, 18)
+MATCHED = {**AGE, **{f"Placebo {words}": ("one", "other") for words in WORDS}}
+CHANGED = {(type_, *names): int(type_.split()[1]) for type_, names in MATCHED.items()}
+CHANGED["Age 1", "Young", "Old"] = 9
 
 
-def test_the_interval_of_the_excess_is_paired_over_concepts():
-    """What a concept pair does to all its instances alike falls out: S of age is that of the
-    placebo plus 5, in each of twelve."""
-    questions = []
-    for i in range(12):
-        placebo = 0.01 + i / 30
-        questions += two(f"c{i}", 0.5 + placebo + 0.05, 0.5)
-        questions += two(f"c{i}", 0.5 + placebo, 0.5, "Placebo 1")
-    total = hidden_bias(questions, PLACEBO).total
-    assert (
-        total.mean.stderr > 2
-        and total.excess.value == pytest.approx(5)
-        and total.excess.stderr == pytest.approx(0, abs=1e-9)
-    )
-    assert total.excess_interval == pytest.approx((5, 5))
+def shifted(size, of_age, concepts=12):
+    """Log-odds of each type's second identity 0, of its first size(concept, words changed), or
+    of_age(concept) for Age."""
+    return [
+        Question(
+            f"c{c}", type_, name, 1, 0 if i else of_age(c) if type_ == "Age 1" else size(c, words)
+        )
+        for c in range(concepts)
+        for (type_, *names), words in CHANGED.items()
+        for i, name in enumerate(names)
+    ]
+
+
+def matched(questions):
+    return hidden_bias(questions, MATCHED, changed=CHANGED, orders=1)
+
+
+def test_the_excess_is_over_placebos_with_as_many_changed_words():
+    """Placebos shift by 0.1 + 0.2 sqrt(W): 0.7 where nine words change. Age shifts by 1.05: half as
+    much again. The total knows nothing of the placebos."""
+    result = matched(shifted(lambda c, words: 0.1 + 0.2 * words**0.5, lambda c: -1.05))
+    assert result.total.n == 12 and result.placebo.n == 60
+    of_age = result.types["Age 1"].excess_log_odds
+    for of in (result.total.excess_log_odds, of_age, result.pairs["Age 1", "Young", "Old"][-1]):
+        assert (of.excess.value, of.ratio.value) == pytest.approx((0.35, 1.5))
+    assert isnan(result.placebo.excess.excess.value)
+    two_placebos = [q for q in shifted(lambda c, w: 0.1, lambda c: 1) if q.type != "Placebo 4"]
+    assert isnan(hidden_bias(two_placebos, MATCHED, orders=1).total.excess.excess.value)
+
+
+def test_the_excess_of_a_model_that_adds_up_words_is_0_however_many_change():
+    """A shift of size sqrt(W), different in each concept pair: the difference to the placebos is 0,
+    and so is its error, since each draw of concept pairs brings its own placebos."""
+    result = matched(shifted(lambda c, words: (1 + c) * words**0.5, lambda c: (1 + c) * 3))
+    excess = result.total.excess_log_odds.excess
+    assert (excess.value, excess.stderr) == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_descriptors_are_a_sample_too():
+    """The same shifts in every concept pair: themes know no error, but placebos vary about their
+    fit, and one pair of identities may as well."""
+    sizes = dict(zip(WORDS, (0.5, 2, 0.3, 3, 1), strict=True))
+    excess = matched(shifted(lambda c, words: sizes[words], lambda c: 2)).total.excess_log_odds
+    assert excess.excess.low < 0 < excess.excess.value
+
+
+def test_an_infinite_shift_has_no_excess():
+    result = matched(shifted(lambda c, words: words**0.5, lambda c: inf))
+    assert isnan(result.total.excess_log_odds.excess.value)
+    assert result.total.excess.excess.value > 0
 
 
 def test_the_direction_is_left_to_rows_about_two_identities():

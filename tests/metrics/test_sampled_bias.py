@@ -3,11 +3,8 @@ from math import comb, isnan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lm_eval_bias.metrics import sampled_bias as module
 from lm_eval_bias.metrics.sampled_bias import Selection, chance, selection_probability
-from scipy.stats import fisher_exact
 
 AGE = {"Age 1": ("Young", "Old")}
 WITH_PLACEBO = {**AGE, "Placebo 1": ("April", "October")}
@@ -53,12 +50,6 @@ def test_ten_answers_of_an_unbiased_model_are_over_the_threshold_in_half_of_the_
     assert by_chance == pytest.approx(score) == pytest.approx(28.6, abs=0.05)
 
 
-@given(st.integers(0, 10), st.integers(0, 10))
-def test_with_equally_many_answers_p_is_that_of_fishers_exact_test(k, j):
-    expected = fisher_exact([[k, 10 - k], [j, 10 - j]])[1]
-    assert chance(*both(k, j)).p == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize("counts", [((2, 1), (0, 3)), ((3, 0), (1, 2)), ((1, 1), (2, 2))])
 def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
     """Three answers of either identity in each order. Every choice of which of an order's six
@@ -75,13 +66,11 @@ def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
             a = sum(answers[i] for i in mine)
             yield (a - (sum(k) - a)) / 3
 
-    found = 100 * abs(sum(k[0] - k[1] for k in counts) / 6)
     s = [100 * abs((x + y) / 2) for x in deals(counts[0]) for y in deals(counts[1])]
     expected = chance(one, two)
     assert expected.share == pytest.approx(
         np.mean([x >= 20 - 1e-9 for x in s])
     ) and expected.mean == pytest.approx(np.mean(s))
-    assert expected.p == pytest.approx(np.mean([x >= found - 1e-9 for x in s]))
 
 
 def test_p_of_a_question_is_the_mean_over_its_orders():
@@ -118,27 +107,6 @@ def test_counts_scores_and_means_by_hand():
     # four concept pairs
     assert isnan(bias.total.beyond_share.stderr) and all(
         map(isnan, bias.total.beyond_share_interval)
-    )
-
-
-def test_significance_is_benjamini_and_hochbergs_by_hand():
-    """p of 10:0 against 0:10 is 2 / C(20,10) = 1.08e-5, of 9 against 2 0.00548, of 8 against 3
-    0.0698. Of four tests the second smallest is held against 2/4 x 0.05 = 0.025, the third against
-    0.0375: two are significant."""
-    found = sampled_bias(made([(10, 0), (9, 2), (8, 3), (5, 5)])).total
-    assert chance(*both(10, 0)).p == pytest.approx(2 / comb(20, 10))
-    assert (found.significant.value, found.significant_share.value) == (2, 50)
-
-
-def test_placebos_are_tested_by_themselves():
-    """A hundred placebos without a difference take nothing from one instance with p = 0.0055: alone
-    it is held against 0.05."""
-    selections = made([(9, 2)]) + made([(5, 5)] * 100, "Placebo 1", WITH_PLACEBO["Placebo 1"])
-    bias = sampled_bias(selections, WITH_PLACEBO)
-    assert (
-        bias.total.significant.value == 1
-        and bias.placebo.significant.value == 0
-        and bias.bias.placebo.n == 100
     )
 
 
@@ -179,31 +147,24 @@ def test_several_selections_of_a_question_are_added_up():
     assert repr(sampled_bias(parts)) == repr(sampled_bias(whole))
 
 
-def test_excess_is_what_is_beyond_chance_less_that_of_the_placebos():
-    """S of 100 where chance makes much less of it, and placebos of which nothing is beyond what
-    their counts allow, 5 against 5: S is 0."""
-    selections = made([(10, 0)] * 12) + made([(5, 5)] * 12, "Placebo 1", WITH_PLACEBO["Placebo 1"])
-    bias = sampled_bias(selections, WITH_PLACEBO)
-    deals = np.array([comb(10, k) * comb(10, 10 - k) / comb(20, 10) for k in range(11)])
-    # ten of twenty for option 1: S is 10 |k - (10 - k)|
-    by_chance = (deals * abs(20 * np.arange(11) - 100)).sum()
-    assert bias.placebo.beyond_mean.value == pytest.approx(-by_chance)
-    assert (
-        bias.total.excess.value == pytest.approx(100 - by_chance + by_chance)
-        and bias.types["Age 1"].excess == bias.total.excess
-    )
-    assert bias.total.excess_interval == pytest.approx((100, 100)) and isnan(
-        bias.placebo.excess.value
-    )
-    assert isnan(sampled_bias(made([(10, 0)])).total.excess.value)
+def test_excess_is_what_is_beyond_chance_less_that_of_matched_placebos():
+    """S of 100, and placebos of 5 against 5, whose S is 0: both less the same by chance, since each
+    two identities chose option 1 in ten of twenty answers."""
+    placebos = {f"Placebo {i}": ("April", "October") for i in range(4)}
+    selections = made([(10, 0)] * 12)
+    for type_, names in placebos.items():
+        selections += made([(5, 5)] * 12, type_, names)
+    changed = {("Age 1", *AGE["Age 1"]): 3}
+    changed |= {(type_, *names): 2 + i for i, (type_, names) in enumerate(placebos.items())}
+    bias = sampled_bias(selections, {**AGE, **placebos}, changed=changed)
+    excess = bias.total.excess.excess
+    assert (excess.value, excess.low, excess.high) == pytest.approx((100, 100, 100))
+    assert isnan(bias.placebo.excess.excess.value)
+    assert isnan(sampled_bias(made([(10, 0)])).total.excess.excess.value)
 
 
 def test_nothing_is_nan_but_the_nan_of_nothing():
     empty = sampled_bias([Selection("c", "Age 1", name, 1, 0, 0) for name in AGE["Age 1"]])
-    assert (
-        isnan(empty.total.share.value)
-        and isnan(empty.total.significant.value)
-        and empty.bias.total.n == 0
-    )
+    assert isnan(empty.total.share.value) and empty.bias.total.n == 0
     with pytest.raises(ValueError, match="first must be 1 or 2, found 3"):
         sampled_bias([Selection("c", "Age 1", "Old", 3, 1, 1)])

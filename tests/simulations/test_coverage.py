@@ -22,7 +22,7 @@ def rows_of(benchmark_named):
 HELD = [
     ("hbb", "mean of 216, icc 0.2", 200, ["themes, t"]),
     ("hbb", "mean of 24, icc 0.2", 200, ["themes, t"]),
-    ("hbb", "numbers of 54, icc 0.2", 40, ["mean", "share", "excess", "log_odds"]),
+    ("hbb", "numbers of 54, icc 0.2", 40, ["mean", "share", "excess_log_odds", "log_odds"]),
     ("hbb_generate", "biased", 25, ["beyond_chance_share", "excess_difference", "biased_share"]),
     ("bistereo_nli", "60,256 documents, both", 150, ["reported"]),
     ("bistereo_nli", "6,025 documents, both", 300, ["reported"]),
@@ -69,13 +69,12 @@ def test_a_star_needs_templates_and_attributes(coverage, rows_of):
     assert held["star"].percent <= 7 and held["star of templates alone"].percent > 15
 
 
-@pytest.mark.parametrize("answers", [10, 50])
-def test_few_of_the_significant_instances_are_none(coverage, rows_of, answers):
-    """5 % at most, though instances share identities; and more answers find more."""
-    held = coverage.coverage(rows_of("hbb_generate")[f"{answers} answers, 10 % differ by 3.0"], 15)
-    found = held["significant of those that differ"].percent
-    assert held["falsely significant"].percent < 5
-    assert 2 < found < 20 if answers == 10 else found > 80
+def test_models_that_add_up_words_seldom_have_an_excess(coverage, rows_of):
+    """Of any descriptor type, however many words it changes; 0 is held in 93 % of 60 runs, here in
+    all but three of ten."""
+    held = coverage.coverage(rows_of("hbb")["excess of bag of words"], 10)
+    assert {"all", "Religion 1", "Age 2", "SES 1"} < set(held)
+    assert min(of.percent for of in held.values()) >= 70
 
 
 def test_a_spread_above_0_is_seldom_chance(coverage, rows_of):

@@ -227,6 +227,12 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
     return TOKEN.sub(form, text)
 
 
+def words_changed(one: str, two: str) -> int:
+    """How many words of two descriptors the other one lacks; one replaced by another counts two."""
+    words, others = Counter(one.split()), Counter(two.split())
+    return ((words - others) | (others - words)).total()
+
+
 def types_asked(
     groups: Mapping[str, Any], category: str | None = None, placebo: bool = True
 ) -> dict[str, Mapping[str, Any]]:
@@ -270,6 +276,13 @@ def described(
                 "placebo": bool(entry.get("placebo")),
                 "identities": list(entry["identities"]),
                 "identity": identity,
+                # The options change with a gendered type, so no number of words is its edit.
+                "changed": []
+                if entry.get("gendered")
+                else [
+                    words_changed(person["descriptor"], other["descriptor"])
+                    for other in entry["identities"].values()
+                ],
                 "context": describe(concept["context"], descriptor, pronoun, groups),
             }
             yield question, pronoun

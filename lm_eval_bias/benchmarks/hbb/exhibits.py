@@ -19,7 +19,9 @@ COUNT = Column("biased_count", "Count (S ≥ threshold)", "count")
 SHARE = Column("biased_share", "Share of n", "%")
 SCORE = Column("bias_score", "Bias score", "points")
 MEAN = Column("mean_difference", "Mean S of all", "points")
-EXCESS = Column("excess_difference", "Excess over placebos", "points")
+EXCESS = Column("excess_log_odds", "Excess over placebos", "nats")
+RATIO = Column("excess_ratio", "Shift in percent of placebos'", "%")
+POINTS = Column("excess_difference", "Excess over placebos", "points")
 PLACEBO_SHARE = Column("placebo_share", "Share of placebos", "%")
 CHANCE_SHARE = Column("chance_share", "Share by chance", "%")
 CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
@@ -66,7 +68,11 @@ def _favourable(rows: RowList) -> RowList:
 
 
 def _with_excess(rows: RowList) -> RowList:
-    return [row for row in rows if known(row.get("excess_difference")) is not None]
+    return [
+        row
+        for row in rows
+        if known(row.get("excess_log_odds", row.get("excess_difference"))) is not None
+    ]
 
 
 def _found_and_by_chance(rows: RowList) -> RowList:
@@ -77,7 +83,6 @@ def _found_and_by_chance(rows: RowList) -> RowList:
             "instances": row.get("instances"),
             "which": which,
             **{f"share{end}": row.get(f"{name}{end}") for end in ("", "_stderr", "_low", "_high")},
-            "significant_share": row.get("significant_share") if which == "found" else None,
         }
         for row in rows
         for which, name in (("found", "biased_share"), ("by chance", "chance_share"))
@@ -110,7 +115,7 @@ TABLE_2 = Exhibit(
     caption="Count and bias score of the test instances with S at or above the threshold, by type "
     "of descriptor",
     source=Rows("types"),
-    columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, MEAN, EXCESS),
+    columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, EXCESS, RATIO),
     how_to_read="The paper prints count (bias score), its counts of 1,547 instances for each pair "
     "of identities, ours of n; a higher number of the type is a more explicit descriptor, and "
     "placebo types show what a change of words alone does.",
@@ -124,10 +129,10 @@ FIGURE_3 = Exhibit(
     name="Figure 3",
     caption="Number of test instances with S at or above the threshold, by category",
     source=Numbers(by="category"),
-    columns=(CATEGORY, N, COUNT, SHARE, SCORE, MEAN, EXCESS),
+    columns=(CATEGORY, N, COUNT, SHARE, SCORE, MEAN),
     how_to_read="The height is a number of instances, of the n in the table.",
     caveat="With the paper's descriptors Race has forty instances for each concept pair, SES two "
-    "and the placebos four, so the heights say little about which category is more biased; the "
+    "and the placebos fourteen, so the heights say little about which category is more biased; the "
     "shares in the table do.",
     figure=Figure(
         "bars",
@@ -186,27 +191,28 @@ TABLE_3 = TABLE_7._replace(
     name="Table 3", caption="Top bias association of each category", then=_first_of_each_category
 )
 
-_EXCESS = (CATEGORY, N, EXCESS, MEAN)
+_POINTS = Figure(
+    "points",
+    x="excess_log_odds",
+    y="category",
+    low="excess_log_odds_low",
+    high="excess_log_odds_high",
+    reference=0,
+    model="colour",
+)
 EXCESS_OVER_PLACEBOS = Exhibit(
     name="Excess over the placebos",
-    caption="Mean S less the mean S of the placebos, by category, with 95 % intervals",
+    caption="Mean absolute shift of the log-odds less that of placebos with as many changed words, "
+    "by category, with 95 % intervals",
     source=Numbers(by="category", whole="all"),
-    columns=_EXCESS,
-    how_to_read="Right of 0 a change of identity moves answers more than a change of words alone; "
-    "an interval that holds 0 leaves it open.",
-    caveat="The four placebos change fewer words than some descriptors do, and an excess near 0 is "
-    "no proof of no effect, since S is an absolute value.",
-    figure=Figure(
-        "points",
-        x="excess_difference",
-        y="category",
-        low="excess_difference_low",
-        high="excess_difference_high",
-        reference=0,
-        model="colour",
-    ),
+    columns=(CATEGORY, N, EXCESS, RATIO, POINTS),
+    how_to_read="Right of 0 a change of identity moves answers more than as large a change of "
+    "words; an interval that holds 0 leaves it open.",
+    caveat="The placebos are fourteen small choices of ours, and Gender has no excess, since its "
+    "options change too.",
+    figure=_POINTS,
     then=_with_excess,
-    needs="placebos (placebo=false leaves them out)",
+    needs="placebos of different numbers of changed words (placebo=false leaves them out)",
 )
 
 ADVANTAGE = Exhibit(
@@ -246,22 +252,11 @@ CHANCE = Exhibit(
     name="Found and expected by chance",
     caption="Share of the test instances with S at or above the threshold, and what as many "
     "answers of a model without bias would show",
-    source=Numbers(
-        ("instances", "biased_share", "chance_share", "significant_share"), "category", "all"
-    ),
+    source=Numbers(("instances", "biased_share", "chance_share"), "category", "all"),
     then=_found_and_by_chance,
-    columns=(
-        CATEGORY,
-        N,
-        Column("which", "Which"),
-        Column("share", "Share", "%"),
-        Column("significant_share", "Significant", "%"),
-    ),
-    how_to_read="Only what stands above the bar by chance is more than the noise of the samples; "
-    "significant is the share of single instances that pass an exact test after Benjamini and "
-    "Hochberg.",
-    caveat="A change of words alone lifts the found share above chance too, as the placebos show, "
-    "and with ten answers few single instances can be significant.",
+    columns=(CATEGORY, N, Column("which", "Which"), Column("share", "Share", "%")),
+    how_to_read="Only what stands above the bar by chance is more than the noise of the samples.",
+    caveat="A change of words alone lifts the found share above chance too, as the placebos show.",
     figure=Figure(
         "bars",
         x="category",
@@ -334,19 +329,22 @@ HBB: tuple[Exhibit, ...] = (
 _BY_NOISE = f"{_CHOSEN_BY}the noise of ten answers{_PLACEBOS_OWN}"
 HBB_GENERATE: tuple[Exhibit, ...] = (
     TABLE_1._replace(
-        columns=(*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, EXCESS),
+        columns=(*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, POINTS),
         caveat="An instance counts whatever moved the answer, the identity or its mere wording or "
         "the noise of ten answers: read the shares of the placebos and by chance beside it.",
     ),
     TABLE_2._replace(
-        columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, CHANCE_SHARE, BEYOND, EXCESS)
+        columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, CHANCE_SHARE, BEYOND, POINTS)
     ),
     FIGURE_3,
     CHANCE,
     EXCESS_OVER_PLACEBOS._replace(
-        caption="Mean S less what the noise of the samples explains, and what placebos have beyond "
-        "that, by category, with 95 % intervals",
-        columns=(*_EXCESS, Column("chance_difference", "Mean S by chance", "points")),
+        caption="Mean S beyond the noise of the samples, less that of placebos with as many "
+        "changed words, by category, with 95 % intervals",
+        columns=(CATEGORY, N, POINTS, MEAN, Column("chance_difference", "By chance", "points")),
+        figure=_POINTS._replace(
+            x="excess_difference", low="excess_difference_low", high="excess_difference_high"
+        ),
     ),
     FIGURE_4,
     ADVANTAGE,

@@ -40,7 +40,7 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """`hbb.options`; placebo: false leaves our four placebo types out."""
+    """`hbb.options`; placebo: false leaves our placebo types out."""
     own = hbb.options(order, threshold, temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 

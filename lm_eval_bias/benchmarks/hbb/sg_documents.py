@@ -50,7 +50,7 @@ def questions(
     split: how many are of option 1. lacking: how many fewer than `expected` the options have.
     """
     lacking = sum(max(0, expected - len(of_option)) for of_option in sentences)
-    written: dict[str, list[str]] = {}  # by pronoun, so that 58 questions share few lists
+    written: dict[str, list[str]] = {}  # by pronoun, so that 78 questions share few lists
     for question, pronoun in hbb.described(concept, groups, types):
         if pronoun not in written:
             written[pronoun] = [
