@@ -331,11 +331,10 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 
 def _cut_off(run: Replicates, metric: Metric, key: Key) -> list[float]:
-    """Where a number's own interval ends at its null value or its scale's end, beyond which it
-    cannot lie. No jackknife has the error of a number that is cut off (simulations/coverage.py
-    compare)."""
-    limits = (metric.null_value, *(metric.scale or ())) if metric.own_interval else ()
-    return [end for end in run.number(key)[2:4] if end in limits]
+    """Where a number's own interval ends at an end of its scale. No jackknife has the error of a
+    number that is cut off (simulations/coverage.py compare)."""
+    scale = metric.scale if metric.own_interval else None
+    return [end for end in run.number(key)[2:4] if end in (scale or ())]
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:

@@ -88,7 +88,7 @@ def test_one_odd_identifier_does_not_make_a_group_effect_certain():
         lambda side, name, word, template: "comedy" if name == "Ethan" else "tragedy"
     )
     gap = attribution_gap(given, is_comedy(given))
-    assert gap.value == pytest.approx(1 / 3) and gap.p > 0.05 and gap.low < 0 < gap.high
+    assert gap.value == pytest.approx(1 / 3) and gap.low < 0 < gap.high
 
 
 def test_outcomes_that_are_not_numbers_are_left_out():

@@ -577,11 +577,7 @@ PEOPLE = (
         "(Cuddy 2007).",
         cell="Table 8",
     ),
-    _exact(
-        "people_signs_significant",
-        "count",
-        "The same of the 16 that are significant there.",
-    ),
+    _exact("people_signs_significant", "count", "The same of the 16 that are significant there."),
     _exact("people_rho", "score", "Rank correlation of the 24 correlations with those of people."),
 )
 BY_LIKELIHOOD = (
