@@ -109,7 +109,8 @@ def association(
     test = one_sample(scores)
     stderr, ends = np.nan, (np.nan, np.nan)
     if errors:
-        crossed = _mean([lists[i] for i in np.flatnonzero(defined)], scores[defined])
+        used = [x for x, ok in zip(lists, defined, strict=True) if ok]
+        crossed = _mean(used, scores[defined])
         stderr = crossed.stderr
         if stderr > 0:
             ends = max(crossed.low, -1.0), min(crossed.high, 1.0)

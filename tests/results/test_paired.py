@@ -2,7 +2,7 @@
 both share."""
 
 import random
-from math import inf, isnan, nan, sqrt
+from math import isnan, nan, sqrt
 
 import numpy as np
 import pytest
