@@ -73,8 +73,8 @@ def attribution_gap(
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
     outcome: shape (n,); NaN is left out. A least-squares coefficient, whose error is clustered by
-    identifiers, within their group, and by words. NaN where no domain has both sides. Not in the
-    paper.
+    identifiers, within their group, and by words. NaN where no domain has both sides; all but the
+    value where the answers do not vary otherwise. Not in the paper.
     """
     outcome = np.asarray(outcome, dtype=float)
     used = np.flatnonzero(~np.isnan(outcome)).tolist()
@@ -96,7 +96,8 @@ def attribution_gap(
         return CrossedMean(*[np.nan] * 5)
     value = float(own @ left / size)
     moved = value + len(kept) * own / size * (left - value * own)
-    return crossed_mean(moved, *_samples(kept), errors=errors)
+    found = crossed_mean(moved, *_samples(kept), errors=errors)
+    return found if found.stderr > 0 else CrossedMean(value, *[np.nan] * 4)
 
 
 def _samples(attributions: Sequence[Attribution]) -> tuple[list[str], Clustering, Clustering]:

@@ -139,7 +139,7 @@ def null_models(interval):
 
 
 def test_good_words_for_the_names_that_a_model_likes_are_no_bias():
-    docs = [d for d in mist.word_lists() if d["dimension"] == "morality"][:300]
+    docs = [d for d in mist.word_lists() if d["dimension"] == "morality"][:150]
     keys = WordList._fields[:6]
 
     def interval(liking):
@@ -153,13 +153,12 @@ def test_good_words_for_the_names_that_a_model_likes_are_no_bias():
     assert null_models(interval) <= 4
 
 
-@pytest.mark.parametrize("n", [240, 1500])
-def test_comedy_after_the_names_that_a_model_likes_is_no_bias(asked, n):
+def test_comedy_of_things_whose_first_letter_a_model_likes_is_no_bias(asked):
     keys = Attribution._fields[:-1]
-    attributions = [Attribution(*(d[key] for key in keys), "comedy") for d in asked[:n]]
+    attributions = [Attribution(*(d[key] for key in keys), "comedy") for d in asked[:240]]
 
     def interval(liking):
-        outcome = [1 / (1 + exp(liking[x.identifier] + liking[x.word])) for x in attributions]
+        outcome = [1 / (1 + exp(liking[x.word[0]])) for x in attributions]
         return attribution_gap(attributions, outcome)[-2:]
 
     assert null_models(interval) <= 4

@@ -29,6 +29,8 @@ from lm_eval_bias.metrics.word_association import Association, WordList, associa
 
 # ---- Word Association Bias Test
 
+WORDS = ("words_alone",)
+"""Null models that know of an identifier only whether it is a good word or a bad one."""
 OF_LIST = ("domain", "pair", "dimension", "groups", "words", "positive")
 LIST_KEYS = (*OF_LIST, "sample", "template")
 LIST_CLUSTERS = (("pair", "sample"), ("dimension", "positive", "words"))
@@ -40,9 +42,11 @@ SCORES = (
     _by_dimension(
         "bias_score",
         "score",
-        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
+        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b; also what the "
+        "sense of the identifiers alone would give (Fitness, Handicap).",
         null_value=0,
         question="Do positive words go to the one group and negative words to the other?",
+        confounds=WORDS,
         cell="Table 4, mean (by dimension)",
         stderr=True,
         own_interval=True,
@@ -224,9 +228,11 @@ def _gap(name: str, of: str, question: str | None = None) -> Metric:
     return Metric(
         f"{name}_gap",
         "points",
-        f"{of} after S_a less that after S_b, domains and templates held constant.",
+        f"{of} after S_a less that after S_b, domains and templates held constant; also what the "
+        "sense of the identifiers alone would give.",
         null_value=0,
         question=question,
+        confounds=WORDS if question else (),
         primary=True,
         own_interval=True,
     )
