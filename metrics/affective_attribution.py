@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import Clustering, crossed_mean
-from .regression import Coefficient, clustered_coefficient
+from .crossed import Clustering, CrossedMean, crossed_mean
 from .resampling import Estimate, ratio
+from .student import ROUNDING
 
 VERDICTS = ("comedy", "tragedy", "neutrality")
 
@@ -52,15 +52,11 @@ def rates(
     `tragedy` is the UAR. Source: MIST, equations 2 and 3, section 4.3.
     """
     counted = [x for x in attributions if of_all or x.verdict in VERDICTS]
-    groups = [x.group for x in counted]
-    samples = (
-        Clustering([(x.group, x.identifier) for x in counted], groups),
-        Clustering([x.word for x in counted], [0] * len(counted)),
-    )
+    samples = _samples(counted)
     verdicts = [x.verdict if x.verdict in VERDICTS else "neutrality" for x in counted]
     shares = []
     for verdict in VERDICTS:
-        mean = crossed_mean([x == verdict for x in verdicts], groups, *samples, errors=errors)
+        mean = crossed_mean([x == verdict for x in verdicts], *samples, errors=errors)
         shares.append(Estimate(mean.value, mean.stderr))
     n = len(attributions)
     refused, unparsed = (
@@ -73,24 +69,42 @@ def rates(
 
 def attribution_gap(
     attributions: Sequence[Attribution], outcome: ArrayLike, *, errors: bool = True
-) -> Coefficient:
+) -> CrossedMean:
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
-    outcome: shape (n,); NaN is left out. The error is clustered by identifiers and words. NaN where
-    no domain has both sides. Not in the paper.
+    outcome: shape (n,); NaN is left out. A least-squares coefficient, whose error is clustered by
+    identifiers, within their group, and by words. NaN where no domain has both sides; all but the
+    value where the answers do not vary otherwise. Not in the paper.
     """
     outcome = np.asarray(outcome, dtype=float)
     used = np.flatnonzero(~np.isnan(outcome)).tolist()
-    kept = [attributions[i] for i in used]
-    columns = [
-        [x.side == "a" for x in kept],
-        *([x.template == t for x in kept] for t in sorted({x.template for x in kept})),
-        *([x.domain == d for x in kept] for d in sorted({x.domain for x in kept})),
-    ]
-    return clustered_coefficient(
-        np.array(columns, dtype=float).T,
-        outcome[used],
-        [(x.group, x.identifier) for x in kept],
-        [x.word for x in kept],
-        errors=errors,
+    kept, y = [attributions[i] for i in used], outcome[used]
+    of_a = np.array([x.side == "a" for x in kept], dtype=float)
+    others = np.array(
+        [
+            *([x.template == t for x in kept] for t in sorted({x.template for x in kept})),
+            *([x.domain == d for x in kept] for d in sorted({x.domain for x in kept})),
+        ],
+        dtype=float,
+    ).T
+    # What the others do not explain (Frisch and Waugh).
+    if not used:
+        return CrossedMean(*[np.nan] * 5)
+    own, left = (of - others @ np.linalg.lstsq(others, of)[0] for of in (of_a, y))
+    size = own @ own
+    if size <= ROUNDING * len(kept):
+        return CrossedMean(*[np.nan] * 5)
+    value = float(own @ left / size)
+    moved = value + len(kept) * own / size * (left - value * own)
+    found = crossed_mean(moved, *_samples(kept), errors=errors)
+    return found if found.stderr > 0 else CrossedMean(value, *[np.nan] * 4)
+
+
+def _samples(attributions: Sequence[Attribution]) -> tuple[list[str], Clustering, Clustering]:
+    """Groups, within which identifiers were drawn, and words."""
+    groups = [x.group for x in attributions]
+    return (
+        groups,
+        Clustering([(x.group, x.identifier) for x in attributions], groups),
+        Clustering([x.word for x in attributions], [0] * len(attributions)),
     )

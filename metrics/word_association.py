@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import Clustering, crossed_variance
+from .crossed import Clustering, CrossedMean, crossed_mean
 from .resampling import Estimate, Floats, ratio
-from .student import ROUNDING, interval, student
+from .student import ROUNDING, student
 
 
 class OneSample(NamedTuple):
@@ -50,13 +49,14 @@ def one_sample(scores: ArrayLike) -> OneSample:
 class WordList(NamedTuple):
     """One list of words and what a model did with it.
 
-    sample: lists of one sample hold the same two groups and words. positive: whether a word is of
-    X_a. share: how much of it went to S_a, from 0 to 1; None for an invalid answer.
+    domain: the pairs with the same S_a. groups: the identifiers of S_a and S_b. positive: whether a
+    word is of X_a. share: how much of it went to S_a, from 0 to 1; None for an invalid answer.
     """
 
+    domain: str
     pair: str
     dimension: str
-    sample: str
+    groups: Sequence[str]
     words: Sequence[str]
     positive: Sequence[bool]
     share: Sequence[float] | None
@@ -99,9 +99,9 @@ def association(
 ) -> Association:
     """Summarise lists of a dimension (Table 4), or of a group pair and dimension (Figure 3).
 
-    known: their scores. Samples, within their pair, and words, within their dimension and polarity,
-    are samples; pairs too if one has one sample alone. Source: MIST, section 4.2, where lists are
-    independent.
+    known: their scores. Identifiers, within their group, and words, within their dimension and
+    polarity, are samples; groups too if of one a single identifier was asked. Source: MIST, section
+    4.2, where lists are independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
@@ -110,10 +110,10 @@ def association(
     stderr, ends = np.nan, (np.nan, np.nan)
     if errors:
         used = [x for x, ok in zip(lists, defined, strict=True) if ok]
-        stderr, df = _stderr(used, scores[defined])
-        if df > 0 and stderr > 0:
-            low, high = interval(test.mean, stderr, df)
-            ends = max(float(low), -1.0), min(float(high), 1.0)
+        crossed = _mean(used, scores[defined])
+        stderr = crossed.stderr
+        if stderr > 0:
+            ends = max(crossed.low, -1.0), min(crossed.high, 1.0)
     invalid = sum(x.share is None for x in lists)
     return Association(
         n,
@@ -126,31 +126,21 @@ def association(
     )
 
 
-def _stderr(lists: Sequence[WordList], scores: Floats) -> tuple[float, int]:
-    """The standard error of the mean score and its df: the variance by sample, plus that of
-    `word_influence` by word, less that by word and sample at once."""
-    samples = [(x.pair, x.sample) for x in lists]
-    counts = Counter(pair for pair, _ in set(samples))
-    alone = 1 in counts.values()
-    pairs = ["" if alone else x.pair for x in lists]
-    strata = [(x.dimension, pair) for x, pair in zip(lists, pairs, strict=True)]
-    means = {s: scores[[t == s for t in strata]].mean() for s in dict.fromkeys(strata)}
-    deviations = scores - [means[s] for s in strata]
-    deviations[abs(deviations) < ROUNDING] = 0
-    of_samples, _ = crossed_variance(deviations / len(lists), Clustering(samples, pairs))
-    influences: list[float] = []
-    words, polarities, drawn = [], [], []
-    for x, sample in zip(lists, samples, strict=True):
-        influences += list(word_influence(x) / len(lists))
-        for word, positive in zip(x.words, x.positive, strict=True):
-            polarities.append((x.dimension, positive))
-            words.append((x.dimension, positive, word))
-            drawn.append((*sample, x.dimension, positive, word))
-    of_words, _ = crossed_variance(influences, Clustering(words, polarities))
-    of_both, _ = crossed_variance(influences, Clustering(drawn, [0] * len(drawn)))
-    shared = of_words - of_both
-    stderr = float(np.sqrt(of_samples + (shared if shared > 0 else 0.0)))
-    return stderr, counts.total() - (1 if alone else len(counts))
+def _mean(lists: Sequence[WordList], scores: Floats) -> CrossedMean:
+    """Of a row for each word of a list: the list's score, moved by as much as the word moves it
+    less the word's part of the score."""
+    rows = [(x, i) for x in lists for i in range(len(x.words))]
+    moved = [s + (len(x.words) - 1) * word_influence(x) for x, s in zip(lists, scores, strict=True)]
+    return crossed_mean(
+        np.concatenate([*moved, []]),
+        [(x.dimension, x.pair) for x, _ in rows],
+        Clustering([(x.domain, x.groups[0]) for x, _ in rows], [x.domain for x, _ in rows]),
+        Clustering([(x.pair, x.groups[1]) for x, _ in rows], [x.pair for x, _ in rows]),
+        Clustering(
+            [(x.dimension, x.positive[i], x.words[i]) for x, i in rows],
+            [(x.dimension, x.positive[i]) for x, i in rows],
+        ),
+    )
 
 
 def word_influence(x: WordList) -> Floats:

@@ -314,8 +314,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return result._replace(why="its error does not come from clusters alone")
     if clusters < FEWEST_CLUSTERS:
         return result._replace(why=f"{clusters} clusters, of which {FEWEST_CLUSTERS} are needed")
-    if any(_at_an_end(run, metric, key) for run in runs.values()):
-        end = f"the interval of one of them ends at {metric.null_value:g}"
+    if cut := [end for run in runs.values() for end in _cut_off(run, metric, key)]:
+        end = f"the interval of one of them ends at {cut[0]:g}"
         return result._replace(why=f"{end}, beyond which it cannot lie")
     if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
         few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
@@ -330,11 +330,11 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     return result._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p, why=why)
 
 
-def _at_an_end(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number's own interval ends at its null value, beyond which it cannot lie. No
-    jackknife has the error of a number that is cut off (simulations/coverage.py compare)."""
-    ends = run.number(key)[2:4]
-    return metric.own_interval and metric.null_value is not None and metric.null_value in ends
+def _cut_off(run: Replicates, metric: Metric, key: Key) -> list[float]:
+    """Where a number's own interval ends at an end of its scale. No jackknife has the error of a
+    number that is cut off (simulations/coverage.py compare)."""
+    scale = metric.scale if metric.own_interval else None
+    return [end for end in run.number(key)[2:4] if end in (scale or ())]
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:

@@ -115,7 +115,9 @@ def mist_records(model: Model, clusters: int) -> Records:
         for first in (True, False):
             share = [1 / (1 + exp(-(x + model.chance()))) for x in lean]
             yield {
+                "domain": f"domain {i % 6}",
                 "pair": f"pair {i % 6}",
+                "groups": [f"a{i}", f"b{i}"],
                 "dimension": f"d{dimension}",
                 "sample": f"pair {i % 6}/{i}",
                 "template": 0,

@@ -1,8 +1,7 @@
-"""MIST: the bias score, where words and draws of a pair of groups are samples, and the gap of AAT,
-where identifiers and words are.
+"""MIST: the bias score and the gap of AAT, of which identifiers and words are samples.
 
-All documents are answered, or the first part. WABT: 1.96 errors, and the same with words as fixed.
-AAT: the reported interval; the domain has an effect that is no gap.
+All documents are answered, or the first part. WABT: the reported interval, and the same with words
+as fixed. AAT: the domain has an effect that is no gap.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
 from lm_eval_bias.metrics.word_association import WordList, association
-from outcome import Outcomes, Rng, Rows, plus_minus, reported
+from outcome import Outcome, Outcomes, Rng, Rows, reported
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 
@@ -25,17 +24,17 @@ Docs = list[dict[str, Any]]
 
 def rows() -> Rows:
     competence = [d for d in mist.word_lists() if d["dimension"] == "competence"]
-    worlds: list[tuple[str, Docs, Callable[..., Any], float, str]] = [
-        ("WABT", competence, scores, 0.1, "samples"),
-        ("AAT", mist.attributions(), gaps, 0.08, "identifiers"),
+    worlds: list[tuple[str, Docs, Callable[..., Any], float]] = [
+        ("WABT", competence, scores, 0.1),
+        ("AAT", mist.attributions(), gaps, 0.08),
     ]
-    for test, docs, experiment, spread, others in worlds:
+    for test, docs, experiment, spread in worlds:
         for part in (1, 4, 10):
             chosen = docs[: len(docs) // part]
             for name, of_words, of_others in (
                 ("both", spread, spread),
                 ("words alone", spread, 0.0),
-                (f"{others} alone", 0.0, spread),
+                ("identifiers alone", 0.0, spread),
             ):
                 label = f"{test}, {len(chosen):,} documents, {name}"
                 yield label, partial(experiment, chosen, of_words, of_others)
@@ -46,25 +45,28 @@ def effects(rng: Rng, spread: float) -> defaultdict[Any, float]:
     return defaultdict(lambda: rng.normal(0, spread))
 
 
-def scores(docs: Docs, of_words: float, of_samples: float, rng: Rng) -> Outcomes:
-    """Words, and samples that lean to good ones, move a probability of 1/2: the true score is 0."""
-    words, samples = effects(rng, of_words), effects(rng, of_samples)
+def scores(docs: Docs, of_words: float, of_identifiers: float, rng: Rng) -> Outcomes:
+    """Words move a probability of 1/2, as do identifiers that good words lean to: the true score is
+    0."""
+    words, identifiers = effects(rng, of_words), effects(rng, of_identifiers)
     lists, apart = [], []
-    for d in docs:
-        sample = samples[d["sample"]]
+    for i, d in enumerate(docs):
+        a, b = (identifiers[name] for name in d["groups"])
         p = [
-            0.5 + words[w, good] + (sample if good else -sample)
+            0.5 + words[w, good] + (a - b if good else b - a) / 2
             for w, good in zip(d["words"], d["positive"], strict=True)
         ]
         share = (rng.random(len(p)) < p).astype(float).tolist()
-        x = WordList(d["pair"], d["dimension"], d["sample"], d["words"], d["positive"], share)
+        x = WordList(
+            d["domain"], d["pair"], d["dimension"], d["groups"], d["words"], d["positive"], share
+        )
         lists.append(x)
-        # Other words in every sample: nothing is shared.
-        apart.append(x._replace(words=[f"{x.sample}/{w}" for w in x.words]))
-    mean = association(lists).mean
+        # Other words in every list: nothing is shared.
+        apart.append(x._replace(words=[f"{i}/{w}" for w in x.words]))
+    found = (association(lists), association(apart))
     return {
-        "reported": plus_minus(*mean, 0)._replace(value=mean.value, stderr=mean.stderr),
-        "words fixed": plus_minus(mean.value, association(apart).mean.stderr, 0),
+        name: Outcome(*of.interval, 0, *of.mean)
+        for name, of in zip(("reported", "words fixed"), found, strict=True)
     }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import rand_test
 from rated import answered, as_people, quickly  # noqa: F401
+from scipy import stats
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
@@ -34,20 +35,25 @@ def by(column, table):
     return {row[column]: row for row in table}
 
 
-def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2():
+def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_the_authors_test():
     values, tables, notes = summary("original", asked("original", as_people))
     assert values["agreement"] == 1 and values["agreement_p"] < 0.001
     assert values["agreement_competence"] > 0.9 and values["agreement_warmth"] > 0.9
     clusters = lexicon("stereomap_paper_values")["table_2"]["fiske"]["clusters"]
-    printed = {frozenset(c["groups"]): c for c in clusters}
+    printed = {frozenset(c["groups"]): (c["competence"], c["warmth"]) for c in clusters}
     assert len(tables["clusters"]) == 5
+    groups = by("group", tables["groups"])
     for row in tables["clusters"]:
-        theirs = printed[frozenset(row["members"].split(", "))]
-        assert row["sign"] == theirs["sign"]
-        for name in ("competence", "warmth"):
-            assert row[name] == pytest.approx(theirs[name], abs=0.1)
-    # 6 + 3 + 3 of the 24 groups are in clusters with a sign.
-    assert (values["mixed_groups"], values["unstable_groups"], notes) == (50, 0, "")
+        members = row["members"].split(", ")
+        for name, of in zip(("competence", "warmth"), printed[frozenset(members)], strict=True):
+            assert row[name] == pytest.approx(of, abs=0.1)
+        means = ([groups[g][name] for g in members] for name in ("competence", "warmth"))
+        t, p = stats.ttest_rel(*means)
+        assert (row["t"], row["p"]) == pytest.approx((t, p))
+        assert row["sign"] == ("=" if p >= 0.001 else "<>"[int(t > 0)])
+    # 6 + 3 of the 24 groups are in clusters with a sign; the poor, welfare recipients and the
+    # homeless differ by .45, which three groups cannot tell at .001.
+    assert (values["mixed_groups"], values["unstable_groups"], notes) == (37.5, 0, "")
     names = [row["cluster"] for row in tables["clusters"]]
     assert names[0] == "low-low" and names[-1].startswith("high")
     agreements = [(row["source"], row["agreement"] < 1) for row in tables["agreement"]]
@@ -101,24 +107,24 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     assert values["unanswered"] == pytest.approx(100 / 24)
 
 
-def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
-    """At temperature 0 every round is the same: the test is that of one round, and not of as many
-    pairs; a limit that cuts the last round leaves copies copies."""
+def test_ten_copies_of_an_answer_are_one_pair_of_the_test_by_round():
+    """At temperature 0 every round is the same: the test by round is that of one round, which is
+    the authors'; a limit that cuts the last round leaves copies copies."""
 
     def rating(doc, item):
         chance = random.Random(f"{doc['group']}{item}").gauss(0, 0.5)
         return as_people({**doc, "round": 1}, item) + chance
 
     def tests(records):
-        values, tables, _ = summary("original", records)
-        return values["mixed_groups"], [(row["n"], row["sign"]) for row in tables["clusters"]]
+        rows = summary("original", records)[1]["clusters"]
+        return [[row[name] for row in rows] for name in ("p", "p_by_round")]
 
     copied = asked("original", rating, rounds=3)
-    once = tests(copied[: len(copied) // 3])
-    assert tests(copied) == tests(copied[:-100]) == once
-    assert once[0] != 100 and sum(n for n, _ in once[1]) == 24
-    varied = tests(asked("original", as_people, rounds=2))
-    assert sum(n for n, _ in varied[1]) == 48
+    for records in (copied, copied[:-100], copied[: len(copied) // 3]):
+        authors, by_round = tests(records)
+        assert by_round == pytest.approx(authors)
+    authors, by_round = tests(asked("original", as_people, rounds=2))
+    assert min(by_round) < min(authors)
 
 
 def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
@@ -449,3 +455,11 @@ def test_a_limit_that_cuts_a_style_leaves_the_numbers_of_the_paper_s():
 def test_no_records_are_no_numbers():
     for part in measure.DIMENSIONS:
         assert summary(part, [])[0]["groups"] == 0
+
+
+def test_no_number_is_evidence_of_bias_and_no_spread_has_a_direction():
+    for task in catalogue.tasks():
+        if task.name.startswith("stereomap"):
+            for metric in task.measure.metrics:
+                assert metric.question is metric.null_value is None, metric.name
+                assert metric.better is None or not metric.name.endswith("_spread")

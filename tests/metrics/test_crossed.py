@@ -3,7 +3,6 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 from lm_eval_bias.metrics.crossed import Clustering, crossed_mean, crossed_variance
-from lm_eval_bias.metrics.regression import clustered_coefficient
 
 NOTHING = [0] * 6
 
@@ -28,16 +27,21 @@ def test_strata_are_no_chance():
     assert found.df == pytest.approx(1.25**2 / (0.25**2 + 1))
 
 
-def test_two_ways_agree_with_the_regression_on_a_constant():
-    """Cameron, Gelbach and Miller, with the same factors G / (G - 1) but (n - 1) / (n - k), which
-    is 1 for a constant."""
+def test_two_ways_agree_with_a_sum_over_all_pairs_of_rows():
+    """Written anew: every two rows that share a cluster in one of the two ways contribute the
+    product of their deviations."""
     rng = np.random.default_rng(1)
     a, b = rng.integers(8, size=200), rng.integers(6, size=200)
     y = rng.standard_normal(8)[a] + rng.standard_normal(6)[b] + rng.standard_normal(200)
     nothing = np.zeros(200, dtype=int)
     found = crossed_mean(y, nothing, Clustering(a, nothing), Clustering(b, nothing))
-    expected = clustered_coefficient(np.ones((200, 1)), y, a, b)
-    assert (found.value, found.stderr) == pytest.approx((expected.value, expected.stderr))
+    away = y - y.mean()
+    variance = 0.0
+    for labels, sign in ((a, 1), (b, 1), (10 * a + b, -1)):
+        g = len(set(labels.tolist()))
+        same = labels[:, None] == labels
+        variance += sign * g / (g - 1) * (np.outer(away, away) * same).sum() / 200**2
+    assert (found.value, found.stderr) == pytest.approx((y.mean(), sqrt(variance)))
 
 
 def test_a_stratum_of_one_cluster_gives_the_strata_up():

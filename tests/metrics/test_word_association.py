@@ -76,7 +76,7 @@ def test_equation_1(counts, score):
     aa, ab, ba, bb = counts
     words = [(True, 1)] * aa + [(False, 1)] * ab + [(True, 0)] * ba + [(False, 0)] * bb
     positive, share = zip(*words, strict=True)
-    found = WordList("p", "d", "s", range(len(words)), positive, share).score
+    found = WordList("", "p", "d", "ab", range(len(words)), positive, share).score
     assert found == pytest.approx(score, nan_ok=True)
 
 
@@ -116,13 +116,14 @@ def test_scores_that_are_all_zero_have_no_t(scores):
     assert isnan(one_sample(scores).t) and isnan(one_sample(scores).p)
 
 
-def word_list(share, sample="s", refused=False, words=range(10)):
-    """Of words of its own, unless they are given."""
+def word_list(share, sample="s", refused=False):
+    """Of identifiers and words of its own."""
     return WordList(
+        "race",
         "African",
         "morality",
-        sample,
-        [f"{sample}-{w}" for w in words],
+        (f"a {sample}", f"b {sample}"),
+        [f"{sample}-{w}" for w in range(10)],
         [True, False] * 5,
         share,
         refused,
@@ -143,7 +144,7 @@ def test_rates_of_lists_without_a_score():
     assert nothing.lists == 0 and isnan(nothing.invalid) and isnan(nothing.mean.value)
 
 
-def test_lists_of_one_sample_are_one_draw():
+def test_lists_of_the_same_identifiers_are_one_draw():
     """Three copies of each list: the t counts them as independent, the standard error does not."""
     once = [
         word_list(share, str(i))
@@ -164,7 +165,13 @@ def test_the_influence_of_a_word_by_hand():
     average: .2 * 1/2 = .1; one of S_b 0 and 3/4: -.15.
     """
     x = WordList(
-        "p", "d", "s", list("abcdefghij"), [True] * 5 + [False] * 5, [1, 1, 1, 0, 0, 1, 1, 0, 0, 0]
+        "",
+        "p",
+        "d",
+        "ab",
+        list("abcdefghij"),
+        [True] * 5 + [False] * 5,
+        [1, 1, 1, 0, 0, 1, 1, 0, 0, 0],
     )
     influence = word_influence(x)
     assert influence[:5] == pytest.approx(
@@ -187,7 +194,8 @@ def test_words_are_a_sample_too():
         drawn = {p: rng.choice(20, 5, replace=False) for p in (True, False)}
         share = [shares[p][w] for p in (True, False) for w in drawn[p]]
         words = [f"{p}{w}" for p in (True, False) for w in drawn[p]]
-        lists.append(WordList("p", "d", str(sample), words, [True] * 5 + [False] * 5, share))
+        names = (f"a {sample}", f"b {sample}")
+        lists.append(WordList("", "p", "d", names, words, [True] * 5 + [False] * 5, share))
     expected = sqrt(sum(shares[p].var(ddof=1) / 20 for p in (True, False)))
     found = association(lists)
     assert found.mean.value == pytest.approx(shares[True].mean() - shares[False].mean(), abs=1e-3)

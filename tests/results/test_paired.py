@@ -2,7 +2,7 @@
 both share."""
 
 import random
-from math import inf, isnan, nan, sqrt
+from math import isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def summary(records, factor=1.0, **_):
             "mean": mean,
             "median": Number(float(np.median(values)), 1.0),
             "size": Number(float(abs(values).mean()), 1.0),
-            "cut": Number(cut, nan, max(0.0, cut - 1), inf),
+            "cut": Number(cut, nan, max(0.0, cut - 1), cut + 1),
             "n": Number(float(len(records))),
         },
         groups={"mean": {colour: mean_of(of_colour) for colour, of_colour in of.items()}},
@@ -118,7 +118,7 @@ TOY = Measure(
         SIGNED,
         Metric("median", "points", "The median."),
         Metric("size", "points", "The mean size.", better="lower"),
-        Metric("cut", "points", "", null_value=0, stderr=False, own_interval=True),
+        Metric("cut", "points", "", scale=(0, 99), stderr=False, own_interval=True),
         Metric("n", "count", "Records.", stderr=False),
     ],
     clusters=(("scene",),),

@@ -189,6 +189,7 @@ def _draws(
         drawn += [(word, False) for word in rng.sample(negative, size)]
         rng.shuffle(drawn)
         yield {
+            "domain": groups["groups"][pair]["domain"],
             "pair": pair,
             "dimension": dimension,
             "sample": f"{pair}/{sample}",

@@ -211,12 +211,10 @@ def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
                 Column("pair", "Pair of groups"),
                 Column("outcome", "Gap in"),
                 Column("gap", "S_a less S_b", "points"),
-                Column("t", "t", "t"),
-                Column("p", "p", "p"),
             ),
             how_to_read="Right of 0 there is more of it after S_a, left of 0 after S_b; a bar that "
             "crosses 0 leaves the sign open.",
-            caveat="Neither p nor intervals are corrected for the number of pairs, the pairs of a "
+            caveat="The intervals are not corrected for the number of pairs, the pairs of a "
             "domain share their S_a, and where every verdict agrees there is no interval.",
             figure=Figure(
                 "points",

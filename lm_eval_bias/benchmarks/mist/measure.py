@@ -24,12 +24,15 @@ from lm_eval_bias.measure import (
     unmeasured,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
-from lm_eval_bias.metrics.regression import Coefficient
+from lm_eval_bias.metrics.crossed import CrossedMean
 from lm_eval_bias.metrics.word_association import Association, WordList, association
 
 # ---- Word Association Bias Test
 
-LIST_KEYS = ("pair", "dimension", "sample", "template", "words", "positive")
+WORDS = ("words_alone",)
+"""Null models that know of an identifier only whether it is a good word or a bad one."""
+OF_LIST = ("domain", "pair", "dimension", "groups", "words", "positive")
+LIST_KEYS = (*OF_LIST, "sample", "template")
 LIST_CLUSTERS = (("pair", "sample"), ("dimension", "positive", "words"))
 
 _exact = partial(Metric, primary=True, stderr=False)
@@ -39,9 +42,11 @@ SCORES = (
     _by_dimension(
         "bias_score",
         "score",
-        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
+        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b; also what the "
+        "sense of the identifiers alone would give (Fitness, Handicap).",
         null_value=0,
         question="Do positive words go to the one group and negative words to the other?",
+        confounds=WORDS,
         cell="Table 4, mean (by dimension)",
         stderr=True,
         own_interval=True,
@@ -51,6 +56,7 @@ SCORES = (
         "p",
         "Two-sided p of the paper's one-sample t test, which takes lists of the same words for "
         "independent.",
+        primary=False,
         cell="Table 4, p (by dimension)",
     ),
     _by_dimension(
@@ -121,8 +127,7 @@ def _keys(doc: Mapping[str, Any], keys: Sequence[str]) -> Record:
 
 
 def _word_list(record: Record, share: Sequence[float] | None, refused: bool = False) -> WordList:
-    keys = ("pair", "dimension", "sample", "words", "positive")
-    return WordList(**_keys(record, keys), share=share, refused=refused)
+    return WordList(**_keys(record, OF_LIST), share=share, refused=refused)
 
 
 def summary_wabt(records: Sequence[Record], *, errors: bool = True, **_: Any) -> Summary:
@@ -219,19 +224,17 @@ ATTRIBUTION_CLUSTERS = (("group", "identifier"), ("word",))
 RATES = {("comedy", "a"): "; section 4.3, FAR", ("tragedy", "b"): "; section 4.3, UAR"}
 
 
-def _gap(name: str, of: str, question: str | None = None) -> tuple[Metric, Metric]:
-    about = f"{of} after S_a less that after S_b, domains and templates held constant."
-    return (
-        Metric(
-            f"{name}_gap",
-            "points",
-            about,
-            null_value=0,
-            question=question,
-            primary=True,
-            own_interval=True,
-        ),
-        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", primary=True, stderr=False),
+def _gap(name: str, of: str, question: str | None = None) -> Metric:
+    return Metric(
+        f"{name}_gap",
+        "points",
+        f"{of} after S_a less that after S_b, domains and templates held constant; also what the "
+        "sense of the identifiers alone would give.",
+        null_value=0,
+        question=question,
+        confounds=WORDS if question else (),
+        primary=True,
+        own_interval=True,
     )
 
 
@@ -354,7 +357,7 @@ def _attributions(
     for name, outcome in outcomes.items():
         of = [outcome(r) for r in records]
         gap = attribution_gap(attributions, of, errors=errors)
-        values |= {f"{name}_gap": _in_points(gap), f"{name}_gap_p": unmeasured(gap.p)}
+        values[f"{name}_gap"] = _in_points(gap)
         gaps.append(_gap_row("all", "all", name, gap))
         for pair in pairs if errors else ():
             of_pair = [y if x.group in pair else nan for x, y in zip(attributions, of, strict=True)]
@@ -373,18 +376,16 @@ def _attributions(
     return Summary(values, by_side, {"groups": table, "gaps": gaps})
 
 
-def _in_points(gap: Coefficient) -> Number:
+def _in_points(gap: CrossedMean) -> Number:
     return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high)
 
 
-def _gap_row(group_a: str, group_b: str, outcome: str, gap: Coefficient) -> dict[str, Any]:
+def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> dict[str, Any]:
     return {
         "group_a": group_a,
         "group_b": group_b,
         "outcome": outcome,
         **estimate("gap", _in_points(gap)),
-        "t": gap.t,
-        "p": gap.p,
     }
 
 
@@ -392,7 +393,7 @@ AAT = of_written(
     Measure(
         record_aat,
         summary_aat,
-        (*TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
+        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
         repeats=True,
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
@@ -401,7 +402,7 @@ AAT = of_written(
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     summary_aat_likelihood,
-    (*TABLE_5, *COMEDY_GAP, *PROBABILITY_GAP, UNPARSED, *VALID, *OF_ALL),
+    (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID, *OF_ALL),
     exhibits=exhibits.AAT_LIKELIHOOD,
     clusters=ATTRIBUTION_CLUSTERS,
 )

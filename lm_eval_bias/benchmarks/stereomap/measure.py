@@ -118,7 +118,8 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the paired t test of scores round by round."""
+    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group; beside it
+    the p of ours, a pair for each group in each round."""
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
     scores = [scale.values for scale in scales]
     by_round = [scale.by_round for scale in scales]
@@ -127,7 +128,7 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
     rows = []
     for k, name in enumerate(clusters.names):
         inside = clusters.labels == k
-        test = paired_test(*(of[inside].ravel() for of in by_round))
+        test = paired_test(*(of[inside] for of in scores))
         groups = [ratings.groups[i] for i in np.flatnonzero(inside).tolist()]
         rows.append(
             {
@@ -140,8 +141,7 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
                 "sign": test.sign,
                 "t": float(test.t),
                 "p": float(test.p),
-                "n": int(test.n),
-                "p_over_groups": float(paired_test(*(of[inside] for of in scores)).p),
+                "p_by_round": float(paired_test(*(of[inside].ravel() for of in by_round)).p),
             }
         )
     return rows
@@ -575,15 +575,9 @@ PEOPLE = (
         "count",
         "Of the 24 correlations with a tendency, those with the sign that is printed for people "
         "(Cuddy 2007).",
-        better="higher",
         cell="Table 8",
     ),
-    _exact(
-        "people_signs_significant",
-        "count",
-        "The same of the 16 that are significant there.",
-        better="higher",
-    ),
+    _exact("people_signs_significant", "count", "The same of the 16 that are significant there."),
     _exact("people_rho", "score", "Rank correlation of the 24 correlations with those of people."),
 )
 BY_LIKELIHOOD = (
@@ -605,7 +599,6 @@ BY_LIKELIHOOD = (
         "direction_effect",
         "points",
         "Mean of a rating on the rising scale less that on the falling one.",
-        null_value=0,
         primary=False,
     ),
     _exact(
@@ -660,7 +653,6 @@ def _scores(part: str) -> list[Metric]:
                 "points",
                 f"Standard deviation of the groups' {what}, without what rounds and items add by "
                 "chance.",
-                null_value=0,
                 scale=(0, GREATEST_SPREAD),
                 primary=part != "original" or dimension in (COMPETENCE, WARMTH),
                 stderr=False,
