@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import Floats, Ints
+from .resampling import Bools, Floats, Ints
 from .student import ROUNDING, interval, satterthwaite
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -59,6 +59,33 @@ def crossed_mean(
     stderr = float(np.sqrt(variance))
     low, high = interval(value, stderr, df)
     return CrossedMean(value, stderr, df, float(low), float(high))
+
+
+def crossed_contrast(
+    outcome: ArrayLike,
+    cells: Labels,
+    part: Ints,
+    signs: Sequence[float],
+    *clusterings: Clustering,
+    errors: bool = True,
+) -> CrossedMean:
+    """How parts of a design differ: in each cell the sum of signs times the means of the parts, and
+    the mean of that over the cells that have all parts.
+
+    outcome, cells: shape (n,). part: shape (n,), indices of signs. As `crossed_mean` otherwise.
+    """
+    cell = codes(cells)
+    n = np.zeros((cell.max(initial=-1) + 1, len(signs)))
+    np.add.at(n, (cell, part), 1)
+    complete: Bools = (n > 0).all(axis=1)
+    used = complete[cell]
+    weights = np.asarray(signs)[part] / (n[cell, part] * max(complete.sum(), 1))
+    return crossed_mean(
+        (used.sum() * weights * outcome)[used],
+        (cell * len(signs) + part)[used],
+        *[Clustering(codes(of.clusters)[used], codes(of.strata)[used]) for of in clusterings],
+        errors=errors,
+    )
 
 
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:

@@ -28,6 +28,7 @@ from lm_eval_bias.metrics.sentence_preference import (
     Contrast,
     Neutral,
     Pair,
+    gap_beyond_words,
     sentence_preference,
 )
 
@@ -35,7 +36,10 @@ KEYS = (
     "wording",
     "variant",
     "axis",
+    "paper",
+    "placebo",
     "gender",
+    "words",
     "desirable",
     "undesirable",
     "sentiment",
@@ -50,6 +54,13 @@ the descriptor already."""
 
 _contrast = partial(Metric, null_value=0, primary=True, by="axis", own_interval=True)
 METRICS = (
+    _contrast(
+        "gap_beyond_words",
+        "nats",
+        "log_odds_gap less that of hair and things that the same words describe (fair-haired, a "
+        "thin book), so that what the words mean by themselves falls out.",
+        question="Do positive words go with the desirable body rather than with the other?",
+    ),
     _contrast(
         "favouritism",
         "points",
@@ -66,8 +77,8 @@ METRICS = (
         "log_odds_gap",
         "nats",
         "Mean difference of the scores, desirable less undesirable, in positive less that in "
-        "negative context, without a threshold.",
-        question="Do positive words go with the desirable body rather than with the other?",
+        "negative context, without a threshold; words alone have it too, since *fair* is just and "
+        "*dark* gloomy.",
     ),
     Metric(
         "within_threshold",
@@ -115,25 +126,34 @@ def summary(
 ) -> Summary:
     """TriSentBias of each axis, gender and context, and the contrasts of contexts."""
     score = score_of(first_seen(records, "method"))
+    calibrate = score == SCORES["joint"]
     axes = first_seen(records, "axis")
+    pairs = [
+        Pair(
+            *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
+            (r["desirable"], r["undesirable"]),
+            *(r[key] for key in ("variant", "desirable_likelihood", "undesirable_likelihood")),
+            *(r[key] for key in ("placebo", "words")),
+        )
+        for r in records
+    ]
+    beyond = {
+        axis: Number(*gap[:2], *gap[3:])
+        for axis in ("all", *axes)
+        for gap in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
+    }
+    pairs = [pair for pair, r in zip(pairs, records, strict=True) if r["paper"]]
+    records = [r for r in records if r["paper"]]
     result = sentence_preference(
-        [
-            Pair(
-                *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
-                (r["desirable"], r["undesirable"]),
-                r["variant"],
-                r["desirable_likelihood"],
-                r["undesirable_likelihood"],
-            )
-            for r in records
-        ],
+        pairs,
         axes,
         first_seen(records, "gender"),
         list(dict.fromkeys([threshold, *THRESHOLDS[1:]])),
-        calibrate=score == SCORES["joint"],
+        calibrate=calibrate,
         errors=errors,
     )
     values = {name: _number(result.contrast(name)) for name in CONTRASTS} | {
+        "gap_beyond_words": beyond.pop("all"),
         "within_threshold": Number(*result.within["all"]),
         "unanswered": unmeasured(result.unanswered),
         "left_out": unmeasured(result.left_out),
@@ -141,6 +161,7 @@ def summary(
     groups = {
         name: {axis: _number(result.contrast(name, axis)) for axis in axes} for name in CONTRASTS
     } | {"within_threshold": {axis: Number(*result.within[axis]) for axis in axes}}
+    groups["gap_beyond_words"] = beyond
     if not errors:
         return Summary(values, groups)
 
