@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import Bools, Floats, Ints
+from .resampling import Floats, Ints
 from .student import ROUNDING, interval, satterthwaite
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -77,7 +77,7 @@ def crossed_contrast(
     cell = codes(cells)
     n = np.zeros((cell.max(initial=-1) + 1, len(signs)))
     np.add.at(n, (cell, part), 1)
-    complete: Bools = (n > 0).all(axis=1)
+    complete = np.all(n, axis=1)
     used = complete[cell]
     weights = np.asarray(signs)[part] / (n[cell, part] * max(complete.sum(), 1))
     return crossed_mean(

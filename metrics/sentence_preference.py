@@ -93,10 +93,9 @@ class Neutral(NamedTuple):
 
 
 class Preference(NamedTuple):
-    """unanswered: pairs without two finite likelihoods, left_out: answered ones in no contrast, in
-    percent. within: z1 over positive and negative context."""
+    """left_out: answered pairs in no contrast, in percent. within: z1 over positive and negative
+    context."""
 
-    unanswered: float
     left_out: float
     within: dict[str, Estimate]
     triads: list[Triad]
@@ -218,7 +217,6 @@ def sentence_preference(
             neutral.append(Neutral(axis, gender, descriptors, n, estimate, mean.low, mean.high))
     in_contrast = np.count_nonzero(design.weights(answered & infused))
     return Preference(
-        unanswered=100 * float(ratio((~usable).sum(), len(pairs))),
         left_out=100 * float(ratio((usable & infused).sum() - in_contrast, len(pairs))),
         within=within,
         triads=triads,

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     fewest_clusters,
     first_seen,
     number,
+    percentage,
     unmeasured,
 )
 from lm_eval_bias.metrics.sentence_preference import (
@@ -45,6 +46,7 @@ KEYS = (
     "sentiment",
     "attribute",
 )
+LIKELIHOODS = ("desirable_likelihood", "undesirable_likelihood")
 CLUSTERS = (("axis", "wording"), ("sentiment", "attribute"))
 THRESHOLDS = (0.02, 0.04, 0.06)
 """Appendix G. The first one is that of the paper's figures; an option replaces it."""
@@ -132,8 +134,7 @@ def summary(
         Pair(
             *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
             (r["desirable"], r["undesirable"]),
-            *(r[key] for key in ("variant", "desirable_likelihood", "undesirable_likelihood")),
-            *(r[key] for key in ("placebo", "words")),
+            *(r[key] for key in ("variant", *LIKELIHOODS, "placebo", "words")),
         )
         for r in records
     ]
@@ -142,6 +143,8 @@ def summary(
         for axis in ("all", *axes)
         for gap in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
     }
+    unanswered = sum(None in [r[key] for key in LIKELIHOODS] for r in records)
+    n = len(records)
     pairs = [pair for pair, r in zip(pairs, records, strict=True) if r["paper"]]
     records = [r for r in records if r["paper"]]
     result = sentence_preference(
@@ -155,7 +158,7 @@ def summary(
     values = {name: _number(result.contrast(name)) for name in CONTRASTS} | {
         "gap_beyond_words": beyond.pop("all"),
         "within_threshold": Number(*result.within["all"]),
-        "unanswered": unmeasured(result.unanswered),
+        "unanswered": unmeasured(percentage(unanswered, n)),
         "left_out": unmeasured(result.left_out),
     }
     groups = {
