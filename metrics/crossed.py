@@ -53,8 +53,10 @@ def crossed_mean(
         cells = np.zeros(len(y), dtype=int)
         coded = [(clusters, cells) for clusters, _ in coded]
     residuals = y - (np.bincount(cells, y) / np.bincount(cells))[cells]
-    # equal values leave rounding, not spread
-    residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0
+    # equal values leave rounding, not spread, and values that cancel no mean
+    rounding = ROUNDING * max(1.0, float(abs(y).max()))
+    residuals[abs(residuals) < rounding] = 0
+    value = 0.0 if abs(value) < rounding else value
     variance, df = _variance(residuals / len(y), coded)
     stderr = float(np.sqrt(variance))
     low, high = interval(value, stderr, df)

@@ -155,24 +155,22 @@ def gap_beyond_words(
     pairs: Sequence[Pair],
     descriptors: tuple[str, str],
     effects: Mapping[str, str],
-    effect: str,
     *,
     errors: bool = True,
 ) -> CrossedMean:
-    """The gap of an effect less that of the placebos with the same words, in percentage points.
+    """The mean of the halo and the horn gap, less that of the placebos with the same words, in
+    percentage points.
 
-    A model that knows the words' senses alone, and no skin, has 0. Words, genders and categories
-    count alike. descriptors, effects: as in `halo`; wordings and attributes are samples.
+    A model that knows the words' senses alone, and no skin, has 0; so has one that says a label
+    more often of one descriptor, whatever the attribute. Words, genders and domains count alike.
+    descriptors, effects: as in `halo`; wordings and attributes are samples.
     """
-    twins = _twins(
-        [p for p in pairs if p.label is not None and effects[p.category] == effect], descriptors
-    )
-    sign = 1 if effect == "halo" else -1
+    twins = _twins([p for p in pairs if p.label is not None], descriptors)
     return crossed_contrast(
-        [sign * (e - c) for e, c in twins.values()],
-        [(p.words, p.gender, p.category) for p in twins],
-        np.array([p.placebo for p in twins], dtype=int),
-        (1, -1),
+        [e - c for e, c in twins.values()],
+        [(p.words, p.gender, p.domain) for p in twins],
+        np.array([2 * p.placebo + EFFECTS.index(effects[p.category]) for p in twins], dtype=int),
+        (0.5, -0.5, -0.5, 0.5),
         Clustering([(p.domain, p.wording) for p in twins], [p.domain for p in twins]),
         Clustering([(p.category, p.attribute) for p in twins], [p.category for p in twins]),
         errors=errors,
