@@ -41,7 +41,7 @@ def docs(every):
 
 
 def test_placebos_say_the_words_of_each_pair_and_are_crossed_as_it_is(every):
-    """ "Fair" and "dark" of hair and of things, "thin" of books, each with all attributes and none."""
+    """ "Fair" and "dark" of hair and things, "thin" of books; with all attributes and none."""
     attributes = Counter(d["attribute"] for d in every if d["placebo"])
     assert len(attributes) == 15 and len(set(attributes.values())) == 1
     words = {d["words"]: d for d in every if d["placebo"]}

@@ -409,9 +409,9 @@ def _axes(unit: str, reference: float, names: Mapping[str, str]) -> Exhibit:
             Column("value", "Value", unit),
             Column("n", "Analogies", "count"),
         ),
-        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; the "
-        "directed number of all and of an axis leaves out loaded words, those that praise or blame "
-        "by themselves.",
+        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; "
+        "the directed number of all and of an axis leaves out loaded words, those that praise or "
+        "blame by themselves.",
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
         figure=intervals("value", "axis", facet="number", reference=reference),
