@@ -244,19 +244,14 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     rows = {row["wording"]: row for row in templates if row["axis"] == axis}
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
-    about: Document = {"axis": axis, "paper": True, "placebo": False}
-    yield from _crossed(groups, about, texts, counts, groups["axes"][axis])
+    paper: Document = {"axis": axis, "paper": True, "placebo": False}
+    yield from _crossed(groups, paper, texts, counts, groups["axes"][axis])
     few = {w: {gender: min(n, 1) for gender, n in of.items()} for w, of in counts.items()}
-    about["paper"] = False
-    for i, beside in enumerate(groups.get("beside", {}).get(axis, ())):
-        if "texts" in beside:
-            things = {f"{axis}-{i}-{j}": variants(text) for j, text in enumerate(beside["texts"])}
-            all_of = {wording: {None: len(of)} for wording, of in things.items()}
-            yield from _crossed(
-                groups, {**about, "placebo": True}, things, all_of, beside["pairs"], [None]
-            )
-        else:
-            yield from _crossed(groups, about, texts, few, beside["pairs"])
+    for i, row in enumerate(groups.get("beside", {}).get(axis, ())):
+        about = {"axis": axis, "paper": False, "placebo": "texts" in row}
+        of: Document = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
+        of_things = {wording: {None: len(texts)} for wording, texts in of.items()}
+        yield from _crossed(groups, about, of or texts, of_things or few, row["pairs"])
 
 
 def _crossed(
@@ -265,7 +260,6 @@ def _crossed(
     texts: Mapping[str, Sequence[str]],
     counts: Mapping[str, Mapping[Any, int]],
     pairs: Sequence[Row],
-    genders: Sequence[str | None] = GENDERS,
 ) -> Iterator[list[list[Document]]]:
     """The blocks of each audience. about: the columns that all documents share."""
     an = groups.get("an", ())
@@ -293,7 +287,7 @@ def _crossed(
             **{f"{side}_sentence": fill(text, word, attribute, an) for side, word in sides.items()},
         }
 
-    for i_stream, (audience, chosen) in enumerate(by_audience(counts, genders).items()):
+    for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         columns = []
         for i, (wording, of) in enumerate(chosen):
             units = [
