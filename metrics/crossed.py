@@ -53,12 +53,41 @@ def crossed_mean(
         cells = np.zeros(len(y), dtype=int)
         coded = [(clusters, cells) for clusters, _ in coded]
     residuals = y - (np.bincount(cells, y) / np.bincount(cells))[cells]
-    # equal values leave rounding, not spread
-    residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0
+    # equal values leave rounding, not spread, and values that cancel no mean
+    rounding = ROUNDING * max(1.0, float(abs(y).max()))
+    residuals[abs(residuals) < rounding] = 0
+    value = 0.0 if abs(value) < rounding else value
     variance, df = _variance(residuals / len(y), coded)
     stderr = float(np.sqrt(variance))
     low, high = interval(value, stderr, df)
     return CrossedMean(value, stderr, df, float(low), float(high))
+
+
+def crossed_contrast(
+    outcome: ArrayLike,
+    cells: Labels,
+    part: Ints,
+    signs: Sequence[float],
+    *clusterings: Clustering,
+    errors: bool = True,
+) -> CrossedMean:
+    """How parts of a design differ: in each cell the sum of signs times the means of the parts, and
+    the mean of that over the cells that have all parts.
+
+    outcome, cells: shape (n,). part: shape (n,), indices of signs. As `crossed_mean` otherwise.
+    """
+    cell = codes(cells)
+    n = np.zeros((cell.max(initial=-1) + 1, len(signs)))
+    np.add.at(n, (cell, part), 1)
+    complete = np.all(n, axis=1)
+    used = complete[cell]
+    weights = np.asarray(signs)[part] / (n[cell, part] * max(complete.sum(), 1))
+    return crossed_mean(
+        (used.sum() * weights * outcome)[used],
+        (cell * len(signs) + part)[used],
+        *[Clustering(codes(of.clusters)[used], codes(of.strata)[used]) for of in clusterings],
+        errors=errors,
+    )
 
 
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .crossed import Clustering, CrossedMean, codes, crossed_mean
+from .crossed import Clustering, CrossedMean, codes, crossed_contrast, crossed_mean
 from .resampling import Bools, Estimate, Floats, ratio
 
 LABELS = ("entailment", "contradiction", "neutral")
@@ -21,7 +21,8 @@ class Pair(NamedTuple):
     """One premise-hypothesis pair and its label, None for no usable answer.
 
     wording: the same for all genders, written within a domain. question: what one wording asks of
-    one attribute. Pairs that differ in the descriptor alone are twins.
+    one attribute. Pairs that differ in the descriptor alone are twins. placebo: whether it is about
+    no skin. words: the same for skin and placebos that the same words describe.
     """
 
     wording: str
@@ -32,6 +33,8 @@ class Pair(NamedTuple):
     domain: str = ""
     attribute: str = ""
     question: Hashable = None
+    placebo: bool = False
+    words: Hashable = None
 
 
 class Cell(NamedTuple):
@@ -67,7 +70,6 @@ class Halo(NamedTuple):
     """Percentages, and gaps in percentage points. left_out: answered pairs without an answered
     twin. differences: of two genders' gaps."""
 
-    unanswered: float
     left_out: float
     labels: dict[str, Estimate]
     non_neutral: Estimate
@@ -140,13 +142,38 @@ def halo(
     everything = np.ones(len(answered), dtype=bool)
     without_twin = sum(_twin(p) not in twins for p in answered)
     return Halo(
-        unanswered=100 * float(ratio(len(pairs) - len(answered), len(pairs))),
         left_out=100 * float(ratio(without_twin, len(pairs))),
         labels={label: share(hits[label], everything) for label in LABELS},
         non_neutral=share(hits["entailment"] + hits["contradiction"], everything),
         cells=cells,
         gaps=_gaps(twins, effects, genders, errors),
         differences=differences,
+    )
+
+
+def gap_beyond_words(
+    pairs: Sequence[Pair],
+    descriptors: tuple[str, str],
+    effects: Mapping[str, str],
+    *,
+    errors: bool = True,
+) -> CrossedMean:
+    """The mean of the halo and the horn gap, less that of the placebos with the same words, in
+    percentage points.
+
+    A model that knows the words' senses alone, and no skin, has 0; so has one that says a label
+    more often of one descriptor, whatever the attribute. Words, genders and domains count alike.
+    descriptors, effects: as in `halo`; wordings and attributes are samples.
+    """
+    twins = _twins([p for p in pairs if p.label is not None], descriptors)
+    return crossed_contrast(
+        [e - c for e, c in twins.values()],
+        [(p.words, p.gender, p.domain) for p in twins],
+        np.array([2 * p.placebo + EFFECTS.index(effects[p.category]) for p in twins], dtype=int),
+        (0.5, -0.5, -0.5, 0.5),
+        Clustering([(p.domain, p.wording) for p in twins], [p.domain for p in twins]),
+        Clustering([(p.category, p.attribute) for p in twins], [p.category for p in twins]),
+        errors=errors,
     )
 
 

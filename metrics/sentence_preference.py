@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .crossed import Clustering, CrossedMean, codes, crossed_mean
+from .crossed import Clustering, CrossedMean, codes, crossed_contrast, crossed_mean
 from .resampling import Bools, Estimate, Floats, Ints, ratio
 from .student import ROUNDING
 
@@ -29,7 +29,8 @@ class Pair(NamedTuple):
     """One pair of sentences and their log-likelihoods in nats, or None.
 
     attribute: the word that makes the context. A neutral pair has the template, gender, descriptors
-    and variant of those that it calibrates.
+    and variant of those that it calibrates. placebo: whether it is about no body. words: the same
+    for bodies and placebos that the same words describe.
     """
 
     template: str
@@ -41,6 +42,8 @@ class Pair(NamedTuple):
     variant: Hashable
     desirable: float | None
     undesirable: float | None
+    placebo: bool = False
+    words: Hashable = None
 
 
 class Triad(NamedTuple):
@@ -90,10 +93,9 @@ class Neutral(NamedTuple):
 
 
 class Preference(NamedTuple):
-    """unanswered: pairs without two finite likelihoods, left_out: answered ones in no contrast, in
-    percent. within: z1 over positive and negative context."""
+    """left_out: answered pairs in no contrast, in percent. within: z1 over positive and negative
+    context."""
 
-    unanswered: float
     left_out: float
     within: dict[str, Estimate]
     triads: list[Triad]
@@ -215,12 +217,36 @@ def sentence_preference(
             neutral.append(Neutral(axis, gender, descriptors, n, estimate, mean.low, mean.high))
     in_contrast = np.count_nonzero(design.weights(answered & infused))
     return Preference(
-        unanswered=100 * float(ratio((~usable).sum(), len(pairs))),
         left_out=100 * float(ratio((usable & infused).sum() - in_contrast, len(pairs))),
         within=within,
         triads=triads,
         contrasts=contrasts,
         neutral=neutral,
+    )
+
+
+def gap_beyond_words(
+    pairs: Sequence[Pair], axis: str, calibrate: bool, *, errors: bool = True
+) -> CrossedMean:
+    """`log_odds_gap` in nats less that of the placebos with the same words; axis "all" is all.
+
+    A model that knows the words' senses alone, and no body, has 0. Each words count alike.
+    Templates and attributes are samples.
+    """
+    x = calibrated(pairs) if calibrate else differences(pairs)
+    of = [
+        (p, value)
+        for p, value in zip(pairs, x, strict=True)
+        if np.isfinite(value) and p.context != "neutral" and axis in ("all", p.axis)
+    ]
+    return crossed_contrast(
+        [value for _, value in of],
+        [(p.axis, p.words) for p, _ in of],
+        np.array([2 * p.placebo + CONTEXTS.index(p.context) for p, _ in of], dtype=int),
+        (1, -1, -1, 1),
+        Clustering([(p.axis, p.template) for p, _ in of], [(p.axis, p.placebo) for p, _ in of]),
+        Clustering([(p.context, p.attribute) for p, _ in of], [p.context for p, _ in of]),
+        errors=errors,
     )
 
 

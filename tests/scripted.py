@@ -10,6 +10,7 @@ from lm_eval import simple_evaluate
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
+from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
 from lm_eval_bias.catalogue import tasks_folder
 from tests.rule_model import RuleLM
 
@@ -19,14 +20,17 @@ def chance(*texts):
     return int.from_bytes(hashlib.sha256("\n".join(texts).encode()).digest()[:6], "big") / 2**48
 
 
+DISADVANTAGED = {d["c"] for d in documents() if d["context"] == "stereotype"}
+
+
 def scripted(name, leaning=0.0):
     """A model whose likelihoods are chance. In analogies A : B :: C : it gives a word other than B
-    so much more, if C is somebody."""
+    so much more, if C is a disadvantaged body."""
 
     def rule(context, continuation):
         b, _, c = context.strip().rsplit("\n", 1)[-1].rpartition("::")
         stereotype = (
-            c.strip(": ").count(" ") and continuation.strip() != b.rpartition(":")[2].strip()
+            c.strip(": ") in DISADVANTAGED and continuation.strip() != b.rpartition(":")[2].strip()
         )
         return -3 + chance(name, context, continuation) + leaning * bool(stereotype)
 

@@ -41,7 +41,7 @@ SPREADS = {
 
 
 def rows() -> Rows:
-    docs = documents()
+    docs = [d for d in documents() if d["paper"]]
     for part in (1, 4, 10):
         world = Scores(docs[: len(docs) // part])
         for name, spreads in SPREADS.items():

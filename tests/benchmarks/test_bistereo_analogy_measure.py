@@ -62,8 +62,6 @@ def test_always_the_stereotype_and_always_its_opposite():
         found = summed(stereotype(DISADVANTAGED, ADVANTAGED, sign))
         for group in (None, "women", "men"):
             assert values(found, group=group) == (share,) * 3
-        odds = ("calibrated_log_odds", "directed_log_odds")
-        assert values(found, odds) == (2 * sign, 4 * sign)
         assert found.values["biased_preferences"][2:4] == (share, share)
         assert values(found, ("unanswered", "left_out", "analogies")) == (0, 0, 307)
 
@@ -76,7 +74,6 @@ def test_length_alone_gets_nothing_where_it_is_calibrated_though_the_raw_share_i
     shorter = [100 if len(n) < len(p) else 50 if len(n) == len(p) else 0 for p, n in pairs]
     assert values(found) == (pytest.approx(sum(shorter) / 307), 50, 50)
     assert sum(shorter) / 307 < 30
-    assert values(found, ("calibrated_log_odds", "directed_log_odds")) == (0, 0)
     assert isnan(found.values["per_token_preferences"].value)  # without a tokenizer
 
 
@@ -114,7 +111,7 @@ def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     short = {d["c"] for d in OWN if (d["axis"], d["gender"]) == ("height", "women")}
     found = summed(stereotype(short, set(), 1))
     table = {(r["gender"], r["axis"]): r for r in found.tables["shares"]}
-    assert len(table) == 3 * 6
+    assert len(table) == 3 * 7
     for cell, n, share in (
         (("women", "height"), 47, 100),
         (("women", "attire"), None, 50),
@@ -128,6 +125,29 @@ def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     number = found.groups["calibrated_preferences"]["women"]
     columns = [f"calibrated_preferences_{end}" for end in ("stderr", "low", "high")]
     assert [table["women", "all"][column] for column in columns] == list(number[1:4])
+
+
+def test_words_that_praise_or_blame_by_themselves_are_counted_apart():
+    """Bad words behind loaded descriptors ("crooked teeth"), whoever has them; else nothing."""
+    loaded = {d["c"] for d in OWN if d["loaded"]}
+    found = summed(stereotype(loaded, set(), 1))
+    assert found.values["directed_preferences"][0] == 50
+    assert found.values["biased_preferences"][0] > 60
+    (row,) = [
+        r for r in found.tables["shares"] if (r["gender"], r["axis"]) == ("all", "loaded words")
+    ]
+    assert row["directed_preferences"] == 100
+    assert row["n"] == sum(d["loaded"] for d in OWN)
+
+
+def test_intervals_of_shares_stay_on_the_scale():
+    """All biased but for one analogy of a gender and axis, of few clusters."""
+    odd = {d["analogy"] for d in OWN[:10]}
+    found = summed(lambda d, w: -1.0 if (w != d["b"]) == (d["analogy"] not in odd) else -9.0)
+    for row in found.tables["shares"] + found.tables["content_free"]:
+        for name, value in row.items():
+            if name.endswith(("_low", "_high")):
+                assert isnan(value) or 0 <= value <= 100
 
 
 def test_each_content_free_phrase_has_its_share():

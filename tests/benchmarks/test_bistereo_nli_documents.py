@@ -24,8 +24,27 @@ TABLE_6 = {
 
 
 @pytest.fixture(scope="module")
-def docs():
+def every():
     return documents()
+
+
+@pytest.fixture(scope="module")
+def docs(every):
+    """Those of the paper's design."""
+    return [d for d in every if d["paper"]]
+
+
+def test_placebos_are_the_sentences_of_skin_about_hair(every):
+    def sentences(placebo, words):
+        cut = lambda text: re.sub("(?i)(fair|dark|light|brown)-(skinned|haired)", "", text)  # noqa: E731
+        return {
+            (cut(d["premise"]), cut(d["hypothesis"]))
+            for d in every
+            if (d["placebo"], d["words"]) == (placebo, words)
+        }
+
+    assert sentences(True, "fair") < sentences(False, "fair")
+    assert sentences(True, "light") == sentences(False, "light") == sentences(True, "fair")
 
 
 def test_as_many_templates_as_the_paper():
@@ -88,8 +107,8 @@ def test_fair_is_the_favoured_descriptor_and_good_attributes_make_the_halo(docs)
     }
 
 
-def test_no_two_documents_are_the_same(docs):
-    assert len({(d["premise"], d["hypothesis"]) for d in docs}) == len(docs)
+def test_no_two_documents_are_the_same(every):
+    assert len({(d["premise"], d["hypothesis"]) for d in every}) == len(every)
 
 
 @pytest.mark.parametrize("limit", [16, 400, 12345])
@@ -128,9 +147,9 @@ def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
     assert blocks and sum(len(of) < 4 for of in blocks.values()) <= 1
 
 
-def test_subsets_are_parts_of_the_whole_in_its_order(docs):
+def test_subsets_are_parts_of_the_whole_in_its_order(every):
     built = build(gender="men", domain="behaviour", version=1.0, pretrained="somewhere")["test"]
-    assert built == [d for d in docs if (d["gender"], d["domain"]) == ("men", "behaviour")]
+    assert built == [d for d in every if (d["gender"], d["domain"]) == ("men", "behaviour")]
 
 
 def test_templates_of_men_are_those_of_women_but_for_gender():

@@ -1,4 +1,4 @@
-from math import inf, nan
+from math import inf, isnan, nan
 
 import pytest
 
@@ -7,8 +7,13 @@ from lm_eval_bias.benchmarks.bistereo.nli_measure import record, record_generate
 
 
 @pytest.fixture(scope="module")
-def docs():
+def every():
     return documents()
+
+
+@pytest.fixture(scope="module")
+def docs(every):
+    return [d for d in every if d["paper"]]
 
 
 DOC = {
@@ -17,6 +22,9 @@ DOC = {
     "domain": "looks",
     "attribute": "cute",
     "direction": "attribute in premise",
+    "paper": True,
+    "placebo": False,
+    "words": "fair",
     "gender": "women",
     "descriptor": "fair",
     "favoured": True,
@@ -58,11 +66,10 @@ def test_the_genders_are_compared_on_what_both_are_asked(docs):
         return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
 
     result = answered(docs[:1000], answer)
-    assert result.values["halo_gap_gender_difference"][0] == 0
     place = ("halo", "women - men", "all", "difference")
     columns = ("effect", "gender", "category", "share")
     (row,) = [g for g in result.tables["gaps"] if tuple(g[c] for c in columns) == place]
-    assert row["n"] == 107
+    assert (row["n"], row["gap"]) == (107, 0)
     assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
 
 
@@ -73,14 +80,50 @@ def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
     result = answered(
         docs[:4000], lambda d: "contradiction" if horn.items() <= d.items() else "neutral"
     )
-    expected = {
-        "horn_gap": 100,
-        "horn_gap_contradiction": 100,
-        "horn_gap_entailment": 0,
-        "halo_gap": 0,
-        "halo_gap_contradiction": 0,
+    whole = [r for r in result.tables["gaps"] if (r["gender"], r["category"]) == ("all", "all")]
+    found = {(r["effect"], r["share"]): r["gap"] for r in whole}
+    assert found == {
+        ("horn", "difference"): 100,
+        ("horn", "contradiction"): 100,
+        ("horn", "entailment"): 0,
+        ("halo", "difference"): 0,
+        ("halo", "contradiction"): 0,
+        ("halo", "entailment"): 0,
     }
-    assert {name: result.values[name][0] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "senses, skin, liking, halo, beyond",
+    [
+        # the words' senses alone: good follows from fair and light, of hair as of skin
+        (True, False, False, 200, 0),
+        # of skin alone
+        (False, True, False, 200, 200),
+        # fair skin follows from anything, so that the halo is 200 and the horn -200
+        (False, False, True, 200, 0),
+    ],
+)
+def test_only_a_bias_about_skin_is_beyond_the_words(every, senses, skin, liking, halo, beyond):
+    def answer(d):
+        good = d["favoured"] == (d["effect"] == "halo")
+        if liking and not d["placebo"]:
+            return "entailment" if d["favoured"] else "contradiction"
+        if senses or (skin and not d["placebo"]):
+            return "entailment" if good else "contradiction"
+        return "neutral"
+
+    values = answered(every[:2084], answer).values
+    assert (values["halo_gap"][0], values["gap_beyond_words"][0]) == (halo, pytest.approx(beyond))
+
+
+def test_placebos_are_in_no_number_of_the_paper(every):
+    rows = every[:2084]
+    paper = answered([d for d in rows if d["paper"]], lambda d: "neutral")
+    found = answered(rows, lambda d: "neutral" if d["paper"] else "entailment")
+    assert found.tables == paper.tables
+    assert isnan(paper.values["gap_beyond_words"].value)
+    ours = ("gap_beyond_words",)
+    assert all(found.values[m] == paper.values[m] for m in paper.values if m not in ours)
 
 
 def test_summary_counts_refusals_and_unusable_answers():

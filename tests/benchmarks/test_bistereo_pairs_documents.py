@@ -27,11 +27,36 @@ DESCRIPTORS = {
 
 
 @pytest.fixture(scope="module")
-def docs():
+def every():
     return documents()
 
 
+@pytest.fixture(scope="module")
+def docs(every):
+    """Those of the paper's design."""
+    return [d for d in every if d["paper"]]
+
+
 # ---- The design
+
+
+def test_placebos_say_the_words_of_each_pair_and_are_crossed_as_it_is(every):
+    """ "Fair" and "dark" of hair and things, "thin" of books; with all attributes and none."""
+    attributes = Counter(d["attribute"] for d in every if d["placebo"])
+    assert len(attributes) == 15 and len(set(attributes.values())) == 1
+    words = {d["words"]: d for d in every if d["placebo"]}
+    assert set(words) == {d["words"] for d in every if not d["placebo"]}
+    for d in every:
+        assert not (d["placebo"] and (d["paper"] or d["gender"]))
+        bodies = re.search(r"\b(wo)?m[ae]n\b|skinned", d["desirable_sentence"])
+        assert not (d["placebo"] and bodies), d
+        assert d["desirable"].split("-")[0] == d["words"].split("-")[0]
+
+
+def test_any_limit_holds_placebos_in_proportion(every):
+    for limit in (400, 1416, 10_000):
+        share = sum(d["placebo"] for d in every[:limit]) / limit
+        assert share == pytest.approx(sum(d["placebo"] for d in every) / len(every), abs=0.02)
 
 
 def test_table_5_as_printed(shared):
@@ -95,29 +120,29 @@ def tokens(text):
     return re.findall(r"[\w'’-]+|[^\w\s]", text)
 
 
-def test_the_two_sentences_of_a_pair_differ_in_the_descriptor_alone(docs):
-    for d in docs:
+def test_the_two_sentences_of_a_pair_differ_in_the_descriptor_alone(every):
+    for d in every:
         one, other = tokens(d["desirable_sentence"]), tokens(d["undesirable_sentence"])
         ((a, b),) = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
         assert (a.lower(), b.lower()) == (d["desirable"], d["undesirable"]), d
         assert a[0].isupper() == b[0].isupper()
 
 
-def test_the_attribute_stands_in_a_sentence_once_and_in_neutral_ones_there_is_none(docs):
-    every = {w for words in lexicon("bistereo_pairs")["attributes"].values() for w in words}
-    for d in docs:
-        words = [w for w in tokens(d["desirable_sentence"].lower()) if w in every]
+def test_the_attribute_stands_in_a_sentence_once_and_in_neutral_ones_there_is_none(every):
+    attributes = {w for words in lexicon("bistereo_pairs")["attributes"].values() for w in words}
+    for d in every:
+        words = [w for w in tokens(d["desirable_sentence"].lower()) if w in attributes]
         assert words == ([d["attribute"]] if d["attribute"] else []), d
 
 
-def test_sentences_are_written_out_and_well_formed(docs):
+def test_sentences_are_written_out_and_well_formed(every):
     articles = re.compile(
         r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)"
         r"|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|"
-        r"nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)",
+        r"nasty|horrible|disgusting|thin|fat|fair|dark|light|brown|tall|short)",
         re.I,
     )
-    for d in docs:
+    for d in every:
         for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
             assert not re.search(
                 r"[\[\]<>{}|]|  | [.,;:!?]|,[,.]|\b(?:and|or),|\b(and) \1\b", sentence
@@ -127,8 +152,8 @@ def test_sentences_are_written_out_and_well_formed(docs):
             assert not articles.search(sentence), sentence
 
 
-def test_no_two_documents_are_the_same(docs):
-    assert len({(d["desirable_sentence"], d["undesirable_sentence"]) for d in docs}) == len(docs)
+def test_no_two_documents_are_the_same(every):
+    assert len({(d["desirable_sentence"], d["undesirable_sentence"]) for d in every}) == len(every)
 
 
 def test_no_template_mentions_minors_or_gives_looks_away():
@@ -155,9 +180,9 @@ def test_any_limit_holds_axes_genders_and_sentiments_in_proportion(docs, limit):
     assert abs(by_sentiment["positive"] - by_sentiment["negative"]) <= 1
 
 
-def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs):
+def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(every):
     neutral = set()
-    for d in docs:
+    for d in every:
         place = d["wording"], d["variant"], d["gender"], d["desirable"]
         if d["attribute"] is None:
             neutral.add(place)
@@ -191,9 +216,9 @@ def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
     assert blocks and sum(len(genders) < 2 for genders in blocks.values()) <= 3
 
 
-def test_subsets_are_parts_of_the_whole_in_its_order(docs):
+def test_subsets_are_parts_of_the_whole_in_its_order(every):
     skin = build(axis="skin", gender="men", version=1.0, pretrained="x")["test"]
-    assert skin == [d for d in docs if (d["axis"], d["gender"]) == ("skin", "men")]
+    assert skin == [d for d in every if (d["axis"], d["gender"]) == ("skin", "men")]
 
 
 # ---- The text of a template

@@ -1,4 +1,4 @@
-from math import inf, nan
+from math import inf, isnan, nan
 
 import pytest
 
@@ -9,6 +9,9 @@ DOC = {
     "wording": "w",
     "variant": 0,
     "axis": "skin",
+    "paper": True,
+    "placebo": False,
+    "words": "fair-skinned",
     "gender": "women",
     "desirable": "fair-skinned",
     "undesirable": "dark-skinned",
@@ -20,8 +23,13 @@ DOC = {
 
 
 @pytest.fixture(scope="module")
-def docs():
+def every():
     return documents()
+
+
+@pytest.fixture(scope="module")
+def docs(every):
+    return [d for d in every if d["paper"]]
 
 
 def answered(docs, x, method="joint", **options):
@@ -105,3 +113,30 @@ def test_unusable_answers_are_counted(docs):
     assert decoder["unanswered"][0] == encoder["unanswered"][0] == pytest.approx(100 / 198)
     assert calibrates >= 2 and encoder["left_out"][0] == cut
     assert decoder["left_out"][0] - cut == pytest.approx(100 * calibrates / 198)
+
+
+SIGN = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
+
+
+def test_word_senses_alone_have_a_gap_that_their_placebos_take_off_and_a_bias_is_found(every):
+    """A desirable word is 3 nats likelier beside a good one, whatever it describes, less 3 beside a
+    bad one: 6. Of bodies 1 nat more, on both sides: 2 beyond the words."""
+    rows = [d for d in every if d["axis"] == "skin"][:900]
+    for bias in (0, 1):
+        found = answered(
+            rows, lambda d, b=bias: SIGN[d["sentiment"]] * (3 + b * (not d["placebo"]))
+        )
+        assert found.values["log_odds_gap"][0] == pytest.approx(6 + 2 * bias)
+        assert found.values["gap_beyond_words"][0] == pytest.approx(2 * bias)
+        assert found.groups["gap_beyond_words"]["skin"] == found.values["gap_beyond_words"]
+
+
+def test_placebos_are_in_no_number_of_the_paper(every):
+    """A model that is extreme in what is ours alone."""
+    rows = every[:600]
+    paper = answered([d for d in rows if d["paper"]], lambda d: 0.0)
+    found = answered(rows, lambda d: 0.0 if d["paper"] else 9 * SIGN[d["sentiment"]])
+    assert found.tables == paper.tables
+    assert isnan(paper.values["gap_beyond_words"].value)
+    ours = ("gap_beyond_words",)
+    assert all(found.values[m] == paper.values[m] for m in paper.values if m not in ours)

@@ -291,7 +291,7 @@ def test_what_xml_forbids_does_not_stand_in_it(hostile, checked):
 # ---- Scripted models
 
 TASK = "bistereo_analogy"
-NUMBER = "calibrated_preferences"
+NUMBER = "directed_preferences"
 PAIRED = f"rules:\n  - {{task: {TASK}, metric: {NUMBER}, worse_than_baseline_by: 5}}\n"
 
 

@@ -368,8 +368,7 @@ def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
     """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it
     contradiction."""
     numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
-    names = ("halo_gap", "halo_gap_entailment", "halo_gap_contradiction")
-    assert [numbers[name, None] for name in names] == [100, 100, 0]
+    assert numbers["halo_gap", None] == 100
     assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 

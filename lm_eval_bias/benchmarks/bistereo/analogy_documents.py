@@ -16,6 +16,7 @@ from lm_eval_bias.benchmarks.bistereo.blocks import SEED, Document, in_proportio
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
+    Flag,
     ItemFile,
     Named,
     Problems,
@@ -101,7 +102,7 @@ FILES = {
                 Named(
                     Rows(
                         Fields(
-                            {"printed": Text()},
+                            {"printed": Text(), "loaded": Flag()},
                             noun=Text(),
                             advantaged=Text(),
                             disadvantaged=Text(),
@@ -232,6 +233,7 @@ def _contexts(
             "axis": contrast["axis"],
             "gender": contrast["gender"],
             "contrast": f"{one} / {two}",
+            "loaded": contrast.get("loaded", False),
             "counterpart": f"{positive} / {negative}",
             "source": PRINTED if contrast.get("printed") == positive else OURS,
             "annotators": stereotype.get("annotators", NOT_ANNOTATED),

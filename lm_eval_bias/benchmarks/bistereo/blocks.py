@@ -31,8 +31,8 @@ def alternatives(*texts: str) -> list[tuple[str, ...]]:
 
 
 def by_audience(
-    counts: Mapping[str, Mapping[str, int]], genders: Sequence[str]
-) -> dict[tuple[str, ...], list[tuple[str, list[int]]]]:
+    counts: Mapping[str, Mapping[Any, int]], genders: Sequence[Any]
+) -> dict[tuple[Any, ...], list[tuple[str, list[int]]]]:
     """The genders that are asked the same -> wordings, each with the variants they are asked.
 
     counts: wording -> gender -> number of variants. Wordings are shuffled; those of one audience
@@ -40,7 +40,7 @@ def by_audience(
     """
     wordings = list(counts)
     random.Random(SEED).shuffle(wordings)
-    audiences: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    audiences: dict[tuple[Any, ...], dict[str, list[int]]] = {}
     for wording in wordings:
         for variant in range(max(counts[wording].values())):
             audience = tuple(g for g in genders if variant < counts[wording].get(g, 0))

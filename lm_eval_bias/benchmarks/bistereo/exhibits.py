@@ -375,10 +375,10 @@ def _table_2(*corrected: Column) -> Exhibit:
         source=Numbers(by="gender", whole="women and men"),
         columns=(GENDER, *columns),
         how_to_read="The paper compares the first number with 50: above it the stereotype "
-        "completes more analogies than its opposite; those beside it take out what the words do "
-        "by themselves.",
+        "completes more analogies than its opposite; those beside it take out how likely the two "
+        "words are.",
         caveat="A biased word that is more frequent, or an unbiased one that only repeats B, moves "
-        "the first number without any bias.",
+        "the first number without any bias; a habit of opposites moves the calibrated one.",
         paper_values=(BISTEREO, "Table 2"),
     )
 
@@ -409,7 +409,9 @@ def _axes(unit: str, reference: float, names: Mapping[str, str]) -> Exhibit:
             Column("value", "Value", unit),
             Column("n", "Analogies", "count"),
         ),
-        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
+        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; "
+        "the directed number of all and of an axis leaves out loaded words, those that praise or "
+        "blame by themselves.",
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
         figure=intervals("value", "axis", facet="number", reference=reference),
@@ -426,7 +428,7 @@ CONTENT_FREE = Exhibit(
         Column("calibrated_preferences", "% calibrated preferences", "%"),
     ),
     how_to_read="Where the phrases agree, the calibration does not hang on what stands in the "
-    "place of C; 50 is no bias.",
+    "place of C.",
     caveat="Phrases that agree may all be wrong in the same way: none of them is free of content "
     "for a model.",
     figure=intervals("calibrated_preferences", "phrase", reference=50),
@@ -435,7 +437,7 @@ CONTENT_FREE = Exhibit(
 
 ANALOGY = (
     _table_2(
-        Column("calibrated_preferences", "% calibrated (50 is no bias)", "%"),
+        Column("calibrated_preferences", "% calibrated", "%"),
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
         Column("per_token_preferences", "% per token", "%"),
     ),
@@ -451,7 +453,7 @@ ANALOGY = (
 )
 ANALOGY_GENERATED = (
     _table_2(
-        Column("calibrated_gap", "Less content-free (0 is no bias)", "points"),
+        Column("calibrated_gap", "Less content-free", "points"),
         Column("directed_gap", "Less swapped (0 is no bias)", "points"),
     ),
     _axes("points", 0, {"calibrated_gap": "less content-free", "directed_gap": "less swapped"}),

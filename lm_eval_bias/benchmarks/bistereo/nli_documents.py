@@ -22,6 +22,7 @@ from lm_eval_bias.benchmarks.bistereo.blocks import (
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
+    Flag,
     ItemFile,
     Named,
     Problems,
@@ -39,6 +40,9 @@ from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 from lm_eval_bias.measure import first_seen
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
+SIDES = ("favoured", "other")
+FEW = 3
+"""Attributes of a wording and category that pairs of `beside` are asked, in one direction."""
 _SLOT = re.compile(r"\[(?P<article>a )?[XY](?::(?P<form>[^\[\]]+))?\]")
 # An adjective: a text, or its forms where a language inflects it, "base" among them.
 Word = str | Mapping[str, str]
@@ -54,6 +58,9 @@ def _words(groups: Data) -> Iterator[tuple[tuple[Any, ...], Word]]:
                 yield ("attributes", domain, category, "words", i), word
     for name, word in groups["descriptors"].items():
         yield ("descriptors", name), word
+    for i, row in enumerate(groups.get("beside", ())):
+        for side in SIDES:
+            yield ("beside", i, side), row[side]
 
 
 def _forms(groups: Data) -> list[tuple[tuple[Any, ...], set[str]]]:
@@ -107,14 +114,17 @@ FILES = {
     "groups": ItemFile(
         "bistereo_nli.yaml",
         Fields(
-            {"an": Several(Text(), least=0)},
+            {
+                "an": Several(Text(), least=0),
+                "beside": Rows(Fields(of=Text(), placebo=Flag(), **dict.fromkeys(SIDES, _WORD))),
+            },
             attributes=Named(Named(Fields(effect=Text(["halo", "horn"]), words=Several(_WORD)))),
             descriptors=Named(_WORD, least=2, most=2),
         ),
         _group_problems,
         lambda data: {
             "attribute categories": sum(map(len, data["attributes"].values())),
-            "attributes": len(list(_words(data))) - len(data["descriptors"]),
+            "attributes": sum(place[0] == "attributes" for place, _ in _words(data)),
             "descriptors": len(data["descriptors"]),
         },
     ),
@@ -152,6 +162,11 @@ def fill(text: str, word: Word, an: Collection[str]) -> str:
     return _SLOT.sub(phrase, text)
 
 
+def base(word: Word) -> str:
+    """An adjective as it is named: the text, or the form of [X]."""
+    return word if isinstance(word, str) else word["base"]
+
+
 def documents(
     gender: str | None = None,
     domain: str | None = None,
@@ -161,7 +176,8 @@ def documents(
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions. Pairs that differ in skin tone and gender alone stand together.
+    directions, and with a few of them for what stands `beside` the paper's skin terms. Pairs that
+    differ in skin tone and gender alone stand together.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]
@@ -179,39 +195,59 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
             variants = alternatives(row["premise"], row["hypothesis"])
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
     counts = {w: {gender: len(of) for gender, of in texts[w].items()} for w in texts}
-    an, descriptors = groups.get("an", ()), groups["descriptors"]
+    an = groups.get("an", ())
+    named = groups["descriptors"]
+    comparisons: list[Document] = [
+        {"paper": True, "placebo": False, "words": next(iter(named)), "terms": named}
+    ]
+    for row in groups.get("beside", ()):
+        terms = {base(row[side]): row[side] for side in SIDES}
+        comparisons.append(
+            {"paper": False, "placebo": row["placebo"], "words": row["of"], "terms": terms}
+        )
 
     def block(
-        audience: Sequence[str], wording: str, variant: int, side: int, category: str, word: Word
+        audience: Sequence[str],
+        wording: str,
+        variant: int,
+        side: int,
+        category: str,
+        word: Word,
+        terms: Mapping[str, Word],
+        **about: Any,
     ) -> list[Document]:
         return [
             {
                 "wording": wording,
                 "variant": variant,
                 "shared": len(audience) == len(genders),
+                **about,
                 "gender": gender,
                 "domain": domain,
                 "descriptor": descriptor,
-                "favoured": descriptor == next(iter(descriptors)),
+                "favoured": descriptor == next(iter(terms)),
                 "category": category,
                 "effect": groups["attributes"][domain][category]["effect"],
-                "attribute": word if isinstance(word, str) else word["base"],
+                "attribute": base(word),
                 "direction": DIRECTIONS[side],
                 "premise": fill(premise, (word, term)[side], an),
                 "hypothesis": fill(hypothesis, (term, word)[side], an),
             }
             for gender in audience
             for premise, hypothesis in [texts[wording][gender][variant]]
-            for descriptor, term in descriptors.items()
+            for descriptor, term in terms.items()
         ]
 
-    for audience, chosen in by_audience(counts, genders).items():
+    for comparison, (audience, chosen) in product(
+        comparisons, by_audience(counts, genders).items()
+    ):
         for category, entry in groups["attributes"][domain].items():
             words = entry["words"]
             columns = []
             for i, (wording, of) in enumerate(chosen):
                 # words and directions rotate, so that each round over the wordings has all
                 questions = list(product(of, (0, 1)))
+                size = (len(questions), len(words)) if comparison["paper"] else (1, FEW)
                 columns.append(
                     [
                         block(
@@ -220,9 +256,9 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
                             *questions[(i + w + v) % len(questions)],
                             category,
                             words[(i + w) % len(words)],
+                            **comparison,
                         )
-                        for v in range(len(questions))
-                        for w in range(len(words))
+                        for v, w in product(*map(range, size))
                     ]
                 )
             yield in_turns(columns)

@@ -50,7 +50,7 @@ _LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
 # ---- The files
 
 
-def _group_problems(data: Data, others: Data) -> Problems:
+def _group_problems(data: Data, _: Data) -> Problems:
     for i, word in enumerate(data["attributes"]["negative"]):
         if word in data["attributes"]["positive"]:
             yield ("attributes", "negative", i), f"{word!r} stands among the positive ones too"
@@ -59,6 +59,14 @@ def _group_problems(data: Data, others: Data) -> Problems:
         for i, pair in enumerate(pairs):
             if pair["desirable"] == pair["undesirable"]:
                 yield ("axes", axis, i), f"{pair['desirable']!r} is compared with itself"
+    for axis, others in data.get("beside", {}).items():
+        yield from one_of_groups(("beside", axis), axis, data["axes"], "axes")
+        for i, other in enumerate(others):
+            for j, text in enumerate(other.get("texts", ())):
+                try:
+                    variants(text)
+                except ValueError as error:
+                    yield ("beside", axis, i, "texts", j), str(error)
 
 
 def _template_problems(rows: Any, others: Data) -> Problems:
@@ -100,7 +108,17 @@ FILES = {
     "groups": ItemFile(
         "bistereo_pairs.yaml",
         Fields(
-            {"an": Several(Text(), least=0)},
+            {
+                "an": Several(Text(), least=0),
+                "beside": Named(
+                    Rows(
+                        Fields(
+                            {"texts": Several(Text())},
+                            pairs=Rows(Fields(of=Text(), desirable=Text(), undesirable=Text())),
+                        )
+                    )
+                ),
+            },
             attributes=Fields(positive=Several(Text()), negative=Several(Text())),
             axes=Named(
                 Rows(
@@ -210,8 +228,10 @@ def documents(
     """All pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all.
 
     Every variant of a template is crossed with the descriptor pairs of its axis, its genders, all
-    attributes, and none (the neutral pair). A block: one variant and descriptor pair with one
-    positive and one negative attribute, for all genders; the neutral pair heads the first one.
+    attributes, and none (the neutral pair); `paper` says which of these are the paper's, `placebo`
+    which are about no body, and `words` which of its pairs' words they say. A block: one variant
+    and descriptor pair with one positive and one negative attribute, for all genders; the neutral
+    pair heads the first one.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
@@ -220,28 +240,54 @@ def documents(
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience of an axis."""
+    """The blocks of an axis: those of the paper, then what stands `beside` them."""
     rows = {row["wording"]: row for row in templates if row["axis"] == axis}
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
-    pairs, an = groups["axes"][axis], groups.get("an", ())
+    paper: Document = {"axis": axis, "paper": True, "placebo": False}
+    yield from _crossed(groups, paper, texts, counts, groups["axes"][axis])
+    few = {w: {gender: min(n, 1) for gender, n in of.items()} for w, of in counts.items()}
+    for i, row in enumerate(groups.get("beside", {}).get(axis, ())):
+        about = {"axis": axis, "paper": False, "placebo": "texts" in row}
+        of: Document = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
+        of_things = {wording: {None: len(texts)} for wording, texts in of.items()}
+        yield from _crossed(groups, about, of or texts, of_things or few, row["pairs"])
+
+
+def _crossed(
+    groups: Data,
+    about: Document,
+    texts: Mapping[str, Sequence[str]],
+    counts: Mapping[str, Mapping[Any, int]],
+    pairs: Sequence[Row],
+) -> Iterator[list[list[Document]]]:
+    """The blocks of each audience. about: the columns that all documents share."""
+    an = groups.get("an", ())
 
     def document(
-        wording: str, variant: int, pair: Row, gender: str, sentiment: str, attribute: str | None
+        wording: str,
+        variant: int,
+        pair: Row,
+        gender: str | None,
+        sentiment: str,
+        attribute: str | None,
     ) -> Document:
-        text = skeleton(texts[wording][variant], GENDERS.index(gender), attribute is not None)
+        form = GENDERS.index(gender) if gender else 0
+        text = skeleton(texts[wording][variant], form, attribute is not None)
+        sides = {side: pair[side] for side in ("desirable", "undesirable")}
         return {
             "wording": wording,
             "variant": variant,
-            "axis": axis,
+            **about,
             "gender": gender,
-            **pair,
+            "words": pair.get("of", pair["desirable"]),
+            **sides,
             "sentiment": sentiment,
             "attribute": attribute,
-            **{f"{side}_sentence": fill(text, word, attribute, an) for side, word in pair.items()},
+            **{f"{side}_sentence": fill(text, word, attribute, an) for side, word in sides.items()},
         }
 
-    for i_stream, (audience, chosen) in enumerate(by_audience(counts, GENDERS).items()):
+    for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         columns = []
         for i, (wording, of) in enumerate(chosen):
             units = [

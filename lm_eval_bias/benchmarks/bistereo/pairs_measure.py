@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     fewest_clusters,
     first_seen,
     number,
+    percentage,
     unmeasured,
 )
 from lm_eval_bias.metrics.sentence_preference import (
@@ -28,6 +29,7 @@ from lm_eval_bias.metrics.sentence_preference import (
     Contrast,
     Neutral,
     Pair,
+    gap_beyond_words,
     sentence_preference,
 )
 
@@ -35,12 +37,16 @@ KEYS = (
     "wording",
     "variant",
     "axis",
+    "paper",
+    "placebo",
     "gender",
+    "words",
     "desirable",
     "undesirable",
     "sentiment",
     "attribute",
 )
+LIKELIHOODS = ("desirable_likelihood", "undesirable_likelihood")
 CLUSTERS = (("axis", "wording"), ("sentiment", "attribute"))
 THRESHOLDS = (0.02, 0.04, 0.06)
 """Appendix G. The first one is that of the paper's figures; an option replaces it."""
@@ -50,6 +56,13 @@ the descriptor already."""
 
 _contrast = partial(Metric, null_value=0, primary=True, by="axis", own_interval=True)
 METRICS = (
+    _contrast(
+        "gap_beyond_words",
+        "nats",
+        "log_odds_gap less that of hair and things that the same words describe (fair-haired, a "
+        "thin book), so that what the words mean by themselves falls out.",
+        question="Do positive words go with the desirable body rather than with the other?",
+    ),
     _contrast(
         "favouritism",
         "points",
@@ -66,8 +79,8 @@ METRICS = (
         "log_odds_gap",
         "nats",
         "Mean difference of the scores, desirable less undesirable, in positive less that in "
-        "negative context, without a threshold.",
-        question="Do positive words go with the desirable body rather than with the other?",
+        "negative context, without a threshold; words alone have it too, since *fair* is just and "
+        "*dark* gloomy.",
     ),
     Metric(
         "within_threshold",
@@ -115,32 +128,43 @@ def summary(
 ) -> Summary:
     """TriSentBias of each axis, gender and context, and the contrasts of contexts."""
     score = score_of(first_seen(records, "method"))
+    calibrate = score == SCORES["joint"]
     axes = first_seen(records, "axis")
+    pairs = [
+        Pair(
+            *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
+            (r["desirable"], r["undesirable"]),
+            *(r[key] for key in ("variant", *LIKELIHOODS, "placebo", "words")),
+        )
+        for r in records
+    ]
+    beyond = {
+        axis: Number(*gap[:2], *gap[3:])
+        for axis in ("all", *axes)
+        for gap in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
+    }
+    unanswered = sum(None in [r[key] for key in LIKELIHOODS] for r in records)
+    n = len(records)
+    pairs = [pair for pair, r in zip(pairs, records, strict=True) if r["paper"]]
+    records = [r for r in records if r["paper"]]
     result = sentence_preference(
-        [
-            Pair(
-                *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
-                (r["desirable"], r["undesirable"]),
-                r["variant"],
-                r["desirable_likelihood"],
-                r["undesirable_likelihood"],
-            )
-            for r in records
-        ],
+        pairs,
         axes,
         first_seen(records, "gender"),
         list(dict.fromkeys([threshold, *THRESHOLDS[1:]])),
-        calibrate=score == SCORES["joint"],
+        calibrate=calibrate,
         errors=errors,
     )
     values = {name: _number(result.contrast(name)) for name in CONTRASTS} | {
+        "gap_beyond_words": beyond.pop("all"),
         "within_threshold": Number(*result.within["all"]),
-        "unanswered": unmeasured(result.unanswered),
+        "unanswered": unmeasured(percentage(unanswered, n)),
         "left_out": unmeasured(result.left_out),
     }
     groups = {
         name: {axis: _number(result.contrast(name, axis)) for axis in axes} for name in CONTRASTS
     } | {"within_threshold": {axis: Number(*result.within[axis]) for axis in axes}}
+    groups["gap_beyond_words"] = beyond
     if not errors:
         return Summary(values, groups)
 
