@@ -19,7 +19,7 @@ demo: .venv/installed .model/lm_eval_bias.json
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 
-# What models without meaning say: lm_eval_bias/data/null_models.json and docs/null_models.md. NULL_FAMILIES names others.
+# What models without meaning say: lm_eval_bias/benchmarks/null_models.json and docs/null_models.md. NULL_FAMILIES names others.
 null-models: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python simulations/null_models.py --families $(NULL_FAMILIES)
 

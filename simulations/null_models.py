@@ -5,7 +5,7 @@
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
 of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
-lm_eval_bias/data/null_models.json and leaves the others; docs/null_models.md is written from it.
+lm_eval_bias/benchmarks/null_models.json and leaves the others; docs/null_models.md is written from it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "lm_eval_bias/data/null_models.json"
+DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
 PAGE = ROOT / "docs/null_models.md"
 TEMPLATE = Path(__file__).with_suffix(".md")
 TASKS = (

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FILE = Path(__file__).with_name("null_models.json")
+FILE = Path(__file__).parents[1] / "benchmarks" / "null_models.json"
 
 
 class Family(NamedTuple):

@@ -112,8 +112,8 @@ def old_gets_option_1(context, letter):
 
 @pytest.mark.parametrize(("metadata", "limit"), [({}, 156), ({"order": "paper"}, 78)])
 def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
-    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64. The four of Gender have no
-    excess."""
+    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64. The four of Gender
+    have no excess."""
     metadata = {"temperature": 1, **metadata}
     results = evaluate(RuleLM(old_gets_option_1), "hbb", metadata, limit=limit)
     expected = {
