@@ -42,8 +42,8 @@ SCORES = (
     _by_dimension(
         "bias_score",
         "score",
-        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b; also what the "
-        "sense of the identifiers alone would give (Fitness, Handicap).",
+        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b; also what "
+        "the sense of the identifiers alone would give (Fitness, Handicap).",
         null_value=0,
         question="Do positive words go to the one group and negative words to the other?",
         confounds=WORDS,
