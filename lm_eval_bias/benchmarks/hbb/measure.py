@@ -71,7 +71,7 @@ METRICS = (
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
-        confounds=("random weights",),
+        confounds=("random_weights",),
         own_interval=True,
     ),
     by_category(
