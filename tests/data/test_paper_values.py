@@ -1,8 +1,9 @@
-"""The results that four papers print, and what of ours each is compared with."""
+"""The results that four papers print, each number against the paper's text, and what of ours each
+is compared with."""
 
-import hashlib
-import json
+import itertools
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -10,8 +11,8 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.data.paper_values import of_task, papers, tables_of
 from lm_eval_bias.data.paper_values import tables as paper_tables
 
-NAMES = ("mist", "hbb", "empathy", "bistereo")
-TABLES = {(name, table.name): table for name in NAMES for table in paper_tables(name)}
+TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
+TABLES = {(name, table.name): table for name in TEXTS for table in paper_tables(name)}
 CELLS = {  # models, rows of each, numbers of each row
     ("mist", "Table 4"): 8 * 3 * 5,
     ("mist", "Table 5"): 8 * 6,
@@ -29,33 +30,301 @@ CELLS = {  # models, rows of each, numbers of each row
     ("bistereo", "Section 4.2.1"): 2,
     ("bistereo", "Table 2"): 4 * 2,
 }
-# Of all cells of a paper, each of which was compared with the paper's text, by row and column. The
-# program that read the texts is commit 30eb41c's tests/data/test_paper_values.py: whoever changes a
-# value compares it with the paper, and gives the new checksum.
-COMPARED_WITH_PRINT = {
-    "mist": "b22fea1346401725",
-    "hbb": "8aa7d535738c830e",
-    "empathy": "8f28da1c397f2a6c",
-    "bistereo": "8baeac9e98f52d65",
-}
+EACH = pytest.mark.parametrize("key", list(CELLS), ids=" ".join)
 
 
-@pytest.mark.parametrize("name", COMPARED_WITH_PRINT)
-def test_every_number_is_the_one_that_was_compared_with_the_paper(name):
-    cells = [
-        [table.name, c.model, sorted(c.names.items()), c.number, c.value, c.bound, c.printed]
-        for table in paper_tables(name)
-        for c in table.cells
+# ---- What the papers' texts have
+
+
+@pytest.fixture(scope="module")
+def texts(shared):
+    """The lines of each paper. That of HBB writes GPT-40 for GPT-4o throughout, with a zero."""
+    found = {
+        name: (shared / "papers" / f"{file}.txt").read_text(encoding="utf-8").split("\n")
+        for name, file in TEXTS.items()
+    }
+    return {**found, "hbb": [line.replace("GPT-40", "GPT-4o") for line in found["hbb"]]}
+
+
+def rows_below(lines, heading, end=""):
+    """The rows, of tab-separated cells, below the line that is `heading`, up to one that begins
+    with `end` or is empty."""
+    rows = itertools.takewhile(
+        lambda line: line and not (end and line.startswith(end)), lines[lines.index(heading) + 1 :]
+    )
+    return [row.split("\t") for row in rows]
+
+
+def plain(rows):
+    """Rows of a model and its numbers."""
+    return {(model,): cells for model, *cells in rows}
+
+
+def mist_4(lines):
+    found, model = {}, None
+    for row in rows_below(lines, "Models\tDimension\t$n$\tMean\tStd\t$t$\t$p$"):
+        model = row[0].replace("LlaMa", "LLaMa") or model  # written so elsewhere
+        found[model, row[1]] = row[2:]
+    return found
+
+
+def mist_5(lines):
+    assert (
+        lines[lines.index("\tComedy\tTragedy\tNeutrality\tComedy\tTragedy\tNeutrality") - 1]
+        == "Models\t$S_a$\t\t\t$S_b$\t\t"
+    )
+    return plain(rows_below(lines, "\tComedy\tTragedy\tNeutrality\tComedy\tTragedy\tNeutrality"))
+
+
+def hbb_1(lines):
+    head = (
+        "Model\t$\\mathrm{HBB}(\\mathcal{S}\\downarrow)$\tHBB (count "
+        "$\\downarrow)$\tBBQ-ambig (0)\tBBQ-disambig (\\uparrow)\tCS (50)\tSC-intra "
+        "(†)\tSC-inter (\\uparrow)"
+    )
+    return plain(rows_below(lines, head))
+
+
+def hbb_2(lines):
+    """A row holds all types of a category, each cell a count and a score for each of them."""
+    models = [
+        "GPT-4o",
+        "Llama-3.2-11B",
+        "Llama-3.2-3B",
+        "Llama-3.1-8B",
+        "Mistral-7B-v0.3",
+        "Qwen-2.5-7B",
     ]
-    checksum = hashlib.sha256(json.dumps(cells).encode()).hexdigest()
-    assert checksum.startswith(COMPARED_WITH_PRINT[name])
+    found = {}
+    for category, types, *cells in rows_below(
+        lines, "\t".join(["Category (total)", "Туре", *models]), "Table 2"
+    ):
+        for model, cell in zip(models, cells, strict=True):
+            both = cell.replace("(", "").replace(")", "").split(" ")
+            for i, type_ in enumerate(re.findall(r"\w+ \d", types)):
+                found[model, category.split(" ")[0], type_] = both[2 * i : 2 * i + 2]
+            assert len(both) == 2 * (i + 1)
+    return found
 
 
-def test_all_tables_are_read_with_all_their_cells():
-    assert {key: len(table.cells) for key, table in TABLES.items()} == CELLS
+def hbb_9(lines):
+    models = ["Llama-3.2-11B", "Llama-3.2-3B", "Llama-3.1-8B", "Mistral-7B-v0.3", "Qwen-2.5-7B"]
+    found, category = {}, None
+    for row in rows_below(lines, "\t".join(["Category", "Type (Total)", *models])):
+        category = row[0] or category
+        for model, cell in zip(models, row[2:], strict=True):
+            found[model, category, row[1].split(" (")[0]] = cell.rstrip(")").split(" (")
+    return found
+
+
+def one(pattern, text):
+    """The groups of what the text has once."""
+    (found,) = re.finditer(pattern, text)
+    return list(found.groups())
+
+
+def hbb_section(lines):
+    text = " ".join(lines)
+    return {
+        ("GPT-4o",): one(r"BBQ ambiguous score as (\S+),", text)
+        + one(r"with an bias score of ([\d.]+)\. Refers", text)
+    }
+
+
+SETTINGS = [
+    f"({', '.join(x)})"
+    for x in ["P0 S0 T0", "P1 S0 T0", "P2 S0 T0", "P3 S0 T0", "P0 S1 T0", "P0 S0 T1", "P0 S0 T2"]
+    for x in [x.split()]
+]
+
+
+def empathy_rows(lines, number, models):
+    """(model, category, rest of the row) of the rows above a caption."""
+    end = next(i for i, line in enumerate(lines) if line.startswith(f"Table {number}:"))
+    categories = ["Race or Ethnicity", "Nationality", "Religion"]
+    rows = lines[end - 3 * len(models) : end]
+    heading = lines[end - 3 * len(models) - 1]
+    assert heading.replace(", ", ",") == " ".join(SETTINGS).replace(", ", ",")
+    for (model, category), row in zip(itertools.product(models, categories), rows, strict=True):
+        start = (
+            f"{model} {category} "
+            if len(models) > 1 and category == categories[0]
+            else f"{category} "
+        )
+        assert row.startswith(start)
+        yield model, category, row.removeprefix(start)
+
+
+OF_EMPATHY = ["Llama-3.1-8B", "Mistral-7B", "Qwen-2-7B", "Llama-3.1-70B"]
+
+
+def by_setting(pattern, number, models=OF_EMPATHY):
+    """A reader of rows that have one match of the pattern for each setting."""
+
+    def read(lines):
+        found = {}
+        for model, category, row in empathy_rows(lines, number, models):
+            for setting, match in zip(SETTINGS, re.finditer(pattern, row), strict=True):
+                found[model, category, setting] = [
+                    group.replace(" ", "") for group in match.groups()
+                ]
+        return found
+
+    return read
+
+
+def empathy_section(lines):
+    """Each number stands four times in a row there."""
+    pattern = (
+        r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and "
+        r"Qwen \((\S+)\) in the middle"
+    )
+    large, small, mistral, qwen = (four[: len(four) // 4] for four in one(pattern, " ".join(lines)))
+    found = {
+        ("Llama-3.1-70B",): [large],
+        ("Llama-3.1-8B",): [small],
+        ("Mistral-7B",): [mistral],
+        ("Qwen-2-7B",): [qwen],
+    }
+    assert all(number * 4 in " ".join(lines) for (number,) in found.values())
+    return found
+
+
+def bistereo_2(lines):
+    start = lines.index("$\\textbf{Model} \\rightarrow$\t% biased preferences\t\t\t")
+    _, *models = lines[start + 1].split("\t")
+    return {
+        (model, row[0]): [cell]
+        for row in rows_below(lines, lines[start + 1])
+        for model, cell in zip(models, row[1:], strict=True)
+    }
+
+
+def bistereo_figure_2(lines):
+    text = " ".join(lines)
+    high, low = one(
+        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
+        r"reduces to ([\d.]+)% in negative",
+        text,
+    )
+    fair, fair_negative = one(
+        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
+        r"([\d.]+)% in negative context",
+        text,
+    )
+    also = r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context"
+    dark, dark_negative = one(also, text)
+    return {
+        ("XLMR", "Women", "positive"): [high],
+        ("XLMR", "Women", "negative"): [low],
+        ("IndicBERT", "Women", "positive"): [fair, dark],
+        ("IndicBERT", "Women", "negative"): [fair_negative, dark_negative],
+    }
+
+
+def bistereo_figure_3(lines):
+    text = " ".join(lines).replace("fairskinned", "fair-skinned")
+    entailed = one(
+        r"%E of Llama3\.1 for fair-skinned women with attractiveness attributes is ([\d.]+)%;", text
+    )
+    contradicted = one(
+        r"%C for fair-skinned women with unattractiveness attributes is ([\d.]+)%\.", text
+    )
+    return {
+        ("Llama 3.1", "Women", "fair-skinned", "attractiveness"): entailed,
+        ("Llama 3.1", "Women", "fair-skinned", "unattractiveness"): contradicted,
+    }
+
+
+DEVIATION = r"(?<!\S)(\d+\.\d+)±plus-or-minus\\pm±([\d.]+)(?!\S)"
+EXTREMES = r"\((-?[\d.]+), (-?[\d.]+)\)"
+READERS = {
+    ("mist", "Table 4"): mist_4,
+    ("mist", "Table 5"): mist_5,
+    ("hbb", "Table 1"): hbb_1,
+    ("hbb", "Table 2"): hbb_2,
+    ("hbb", "Section 4.2.2"): hbb_section,
+    ("hbb", "Table 6"): lambda lines: plain(
+        rows_below(lines, "Model\tHBB\tBBQ-ambig\tBBQ-disambig\tCS\tSC-intra\tSC-inter")
+    ),
+    ("hbb", "Table 8"): lambda lines: plain(
+        rows_below(lines, "Model\tBias score (\\downarrow)\tCount (\\downarrow)")
+    ),
+    ("hbb", "Table 9"): hbb_9,
+    ("empathy", "Table 2"): by_setting(
+        r"(-?\d\.\d\d) start_POSTSUBSCRIPT \[ (- [\d.]+) , ([\d.]+) \] end", 2
+    ),
+    ("empathy", "Section 4"): empathy_section,
+    ("empathy", "Table 3"): by_setting(r"(?<!\S)(\d+\.\d+)±([\d.]+)subscript", 3, OF_EMPATHY[:1]),
+    ("empathy", "Table 6"): by_setting(r"(?<!\S)([\d.]+%\*?)(?!\S)", 6),
+    **{
+        ("empathy", f"Table {n}"): by_setting(DEVIATION, n, [model])
+        for n, model in zip((8, 10, 12), OF_EMPATHY[1:], strict=True)
+    },
+    **{
+        ("empathy", f"Table {n}"): by_setting(EXTREMES, n, [model])
+        for n, model in zip((7, 9, 11, 13), OF_EMPATHY, strict=True)
+    },
+    ("bistereo", "Section 4.1.2"): bistereo_figure_2,
+    ("bistereo", "Section 4.2.1"): bistereo_figure_3,
+    ("bistereo", "Table 2"): bistereo_2,
+}
+REPAIRED = {"000807": -0.000807, ".18.73": 18.73}
+
+
+def meant(printed):
+    return REPAIRED[printed] if printed in REPAIRED else float(printed.strip("<%*"))
+
+
+def row_of(table, cell):
+    return (cell.model, *(table.axes[axis][name] for axis, name in cell.names.items()))
+
+
+def wrong(cell, printed):
+    """Whether a cell is not what is printed: in value, or in what is told of how it is printed."""
+    odd = printed in REPAIRED or re.search(r"[<*]", printed)
+    bound = "<" if printed.startswith("<") else ""
+    return (
+        cell.value != meant(printed)
+        or cell.bound != bound
+        or cell.printed != (printed if odd else None)
+    )
+
+
+def beside_print(table, printed):
+    """(cell, what is printed there), cell by cell, in the order of either."""
+    ours = defaultdict(list)
+    for cell in table.cells:
+        ours[row_of(table, cell)].append(cell)
+    assert set(ours) == set(printed)
+    return [both for row, cells in ours.items() for both in zip(cells, printed[row], strict=True)]
+
+
+@EACH
+def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
+    table = TABLES[key]
+    both = beside_print(table, READERS[key](texts[key[0]]))
+    assert len(both) == CELLS[key] == len(table.cells)
+    assert [cell for cell, printed in both if wrong(cell, printed)] == []
+
+
+def test_all_tables_are_read_and_in_the_order_of_print():
+    assert set(TABLES) == set(CELLS) == set(READERS)
     # whose numbers test_stereomap_data.py compares with its text
-    assert papers() == sorted([*COMPARED_WITH_PRINT, "stereomap"])
+    assert papers() == sorted([*TEXTS, "stereomap"])
     assert {table.paper for table in TABLES.values()} == {"MIST", "HBB", "empathy gap", "BIStereo"}
+
+
+@EACH
+def test_numbers_are_in_the_order_of_their_columns(key):
+    """The rows above are compared by column; so in each row the cells stand in the order of
+    `numbers`, each at most once."""
+    table = TABLES[key]
+    order = list(table.numbers)
+    for _, cells in itertools.groupby(table.cells, key=lambda cell: row_of(table, cell)):
+        places = [order.index(cell.number) for cell in cells]
+        assert places == sorted(set(places))
+    assert len({(row_of(table, cell), cell.number) for cell in table.cells}) == len(table.cells)
 
 
 # ---- What of ours they are compared with
