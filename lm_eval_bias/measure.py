@@ -28,6 +28,7 @@ UNITS = {
     "t": "Student's t",
     "p": "a p value, from 0 to 1",
     "nats": "differences of log-likelihoods",
+    "ratio": "a quotient, 1 where both are equal",
 }
 RANGE: Mapping[str, tuple[float, float]] = {
     "%": (0, 100),

@@ -512,12 +512,12 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
     # an option of one task is none of the others
     metadata = {"data": data, "order": "paper", "positions": "rotations"}
     lm = RuleLM(rule)
-    results = evaluate(lm, "hbb_contrast", metadata, local_harness_tasks, limit=156)
+    results = evaluate(lm, "hbb_contrast", metadata, local_harness_tasks, limit=78)
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts
-    assert found["hbb"]["instances,none"] == 134 and found["hbb"]["mean_difference,none"] == 0
-    assert found["stereoset_intrasentence_choice"]["examples,none"] == 156 // 3
+    assert found["hbb"]["instances,none"] == 67 and found["hbb"]["mean_difference,none"] == 0
+    assert found["stereoset_intrasentence_choice"]["examples,none"] == 78 // 3
     assert found["stereoset_intrasentence"]["examples,none"] == 48
     assert found["bbq_ambig"]["acc,none"] == 0 and found["bbq_ambig"]["amb_bias_score,none"] == 0
     assert found["bbq_disambig"]["acc,none"] == 0.5

@@ -99,10 +99,10 @@ def docs(folder):
 
 
 def test_one_sentence_is_the_option_of_hbb_official(folder):
-    """1,547 concept pairs x 4 identities and 8 placebos, in its order with option 1 first."""
+    """1,547 concept pairs x 4 identities and 28 placebos, in its order with option 1 first."""
     mine = documents(sentences="one", category="SES")
     asked = hbb_official.documents(order="paper", category="SES")
-    assert len(mine) == 1_547 * 12
+    assert len(mine) == 1_547 * 32
     for one, other in zip(mine, asked, strict=True):
         assert {k: v for k, v in one.items() if k not in OWN} == {
             k: v for k, v in other.items() if k not in OWN
@@ -352,4 +352,4 @@ def test_groups_are_checked_and_options_read_without_the_variations(only_the_que
     groups = Path(hbb_official.__file__).parent / "items" / "hbb.yaml"
     assert options()["sentences"] == "released"
     assert cli.main(["check", str(groups), "--for", "hbb_sg_official"]) == 0
-    assert "89,726 documents" in capsys.readouterr().out
+    assert "120,666 documents" in capsys.readouterr().out

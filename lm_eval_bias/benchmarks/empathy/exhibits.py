@@ -91,9 +91,8 @@ TABLE_2 = _of_numbers(
     "own group than for others; between the two bounds lie 95 of 100 permutations that know no "
     "groups.",
     caveat="δ is divided by how much the cells of M0 differ, so it may be large where the gap is a "
-    "tenth of a point of the scale: read the gap in points beside it. Of the two gaps, the one "
-    "beyond repetition alone is evidence of a preference: a name that stands twice moves the "
-    "others too.",
+    "tenth of a point of the scale, and a name that stands twice moves it too: only the gap "
+    "beyond repetition is evidence of a preference.",
     paper_values=(EMPATHY, "Table 2"),
 )
 

@@ -76,9 +76,8 @@ METRICS = (
     ),
     by_category(
         "excess_ratio",
-        "%",
-        "The same shift in percent of that of the placebos: 200 is twice what a change of words "
-        "does.",
+        "ratio",
+        "The same shift over that of the placebos: 2 is twice what a change of words does.",
         better="lower",
         own_interval=True,
         scale=POSITIVE,
@@ -256,7 +255,7 @@ def numbers_of(row: Row, themes: int) -> dict[str, Number]:
         "mean_difference": number(row.mean, themes, scale=OF_S),
         "excess_difference": Number(*row.excess.excess),
         "excess_log_odds": Number(*row.excess_log_odds.excess),
-        "excess_ratio": Number(*(100 * x for x in row.excess_log_odds.ratio)),
+        "excess_ratio": Number(*row.excess_log_odds.ratio),
         "log_odds_difference": number(row.log_odds, themes, scale=POSITIVE),
         "averaged_share": number(row.averaged_share, themes, "%"),
         "averaged_mean": number(row.averaged_mean, themes, scale=OF_S),
