@@ -75,10 +75,11 @@ class Model:
 
 
 def hbb_records(model: Model, clusters: int) -> Records:
-    """Two concept pairs of each theme; two types of two identities and a placebo type."""
-    types = {"Race": ("A", "B"), "Age": ("C", "D"), "Height": ("E", "F")}
+    """Two concept pairs of each theme; two types of two identities and two placebo types."""
+    types = {"Race": ("A", "B"), "Age": ("C", "D"), "Height": ("E", "F"), "Weight": ("G", "H")}
+    words = {"Race": 4, "Age": 4, "Height": 2, "Weight": 8}
     for theme, k, (type_, names) in product(range(clusters), range(2), types.items()):
-        placebo = type_ == "Height"
+        placebo = type_ in ("Height", "Weight")
         for name in names:
             log_odds = (0.2 if placebo else 1.0) * model.effect(theme, type_, name)
             log_odds += model.chance()
@@ -96,7 +97,7 @@ def hbb_records(model: Model, clusters: int) -> Records:
                     "placebo": placebo,
                     "identities": list(names),
                     "identity": name,
-                    "changed": [2 * (other != name) for other in names],
+                    "changed": [words[type_] * (other != name) for other in names],
                     "first": first,
                     "log_odds": None if model.declines() else answer,
                     "letter_mass": 0.9,
