@@ -5,8 +5,7 @@
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
 of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
-lm_eval_bias/benchmarks/null_models.json and leaves the others; docs/null_models.md is written from
-it.
+lm_eval_bias/benchmarks/null_models.json and leaves the others, then writes docs/null_models.md.
 """
 
 from __future__ import annotations
