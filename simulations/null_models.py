@@ -17,10 +17,11 @@ import logging
 import os
 import re
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -38,6 +39,36 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
 PAGE = ROOT / "docs/null_models.md"
 TEMPLATE = Path(__file__).with_suffix(".md")
+SEED = 20260601
+STRENGTH = 0.2, 1.5
+"""Standard deviation of the log-odds in nats, drawn for each model, logarithms evenly."""
+NOISE = 0.1
+"""Noise of each prompt, in parts of the strength."""
+LEVEL, AT_MOST = 0.05, 7
+
+
+class Sampled(NamedTuple):
+    """A task that reads answers in words. documents: how many are asked. choices: document -> what
+    the answer may be. read: (document, the choices drawn) -> what a reader makes of them."""
+
+    documents: int
+    choices: Callable[[Any], Sequence[str]]
+    read: Callable[[Any, list[str]], Any] = lambda doc, drawn: drawn[0]
+
+
+SAMPLED = {
+    "bistereo_nli_generate": Sampled(2084, lambda doc: ["entailment", "contradiction", "neutral"]),
+    "bistereo_analogy_generate": Sampled(3070, lambda doc: doc["options"]),
+    "mist_wabt": Sampled(
+        500,
+        lambda doc: [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]],
+        lambda doc, drawn: [doc["groups"].index(t.strip("()").split(", ")[1]) for t in drawn],
+    ),
+    "mist_aat": Sampled(480, lambda doc: ["comedy", "tragedy"]),
+    "empathy_religion": Sampled(
+        1464, lambda doc: [str(n) for n in range(0, 101, 5)], lambda doc, drawn: float(drawn[0])
+    ),
+}
 TASKS = (
     "bistereo_pairs_ci",
     "bistereo_nli_ci",
@@ -47,22 +78,19 @@ TASKS = (
     "mist_aat_likelihood_ci",
     "empathy_religion_likelihood_ci",
     "stereomap_extended_likelihood",
+    *SAMPLED,
 )
-SEED = 20260601
-STRENGTH = 0.2, 1.5
-"""Standard deviation of the log-odds in nats, drawn for each model, logarithms evenly."""
-NOISE = 0.1
-"""Noise of each prompt, in parts of the strength."""
-LEVEL, AT_MOST = 0.05, 7
 
 
 class Questions:
-    """A task's documents with all answers that are scored."""
+    """A task's documents with all answers that are scored, or drawn by their likelihood."""
 
     def __init__(self, name: str) -> None:
         manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
         self.task = manager.load([name])["tasks"][name]
-        self.task.build_all_requests(rank=0, world_size=1)
+        self.sampled = SAMPLED.get(name)
+        limit = self.sampled.documents if self.sampled else None
+        self.task.build_all_requests(rank=0, world_size=1, limit=limit)
         self.measure: Measure = self.task.measure
         self.documents: list[tuple[Any, list[Any], slice]] = []
         rows: list[Row] = []
@@ -72,16 +100,24 @@ class Questions:
         for requests in of_document.values():
             start = len(rows)
             cluster = " ".join(str(requests[0].doc[c]) for c in self.measure.clusters[0])
-            rows += rows_of(requests, cluster, rows[-1].group + 1 if rows else 0)
+            choices = self.sampled.choices(requests[0].doc) if self.sampled else ()
+            rows += rows_of(requests, cluster, rows[-1].group + 1 if rows else 0, choices)
             self.documents.append((requests[0].doc, requests, slice(start, len(rows))))
         self.asked = Asked(rows)
 
     def summary(self, scores: np.ndarray) -> Summary:
-        """scores: log-likelihoods, shape (answers,)."""
+        """scores: log-likelihoods, shape (answers,), to which `drawn` added noise."""
         records: list[Record] = []
         for doc, requests, place in self.documents:
-            values = iter(scores[place].tolist())
-            records.append(self.measure.record(doc, [answer(r, values) for r in requests]))
+            if self.sampled:
+                best: dict[int, tuple[float, str]] = {}
+                for row, score in zip(self.asked.rows[place], scores[place], strict=True):
+                    best[row.group] = max(best.get(row.group, (-np.inf, "")), (score, row.text))
+                answers = [self.sampled.read(doc, [text for _, text in best.values()])]
+            else:
+                values = iter(scores[place].tolist())
+                answers = [answer(r, values) for r in requests]
+            records.append(self.measure.record(doc, answers))
         return summarise(self.measure, records, self.task._options)
 
     def sha256(self) -> str:
@@ -89,8 +125,10 @@ class Questions:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rows_of(requests: list[Any], cluster: str, group: int) -> list[Row]:
-    """The answers that a document's requests score."""
+def rows_of(
+    requests: list[Any], cluster: str, group: int, choices: Sequence[str] = ()
+) -> list[Row]:
+    """The answers that a document's requests score, or choices among which one is drawn."""
     doc, first = requests[0].doc, requests[0]
     if first.request_type == "pair_loglikelihood":
         rows = []
@@ -106,11 +144,13 @@ def rows_of(requests: list[Any], cluster: str, group: int) -> list[Row]:
         plan = first.args[1]
         turns = [turn["user"] for turn in plan["turns"]]
         prompt = "\n".join([plan["system"] or "", *turns])
-        scored = [(prompt, " " + choice) for choice in plan["turns"][-1]["choices"]]
+        scored = [(prompt, " " + choice) for choice in choices or plan["turns"][-1]["choices"]]
+    elif choices:
+        scored = [(first.args[0], " " + choice) for choice in choices]
     else:
         scored = [r.args for r in requests]
     rows = []
-    several = "words" in doc and len(scored) > 2
+    several = isinstance(doc.get("words"), list)
     answers = [text.strip() for _, text in scored]
     numbers = all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
@@ -148,8 +188,9 @@ def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
     spread = raw.std()
     scaled = raw / spread if spread > 1e-9 else raw
     noise = NOISE * FAMILIES["noise"](rng, asked)
-    # log-odds are differences of two
-    return -5 + strength / np.sqrt(2) * (scaled + noise)
+    # log-odds are differences of two; the likeliest with Gumbel noise is a draw
+    scores = -5 + strength / np.sqrt(2) * (scaled + noise)
+    return scores + rng.gumbel(size=len(scores)) * (task in SAMPLED)
 
 
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[Any]]:
