@@ -321,7 +321,9 @@ def main() -> None:
     )
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(run, task, arguments.families, arguments.models) for task in arguments.tasks
+            pool.submit(run, task, [family], arguments.models)
+            for task in arguments.tasks
+            for family in arguments.families
         ]
         for job in as_completed(jobs):
             merged(data, *job.result())
