@@ -55,8 +55,7 @@ class Instance(NamedTuple):
     """One concept pair, two identities of one descriptor type.
 
     difference: 100 (P1(A) - P2(A)), A being option 1; the paper's S is its size. advantage: the
-    same for the favourable option, or NaN. log_odds: in nats. averaged: from the mean of the two
-    orders' P; NaN with one.
+    same for the favourable option, or NaN. log_odds: in nats.
     """
 
     concept: str
@@ -65,7 +64,6 @@ class Instance(NamedTuple):
     difference: float
     advantage: float
     log_odds: float
-    averaged: float
 
 
 class Matched(NamedTuple):
@@ -78,9 +76,9 @@ class Matched(NamedTuple):
 class Row(NamedTuple):
     """One row of Table 2, or one identity pair, of n complete instances.
 
-    biased: how many have S >= threshold; score: their mean S. mean: of all S. averaged_...: from
-    averaged probabilities. difference, advantage: NaN unless all are about the same two identities.
-    log_odds: median size. excess, excess_log_odds: of S and of that size, by `matched_excess`.
+    biased: how many have S >= threshold; score: their mean S. mean: of all S. difference,
+    advantage: NaN unless all are about the same two identities. log_odds: median size. excess,
+    excess_log_odds: of S and of that size, by `matched_excess`.
     """
 
     n: int
@@ -88,8 +86,6 @@ class Row(NamedTuple):
     share: Estimate
     score: Estimate
     mean: Estimate
-    averaged_share: Estimate
-    averaged_mean: Estimate
     difference: Estimate
     advantage: Estimate
     log_odds: Estimate
@@ -164,11 +160,6 @@ def instances(
     """
     by_order = _by_order(questions, orders)
     log_odds = {key: sum(odds) / len(odds) for key, odds in by_order.items()}
-    # The mean of the orders' probabilities; a liking for a letter draws it towards 0.5.
-    averages = {
-        key: sum(probability(x, temperature) for x in odds) / len(odds) if orders > 1 else nan
-        for key, odds in by_order.items()
-    }
     favourable = {q.concept: q.favourable for q in questions}
     complete = []
     for concept in sorted(favourable):
@@ -179,9 +170,8 @@ def instances(
                 continue
             difference = 100 * (probability(a, temperature) - probability(b, temperature))
             advantage = {1: difference, 2: -difference}.get(favourable[concept], nan)
-            averaged = 100 * (averages[one] - averages[two])
             shift = 0.0 if a == b else a - b
-            complete.append(Instance(concept, type_, names, difference, advantage, shift, averaged))
+            complete.append(Instance(concept, type_, names, difference, advantage, shift))
     return complete
 
 
@@ -352,36 +342,29 @@ def hidden_bias(
     """
     counted = instances(questions, identities, orders, temperature)
     rows = RowsOf(counted, identities, categories, placebo, themes, changed)
-    difference, averaged, advantage, log_odds = (
+    difference, advantage, log_odds = (
         np.array([getattr(x, name) for x in counted], dtype=float)
-        for name in ("difference", "averaged", "advantage", "log_odds")
+        for name in ("difference", "advantage", "log_odds")
     )
     s: Floats = np.abs(difference)
-    s_averaged = np.abs(averaged)
     biased = reaches(s, threshold)
     tallies = [
         np.ones(len(counted)),
         biased,
         s * biased,
         s,
-        np.where(np.isnan(averaged), nan, reaches(s_averaged, threshold)),
-        s_averaged,
         difference,
         np.isfinite(advantage),
         np.nan_to_num(advantage),
     ]
 
     def statistic(totals: Floats) -> Floats:
-        n, biased, s_biased, s, averaged_biased, s_averaged, difference, n_advantage, advantage = (
-            np.moveaxis(totals, -1, 0)
-        )
+        n, biased, s_biased, s, difference, n_advantage, advantage = np.moveaxis(totals, -1, 0)
         columns = [
             np.where(n > 0, biased, nan),
             100 * ratio(biased, n),
             ratio(s_biased, biased),
             ratio(s, n),
-            100 * ratio(averaged_biased, n),
-            ratio(s_averaged, n),
             np.where(rows.directed, ratio(difference, n), nan),
             np.where(rows.directed, ratio(advantage, n_advantage), nan),
         ]
@@ -435,7 +418,7 @@ def strongest(
         of_category = [x for x in counted if categories[x.type] == category and x.difference]
         for x in sorted(of_category, key=place)[:most]:
             if x.difference < 0:
-                numbers = -x.difference, -x.advantage, -x.log_odds, -x.averaged
+                numbers = -x.difference, -x.advantage, -x.log_odds
                 x = Instance(x.concept, x.type, x.identities[::-1], *numbers)
             result.append((category, x))
     return result

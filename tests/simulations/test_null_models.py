@@ -5,6 +5,8 @@ from statistics import fmean, stdev
 
 import pytest
 
+from lm_eval_bias import catalogue
+from lm_eval_bias.data import null_bands
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
 
 
@@ -53,6 +55,26 @@ def test_seven_percent_or_what_chance_allows(null_models, models, excluded, fail
     """Binomial of 40 with 5 %: P(4 or more) = 0.14, P(5 or more) = 0.048."""
     rows = {"noise": [models, 0.0, -1.0, 1.0, excluded]}
     assert null_models.failures(ECHOED, rows) == (["noise"] if fails else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["hbb_ci", "bistereo_nli_ci", "bistereo_pairs_ci", "mist_wabt"])
+def test_the_bands_are_of_these_documents(null_models, task):
+    """Where this fails, items changed: run `make null-models` and commit what it writes."""
+    questions, known = null_models.Questions(task), null_bands.null_models()[task]
+    assert questions.sha256() == known["sha256"]
+    assert len(questions.documents) == known["documents"]
+
+
+def test_no_family_has_a_number_that_tests_something(null_models):
+    tested = [
+        (task, metric.name, null_models.failures(metric, of["numbers"][metric.name]))
+        for task, of in null_bands.null_models().items()
+        for metric in catalogue.task(task).measure.metrics
+        if metric.question is not None and metric.name in of["numbers"]
+    ]
+    assert len(tested) >= 7
+    assert [test for test in tested if test[2]] == []
 
 
 def test_a_run_replaces_its_families_and_leaves_the_others(null_models):

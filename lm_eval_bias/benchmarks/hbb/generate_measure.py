@@ -46,13 +46,7 @@ INVALID = {
 }
 """What an answer without an option does -> its column: it declines; names another option, both or
 neither; cannot be read; ends within its reasoning."""
-OF_LIKELIHOODS = (
-    "excess_log_odds",
-    "excess_ratio",
-    "log_odds_difference",
-    "averaged_share",
-    "averaged_mean",
-)
+OF_LIKELIHOODS = ("excess_log_odds", "excess_ratio", "log_odds_difference")
 
 
 def _like_hbb(name: str, **changes: Any) -> Metric:

@@ -257,8 +257,6 @@ def numbers_of(row: Row, themes: int) -> dict[str, Number]:
         "excess_log_odds": Number(*row.excess_log_odds.excess),
         "excess_ratio": Number(*row.excess_log_odds.ratio),
         "log_odds_difference": number(row.log_odds, themes, scale=POSITIVE),
-        "averaged_share": number(row.averaged_share, themes, "%"),
-        "averaged_mean": number(row.averaged_mean, themes, scale=OF_S),
         "difference": number(row.difference, themes, scale=SIGNED),
         "advantage": number(row.advantage, themes, scale=SIGNED),
     }
