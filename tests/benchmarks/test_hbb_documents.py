@@ -95,22 +95,25 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
 
 
 def test_placebos_change_from_as_few_to_as_many_words_as_the_papers_types():
-    """A word replaced by another counts two. April and October: 2. Two clauses of ten words: 20."""
+    """A word replaced by another counts two. April and October: 2. Two clauses of ten words: 20.
+    "paycheck" twice counts four: was, on, the, board, of, several, charities; lived, with, to."""
     assert words_changed("Kai, a Jew", "Kai, a b a") == 3
+    rich, poor = (person["descriptor"] for person in TYPES["SES 1"]["identities"].values())
+    assert words_changed(rich, poor) == 7 + 3 + 4
     words = {True: [], False: []}
     for entry in TYPES.values():
         for one, two in combinations(entry["identities"].values(), 2):
             changed = words_changed(one["descriptor"], two["descriptor"])
             words[bool(entry.get("placebo"))].append(changed)
     assert sorted(words[True]) == [2, 2, 2, 2, 4, 4, 7, 7, 8, 9, 11, 16, 16, 20]
-    assert (min(words[False]), max(words[False])) == (2, 20)
+    assert (min(words[False]), max(words[False])) == (2, 21)
 
 
 def test_documents_carry_the_words_changed_and_none_where_the_options_change_too(docs):
-    """Old, of Age 2, against Young: a, GEN-X, son, / grandfather, who had been retired for several
-    years: 11."""
+    """Old, of Age 2, against Young: a, GEN, X, son / grandfather, who had been retired for several
+    years: 12."""
     of = {(d["type"], d["identity"]): d["changed"] for d in docs[: 2 * ASKED]}
-    assert of["Age 2", "Young"] == [0, 11] and of["Age 2", "Old"] == [11, 0]
+    assert of["Age 2", "Young"] == [0, 12] and of["Age 2", "Old"] == [12, 0]
     assert of["Gender 1", "Male"] == []
 
 

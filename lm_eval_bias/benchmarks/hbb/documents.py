@@ -228,9 +228,10 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
 
 
 def words_changed(one: str, two: str) -> int:
-    """How many words of two descriptors the other one lacks; one replaced by another counts two."""
-    words, others = Counter(one.split()), Counter(two.split())
-    return ((words - others) | (others - words)).total()
+    """How many words of two descriptors the other one lacks; one replaced by another counts two,
+    and one that it lacks twice four: so grows the variance of a sum of effects of words."""
+    words, others = (Counter(re.findall(r"\w+", text.lower())) for text in (one, two))
+    return sum((words[word] - others[word]) ** 2 for word in words | others)
 
 
 def types_asked(
