@@ -20,7 +20,6 @@ from .resampling import (
     Floats,
     Interval,
     cluster_bootstrap_stderr,
-    cluster_median,
     cluster_sums,
     ratio,
 )
@@ -77,7 +76,7 @@ class Row(NamedTuple):
     """One row of Table 2, or one identity pair, of n complete instances.
 
     biased: how many have S >= threshold; score: their mean S. mean: of all S. difference,
-    advantage: NaN unless all are about the same two identities. log_odds: median size. excess,
+    advantage: NaN unless all are about the same two identities. log_odds: mean size. excess,
     excess_log_odds: of S and of that size, by `matched_excess`.
     """
 
@@ -347,6 +346,7 @@ def hidden_bias(
         for name in ("difference", "advantage", "log_odds")
     )
     s: Floats = np.abs(difference)
+    size: Floats = np.where(np.isfinite(log_odds), abs(log_odds), nan)
     biased = reaches(s, threshold)
     tallies = [
         np.ones(len(counted)),
@@ -356,10 +356,13 @@ def hidden_bias(
         difference,
         np.isfinite(advantage),
         np.nan_to_num(advantage),
+        size,
     ]
 
     def statistic(totals: Floats) -> Floats:
-        n, biased, s_biased, s, difference, n_advantage, advantage = np.moveaxis(totals, -1, 0)
+        n, biased, s_biased, s, difference, n_advantage, advantage, size = np.moveaxis(
+            totals, -1, 0
+        )
         columns = [
             np.where(n > 0, biased, nan),
             100 * ratio(biased, n),
@@ -367,23 +370,20 @@ def hidden_bias(
             ratio(s, n),
             np.where(rows.directed, ratio(difference, n), nan),
             np.where(rows.directed, ratio(advantage, n_advantage), nan),
+            ratio(size, n),
         ]
         return np.stack(columns, axis=-1)
 
     values, stderrs, sums = rows.estimates(np.stack(tallies, axis=-1), statistic, resamples, errors)
     # a mean of the biased instances alone
     stderrs[(sums[:, :, 1] > 0).sum(axis=0) < FEWEST_CLUSTERS, SCORE] = nan
-    excesses = [
-        matched_excess(rows, size, resamples, errors=errors) for size in (s, np.abs(log_odds))
-    ]
+    shift: Floats = np.abs(log_odds)
+    excesses = [matched_excess(rows, of, resamples, errors=errors) for of in (s, shift)]
     table = []
     for i, members in enumerate(rows.members):
-        median = cluster_median(
-            abs(log_odds[members]), rows.themes[members], resamples, errors=errors
-        )
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
         excess = [of[i] for of in excesses]
-        table.append(Row._make((len(members), *estimates, median, *excess)))
+        table.append(Row._make((len(members), *estimates, *excess)))
     return HiddenBias(
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
         position_preference=position_preference(

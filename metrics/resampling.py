@@ -69,31 +69,6 @@ def cluster_bootstrap_stderr(
     return _spread(statistic(np.tensordot(_weights(len(sums), resamples), sums, 1)))
 
 
-def cluster_median(
-    values: ArrayLike, clusters: ArrayLike, resamples: int = RESAMPLES, *, errors: bool = True
-) -> Estimate:
-    """The median and its standard error, by the cluster bootstrap.
-
-    values: shape (n,), may be infinite; infinite medians are left out. clusters: shape (n,). The
-    error is NaN with fewer than `FEWEST_CLUSTERS`.
-    """
-    values = np.asarray(values, dtype=float)
-    if not len(values):
-        return Estimate(np.nan, np.nan)
-    median = float(np.median(values))
-    labels, cluster = np.unique(np.asarray(clusters), return_inverse=True)
-    if len(labels) < FEWEST_CLUSTERS or not errors:
-        return Estimate(median, np.nan)
-    order = np.argsort(values, kind="stable")
-    ranked, cluster = values[order], cluster[order]
-    medians = np.empty((resamples, 1))
-    for i, drawn in enumerate(_weights(len(labels), resamples)):
-        count = drawn[cluster].cumsum()  # values at or before each rank
-        middle = [(count[-1] - 1) // 2, count[-1] // 2]
-        medians[i] = ranked[np.searchsorted(count, middle, side="right")].mean()
-    return Estimate(median, float(_spread(medians)[0]))
-
-
 def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: int) -> tuple[Floats, Floats]:
     """The ends of the 95 % interval around values with bootstrap standard errors over clusters.
 

@@ -86,7 +86,7 @@ def true_numbers() -> Mapping[str, float]:
         "share": 100 * (counted >= 20).mean(),
         "score": counted[counted >= 20].mean(),
         "excess_log_odds": float(np.mean(shifts[:, ~placebo]) - np.mean(shifts[:, placebo])),
-        "log_odds": float(np.median(shifts[:, ~placebo])),
+        "log_odds": float(np.mean(shifts[:, ~placebo])),
     }
 
 

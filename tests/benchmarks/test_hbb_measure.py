@@ -63,7 +63,7 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
         "excess_log_odds": 3 * log(3.5) / 63,
         "placebo_difference": 0,
         "placebo_share": 0,
-        "log_odds_difference": 0,
+        "log_odds_difference": 3 * log(3.5) / 67,
         "letter_mass": 50,
         "position_preference": 0,
     }

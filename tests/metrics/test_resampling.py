@@ -3,7 +3,6 @@ import pytest
 from lm_eval_bias.metrics.resampling import (
     FEWEST_CLUSTERS,
     cluster_bootstrap_stderr,
-    cluster_median,
     cluster_sums,
     ratio,
     t_interval,
@@ -22,7 +21,6 @@ def test_sums_do_not_depend_on_the_order_of_the_rows():
 @pytest.mark.parametrize("n", [1, 2, FEWEST_CLUSTERS - 1])
 def test_few_clusters_have_no_standard_error(n):
     assert np.isnan(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(n)], mean)).all()
-    assert np.isnan(cluster_median(range(n), range(n)).stderr)
     assert np.isfinite(
         cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(FEWEST_CLUSTERS)], mean)
     ).all()
@@ -42,18 +40,6 @@ def test_the_bootstraps_variance_of_a_mean_is_that_of_the_sample_with_ddof_0():
     x = np.random.default_rng(6).normal(size=12)
     (stderr,) = cluster_bootstrap_stderr(np.c_[np.ones(12), x], mean, resamples=40_000)
     assert stderr == pytest.approx(x.std() / np.sqrt(12), rel=0.02)
-
-
-def test_the_medians_of_the_resamples_are_numpys():
-    """Each draw of whole clusters, repeated as often as drawn, and numpy's median of it; even and
-    odd numbers of values, an infinite one."""
-    rng = np.random.default_rng(9)
-    values, clusters = np.r_[rng.normal(size=36), np.inf], np.r_[np.repeat(np.arange(12), 3), 11]
-    weights = np.random.default_rng(20250601).multinomial(12, np.full(12, 1 / 12), size=300)
-    medians = [np.median(np.repeat(values, weight[clusters])) for weight in weights]
-    assert cluster_median(values, clusters.tolist(), resamples=300).stderr == pytest.approx(
-        np.std(medians, ddof=1)
-    )
 
 
 def test_a_statistic_that_is_nowhere_defined_has_no_standard_error():

@@ -151,7 +151,8 @@ METRICS = (
     Metric(
         "log_odds_difference",
         "nats",
-        "Median absolute shift of the log-odds, before temperature and threshold.",
+        "Mean absolute shift of the log-odds, before temperature and threshold; NaN where an "
+        "answer is certain.",
         better="lower",
         by="category",
         scale=POSITIVE,
