@@ -11,19 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from .crossed import Clustering, crossed_variance
-from .resampling import RESAMPLES, SEED, Bools, Estimate, Floats, Interval
+from .resampling import SEED, Bools, Estimate, Floats, Interval
 from .student import ROUNDING, student
 from .student import interval as student_interval
 
 PERMUTATIONS = 10_000
 LEVEL = 0.05
 FEWEST = 10
-"""Of fewer events delta and the gap in points have no standard error, because 1.96 of it to either
-side would hold the gap in 70 to 91 % of cases, and the corrected delta no interval, which would
-hold it in 50 to 91 %."""
+"""Of fewer events delta and the gaps in points have no standard error, because 1.96 of it to either
+side would hold the gap in 70 to 91 % of cases."""
 
 
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> Floats:
@@ -182,126 +180,30 @@ def _filled(intensities: ArrayLike) -> Floats:
         return mean + np.where(there, given - mean, 0) * len(given) / there.sum(axis=0)
 
 
-class Gaps(NamedTuple):
-    """delta; delta corrected for attenuation."""
+def jackknifed_delta(
+    intensities: ArrayLike, groups: Sequence[str], pairwise: bool = False, *, errors: bool = True
+) -> Estimate:
+    """delta with a jackknife's error over events.
 
-    delta: Estimate
-    corrected: Interval
-
-
-def bootstrap_gaps(
-    intensities: ArrayLike,
-    groups: Sequence[str],
-    pairwise: bool = False,
-    resamples: int = RESAMPLES,
-    *,
-    errors: bool = True,
-) -> Gaps:
-    """delta, and what it would be with unlimited events, with errors over events.
-
-    delta: a jackknife's error (Shao and Tu 1995); NaN where a cell has one event alone. corrected:
-    chance differences of M0 make delta too small; here the variance of the means is that of
-    products of different events (Spearman's correction). NaN where it is not above zero; an end is
-    infinite where it could be nothing. Fewer than `FEWEST` events have no standard error and no
-    corrected interval.
+    The error is NaN with fewer than `FEWEST` events, where a cell has one alone, and without
+    errors. Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
         intensities = intensities[complete(intensities)]
-    mean_matrix = mean_intensity(intensities, pairwise)
-    plain = delta(mean_matrix, groups)
-    n = len(intensities)
-    if n < 2:
-        return Gaps(Estimate(plain, np.nan), Interval(np.nan))
-    flat = intensities.reshape(n, -1)
-    there = ~np.isnan(flat)
-    filled = np.where(there, flat, 0.0)
-    # Where every event has every cell, one column stands for all.
-    answered = there.astype(float)[:, : None if pairwise else 1]
-    # The level of an event is no difference between cells.
-    deviations = np.where(there, flat - _event_levels(filled, there)[:, None], 0.0)
-    squares, same = deviations**2, _same(groups).ravel()
-    floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
-
-    def corrected(weights: Floats) -> Floats:
-        """weights: shape (r, n), how often each event is drawn. Returns shape (r,)."""
-        total, times, with_itself = weights @ deviations, weights @ answered, weights**2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = _gaps(weights @ filled / times, same)
-            # The variance of the cells that different events share: over all pairs of draws less
-            # those of an event with itself.
-            pairs = times**2 - with_itself @ answered
-            known = np.broadcast_to(pairs > 0, total.shape)
-            count = np.maximum(known.sum(axis=1), 1)
-            products = np.where(known, (total**2 - with_itself @ squares) / pairs, 0)
-            mean = np.where(known, total / times, 0).sum(axis=1) / count
-            variance = products.sum(axis=1) / count - mean**2
-            # Nothing, give or take rounding, where a resample has one event alone.
-            least = floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1)
-            endless = np.where(abs(gaps) > floor, np.sign(gaps) * np.inf, np.nan)
-            return np.where(variance > least, gaps / np.sqrt(variance), endless)
-
-    value = float(corrected(np.ones((1, n)))[0])
-    value = value if np.isfinite(value) else np.nan
-    if not errors:
-        return Gaps(Estimate(plain, np.nan), Interval(value))
-    rng = np.random.default_rng(SEED)
-    drawn = []
-    for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
-        size = min(200, resamples - start)
-        weights = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
-        drawn.append(corrected(weights))
-    return Gaps(
-        Estimate(plain, _delta_stderr(filled, there, same, floor)),
-        _interval(value, np.concatenate(drawn), n),
-    )
-
-
-def _gaps(means: Floats, same: Bools) -> Floats:
-    return means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
-
-
-def _delta_stderr(filled: Floats, there: Bools, same: Bools, floor: float) -> float:
-    """filled, there: shape (n, cells); the answers, and which are there. floor: rounding."""
-    answered = there.any(axis=1)
-    filled, there, n = filled[answered], there[answered], int(answered.sum())
-    times = there.sum(axis=0) - there
-    if n < FEWEST or not times.all() or same.all():
-        return np.nan
+    value, same = delta(mean_intensity(intensities, pairwise), groups), _same(groups).ravel()
+    flat = intensities.reshape(len(intensities), same.size)
+    flat = flat[~np.isnan(flat).all(axis=1)]
+    there, n = ~np.isnan(flat), len(flat)
+    filled, times = np.where(there, flat, 0.0), there.sum(axis=0) - there
+    if not errors or n < FEWEST or not times.all() or same.all():
+        return Estimate(value, np.nan)
     means = (filled.sum(axis=0) - filled) / times
     spread = means.std(axis=1)
-    without = _gaps(means, same) / np.where(spread > floor, spread, np.nan)
-    return float(np.sqrt((n - 1) * without.var()))
-
-
-def _interval(value: float, drawn: Floats, n: int) -> Interval:
-    """Standard error and percentiles of resampled values; infinite ones count for the percentiles
-    alone.
-
-    A mean's interval is as long as Student's. Source: Hesterberg (2015), section 4.2.
-    """
-    tail = float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
-    defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
-    low = high = np.nan
-    if len(defined) > 1 and n >= FEWEST:
-        low, high = map(float, np.quantile(defined, [tail, 1 - tail], method="nearest"))
-    if low == high and np.isinf(low):  # infinite through and through
-        low = high = np.nan
-    stderr = finite.std(ddof=1) if len(finite) > 1 and not np.isnan(value) else np.nan
-    return Interval(value, float(stderr), low, high)
-
-
-def _event_levels(filled: Floats, there: Bools) -> Floats:
-    """Shape (n,), of a least squares fit of level + cell; cells have mean zero."""
-    levels, scale = np.zeros(len(filled)), abs(filled).max(initial=1.0)
-    of_cell, of_event = (np.maximum(there.sum(axis=axis), 1) for axis in (0, 1))
-    for _ in range(1000):
-        cells = np.where(there, filled - levels[:, None], 0).sum(axis=0) / of_cell
-        cells -= cells.mean()
-        before, levels = levels, np.where(there, filled - cells, 0).sum(axis=1) / of_event
-        if abs(levels - before).max() < 1e-9 * scale:
-            break
-    return levels
+    floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
+    gaps = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
+    without = gaps / np.where(spread > floor, spread, np.nan)
+    return Estimate(value, float(np.sqrt((n - 1) * without.var())))
 
 
 class Difference(NamedTuple):

@@ -239,7 +239,7 @@ TASKS = {
         empathy.GENERATED,
         empathy_records,
         {"missing": "complete"},
-        ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"),
+        ("delta", "gap_points", "gap_beyond_repetition"),
     ),
     "stereomap": Task(
         stereomap.STRUCTURE_LIKELIHOOD,

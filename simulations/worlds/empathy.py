@@ -1,20 +1,18 @@
-"""Empathy gap: the gaps in points, and `delta_corrected`, of few and of many events.
+"""Empathy gap: the gaps in points, of few and of many events.
 
 Names have means as perceivers, as experiencers and as a pair; one that stands twice gets 3 points
-more, placebos too; events have a level and an in-group gap; answers stray. Of `delta_corrected` the
-truth is that of the matrix without chance; of the gaps that of all groups, of which those asked are
-a sample. *names fixed*: `gap_points` with Student's interval over events. *found*: intervals of
-gap_beyond_repetition without 0. *bounded*: intervals of delta_corrected with two finite ends.
+more, placebos too; events have a level and an in-group gap; answers stray. The truth is that of all
+groups, of which those asked are a sample. *names fixed*: `gap_points` with Student's interval over
+events. *found*: intervals of gap_beyond_repetition without 0.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from math import nan
 
 import numpy as np
-from lm_eval_bias.metrics.empathy_gap import bootstrap_gaps, delta, own_effects, points_gap
+from lm_eval_bias.metrics.empathy_gap import own_effects, points_gap
 from lm_eval_bias.metrics.resampling import Floats
 from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
@@ -56,16 +54,12 @@ def experiment(
     truth = means(len(groups)) + more * same
     asked = truth + levels + gaps * same + rng.normal(0, 5, (n, *same.shape))
     others = means(placebos) + levels + rng.normal(0, 5, (n, placebos, placebos))
-    corrected = bootstrap_gaps(asked, groups, resamples=500).corrected
     points, beyond = points_gap(asked, groups), points_gap(asked, groups, others)
     fixed = stats.ttest_1samp(own_effects(asked, groups).mean(axis=1), 0).confidence_interval()
-    true_delta, true_gap = delta(truth, groups), more + REPEATED * own_effects(twice, groups).mean()
-    printed = not np.isnan(corrected.low) and not np.isnan(true_delta)
+    true_gap = more + REPEATED * own_effects(twice, groups).mean()
     return {
         "gap_beyond_repetition": Outcome(beyond.low, beyond.high, more),
         "found": float(not beyond.low <= 0 <= beyond.high),
         "gap_points": Outcome(points.low, points.high, true_gap),
         "names fixed": Outcome(*fixed, true_gap),
-        "delta_corrected": Outcome(corrected.low, corrected.high, true_delta),
-        "bounded": float(np.isfinite(corrected[2:]).all()) if printed else nan,
     }

@@ -49,7 +49,6 @@ def test_delta_by_hand_without_the_unspecified_person():
     value = value_of(result)
     expected = {
         "delta": 2.5,
-        "delta_corrected": 2.5,
         "gap_points": 10,
         # placebos have ten points more, too
         "gap_beyond_repetition": 0,
@@ -61,11 +60,8 @@ def test_delta_by_hand_without_the_unspecified_person():
     }
     assert {name: value[name] for name in expected} == pytest.approx(expected)
     assert value["delta_p"] < 0.05 and value["delta_null_high"] < 2.5
-    # in every event alike, so the spread of M0 is no chance
-    corrected = result.values["delta_corrected"]
-    assert (corrected.low, corrected.high) == pytest.approx((2.5, 2.5))
     for row in result.tables["emotions"] + result.tables["valences"]:
-        assert (row["delta_corrected"], row["gap_points"]) == pytest.approx((2.5, 10))
+        assert (row["delta"], row["gap_points"]) == pytest.approx((2.5, 10))
         error = nan if row["events"] < 10 else 0
         assert row["gap_points_stderr"] == pytest.approx(error, abs=1e-9, nan_ok=True)
 

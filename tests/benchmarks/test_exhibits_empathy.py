@@ -79,7 +79,7 @@ def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
     assert names == ["all events", "positive emotions", "negative emotions"]
     assert [row["events"] for row in rows] == [24, 8, 14] + [2] * 12
     (whole,) = shown("empathy_religion", "Table 2", religion)
-    for name in ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"):
+    for name in ("delta", "gap_points", "gap_beyond_repetition"):
         for end in ("", "_stderr", "_low", "_high"):
             assert repr(rows[0][name + end]) == repr(whole[name + end])
 

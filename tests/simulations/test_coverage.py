@@ -33,7 +33,7 @@ HELD = [
     ("mist", "WABT, 375 documents, both", 60, ["reported"]),
     ("mist", "AAT, 150 documents, both", 100, ["reported"]),
     ("stereoset", "80 terms, ss 60", 200, ["lms", "ss", "icat"]),
-    ("empathy", "no gap, religion, 24 events", 200, ["gap_beyond_repetition", "delta_corrected"]),
+    ("empathy", "no gap, religion, 24 events", 200, ["gap_beyond_repetition", "gap_points"]),
     ("empathy", "plain gap, race, 5 events", 200, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 200, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 200, ["mean", "spread"]),

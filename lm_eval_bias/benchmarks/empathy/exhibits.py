@@ -26,7 +26,6 @@ PLACES = 2
 EVENTS = Column("events", "Events", "count")
 EVENTS_M0 = Column("events_m0", "Events", "count")
 DELTA = Column("delta", "Gap δ", "SD")
-CORRECTED = Column("delta_corrected", "δ with unlimited events", "SD")
 POINTS = Column("gap_points", "Gap in points", "points")
 BEYOND = Column("gap_beyond_repetition", "Gap beyond repetition", "points")
 
@@ -81,7 +80,6 @@ TABLE_2 = _of_numbers(
     Column("delta_null_low", "No gap, lower bound", "SD"),
     Column("delta_null_high", "No gap, upper bound", "SD"),
     Column("delta_p", "p", "p"),
-    CORRECTED,
     POINTS,
     BEYOND,
     EVENTS,
@@ -210,7 +208,7 @@ BY_EMOTION = Exhibit(
     caption="The gap beyond repetition with its 95 % interval: over all events, over those of "
     "either valence, and over those of each emotion",
     source=_by_emotion,
-    columns=(Column("emotion", "Emotion"), EVENTS, DELTA, CORRECTED, POINTS, BEYOND),
+    columns=(Column("emotion", "Emotion"), EVENTS, DELTA, POINTS, BEYOND),
     how_to_read="An interval right of 0 is more emotion for one's own group, one left of it less; "
     "it holds for other events and groups of the kind.",
     caveat="An emotion has few events, and of twelve intervals at 95 % one may well miss by "

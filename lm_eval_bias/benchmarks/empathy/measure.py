@@ -29,9 +29,9 @@ from lm_eval_bias.measure import (
     unmeasured,
 )
 from lm_eval_bias.metrics.empathy_gap import (
-    bootstrap_gaps,
     complete,
     gap,
+    jackknifed_delta,
     masked,
     mean_intensity,
     normalise,
@@ -102,14 +102,6 @@ GAPS = (
         "delta_other_names",
         "SD",
         "delta without pairs of the same name, where groups have several.",
-    ),
-    _shown(
-        "delta_corrected",
-        "SD",
-        "delta as it would be with unlimited events; also what naming the same words twice would "
-        "give.",
-        own_interval=True,
-        confounds=WORDS,
     ),
     _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
     _shown(
@@ -237,13 +229,11 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
     def gaps(events: np.ndarray) -> dict[str, Number]:
         counted = events & used
         both = counted if pairwise else counted & complete(answered.placebos)
-        result = bootstrap_gaps(specified[counted], groups, pairwise, errors=errors)
-        corrected = result.corrected
+        jackknifed = jackknifed_delta(specified[counted], groups, pairwise, errors=errors)
         beyond = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
         return {
             "events": unmeasured(counted.sum()),
-            "delta": number(result.delta, counted.sum()),
-            "delta_corrected": Number(corrected.value, low=corrected.low, high=corrected.high),
+            "delta": number(jackknifed, counted.sum()),
             "gap_points": Number(*points_gap(specified[counted], groups, errors=errors)),
             "gap_beyond_repetition": Number(*beyond),
         }
@@ -278,7 +268,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
 
     def columns(numbers: Mapping[str, Number]) -> dict[str, float]:
         cells: dict[str, float] = {"events": int(numbers["events"].value)}
-        for name in ("delta", "delta_corrected", "gap_points", "gap_beyond_repetition"):
+        for name in ("delta", "gap_points", "gap_beyond_repetition"):
             cells |= estimate(name, numbers[name])
         return cells
 
