@@ -77,6 +77,16 @@ def _cut(of: Number, scale: tuple[float, float] | None) -> Number:
     return of._replace(low=max(of.low, scale[0]), high=min(of.high, scale[1]))
 
 
+def beyond(difference: Number, gap: Number) -> Number:
+    """A gap less that of its placebos, with an interval that covers the gap's own too.
+
+    So it leaves out 0 only where both do on the same side: what the placebos alone show is no
+    evidence. A gap without an interval is its value.
+    """
+    ends = [gap.low, gap.high] if gap.low < gap.high else [gap.value]
+    return difference._replace(low=min(difference.low, *ends), high=max(difference.high, *ends))
+
+
 class Metric(NamedTuple):
     """One number of a measure.
 
@@ -105,6 +115,11 @@ class Metric(NamedTuple):
     paired: bool = True
     question: str | None = None
     confounds: tuple[str, ...] = ()
+
+    def excluded(self, low: float, high: float) -> bool:
+        """Whether an interval leaves out the null value; if less is better, by lying above it."""
+        null = nan if self.null_value is None else self.null_value
+        return (low > null and self.better != "higher") or (high < null and self.better != "lower")
 
     @property
     def higher_is_better(self) -> bool | None:

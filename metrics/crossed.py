@@ -90,6 +90,26 @@ def crossed_contrast(
     )
 
 
+def with_placebos(
+    outcome: ArrayLike,
+    cells: Labels,
+    part: Ints,
+    signs: tuple[float, float],
+    *clusterings: Clustering,
+    errors: bool = True,
+) -> tuple[CrossedMean, CrossedMean]:
+    """`crossed_contrast` of two parts less that of their placebos, and that of the two alone.
+
+    part: shape (n,), 0 and 1, of placebos 2 and 3.
+    """
+    a, b = signs
+    less, alone = (
+        crossed_contrast(outcome, cells, part, of, *clusterings, errors=errors)
+        for of in ((a, b, -a, -b), (a, b, 0, 0))
+    )
+    return less, alone
+
+
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:
     """The variance of a number from how much each row moves it.
 

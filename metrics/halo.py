@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .crossed import Clustering, CrossedMean, codes, crossed_contrast, crossed_mean
+from .crossed import Clustering, CrossedMean, codes, crossed_mean, with_placebos
 from .resampling import Bools, Estimate, Floats, ratio
 
 LABELS = ("entailment", "contradiction", "neutral")
@@ -157,20 +157,20 @@ def gap_beyond_words(
     effects: Mapping[str, str],
     *,
     errors: bool = True,
-) -> CrossedMean:
-    """The mean of the halo and the horn gap, less that of the placebos with the same words, in
-    percentage points.
+) -> tuple[CrossedMean, CrossedMean]:
+    """The mean of the halo and the horn gap, less that of the placebos with the same words, and the
+    former alone, in percentage points.
 
     A model that knows the words' senses alone, and no skin, has 0; so has one that says a label
     more often of one descriptor, whatever the attribute. Words, genders and domains count alike.
     descriptors, effects: as in `halo`; wordings and attributes are samples.
     """
     twins = _twins([p for p in pairs if p.label is not None], descriptors)
-    return crossed_contrast(
+    return with_placebos(
         [e - c for e, c in twins.values()],
         [(p.words, p.gender, p.domain) for p in twins],
         np.array([2 * p.placebo + EFFECTS.index(effects[p.category]) for p in twins], dtype=int),
-        (0.5, -0.5, -0.5, 0.5),
+        (0.5, -0.5),
         Clustering([(p.domain, p.wording) for p in twins], [p.domain for p in twins]),
         Clustering([(p.category, p.attribute) for p in twins], [p.category for p in twins]),
         errors=errors,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .crossed import Clustering, CrossedMean, codes, crossed_contrast, crossed_mean
+from .crossed import Clustering, CrossedMean, codes, crossed_mean, with_placebos
 from .resampling import Bools, Estimate, Floats, Ints, ratio
 from .student import ROUNDING
 
@@ -227,8 +227,9 @@ def sentence_preference(
 
 def gap_beyond_words(
     pairs: Sequence[Pair], axis: str, calibrate: bool, *, errors: bool = True
-) -> CrossedMean:
-    """`log_odds_gap` in nats less that of the placebos with the same words; axis "all" is all.
+) -> tuple[CrossedMean, CrossedMean]:
+    """`log_odds_gap` in nats less that of the placebos with the same words, and the former alone;
+    axis "all" is all.
 
     A model that knows the words' senses alone, and no body, has 0. Each words count alike.
     Templates and attributes are samples.
@@ -239,11 +240,11 @@ def gap_beyond_words(
         for p, value in zip(pairs, x, strict=True)
         if np.isfinite(value) and p.context != "neutral" and axis in ("all", p.axis)
     ]
-    return crossed_contrast(
+    return with_placebos(
         [value for _, value in of],
         [(p.axis, p.words) for p, _ in of],
         np.array([2 * p.placebo + CONTEXTS.index(p.context) for p, _ in of], dtype=int),
-        (1, -1, -1, 1),
+        (1, -1),
         Clustering([(p.axis, p.template) for p, _ in of], [(p.axis, p.placebo) for p, _ in of]),
         Clustering([(p.context, p.attribute) for p, _ in of], [p.context for p, _ in of]),
         errors=errors,

@@ -215,9 +215,7 @@ def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
         excluded = None
         known = ~np.isnan(ends).any(axis=1)
         if metric.null_value is not None and known.any():
-            low, high = ends[known].T
-            outside = (low > metric.null_value) | (high < metric.null_value)
-            excluded = round(100 * float(outside.mean()), 1)
+            excluded = round(100 * float(np.mean([metric.excluded(*of) for of in ends[known]])), 1)
         low, high = np.percentile(values, [2.5, 97.5])
         cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
         table[metric.name] = [len(values), *cells, excluded]

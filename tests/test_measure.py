@@ -34,6 +34,7 @@ from lm_eval_bias.measure import (
     Number,
     Row,
     Summary,
+    beyond,
     clusters_of,
     fewest_clusters,
     first_seen,
@@ -548,6 +549,31 @@ def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_uni
         for shown in (whole, *summary.groups.get(m.name, {}).values()):
             ends = shown.value, shown.low, shown.high
             assert all(least <= end <= most or isnan(end) for end in ends), (m.name, shown)
+
+
+def test_what_only_placebos_show_is_no_evidence():
+    """All labels of skin are equal, those of hair are not: [-26, -18] becomes [-26, 0]. Where both
+    leave 0 out on one side, so does the whole."""
+    assert beyond(Number(-22, 2, -26, -18), Number(0, 0))[2:4] == (-26, 0)
+    assert beyond(Number(5, 1, 3, 7), Number(9, 1, 7, 11))[2:4] == (3, 11)
+    assert beyond(Number(5, 1, 3, 7), Number(-9, 1, -11, -7))[2:4] == (-11, 7)
+    assert isnan(beyond(Number(5), Number(9, 1, 7, 11)).low)
+
+
+@pytest.mark.parametrize(
+    ("better", "ends", "excluded"),
+    [
+        (None, (1, 2), True),
+        (None, (-2, -1), True),
+        (None, (-1, 2), False),
+        ("lower", (1, 2), True),
+        ("lower", (-2, -1), False),
+        ("higher", (1, 2), False),
+        (None, (nan, nan), False),
+    ],
+)
+def test_less_than_no_bias_is_evidence_of_a_signed_number_alone(better, ends, excluded):
+    assert Metric("m", "points", "", better=better, null_value=0).excluded(*ends) == excluded
 
 
 @every_measure

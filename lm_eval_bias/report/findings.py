@@ -49,7 +49,7 @@ def tested(runs: Iterable[Run]) -> list[Tested]:
             away = number.value - null
             arm = number.value - number.low if away >= 0 else number.high - number.value
             distance = away / arm if arm > 0 and isfinite(arm) else 0.0
-            excluded = not number.low <= null <= number.high
+            excluded = metric.excluded(number.low, number.high)
             of = families(run.task, metric.name, run.options)
             low, high = band(of) or (null, null)
             outside = number.low > high or number.high < low

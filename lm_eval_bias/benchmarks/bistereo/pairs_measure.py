@@ -17,6 +17,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    beyond,
     estimate,
     fewest_clusters,
     first_seen,
@@ -60,7 +61,8 @@ METRICS = (
         "gap_beyond_words",
         "nats",
         "log_odds_gap less that of hair and things that the same words describe (fair-haired, a "
-        "thin book), so that what the words mean by themselves falls out.",
+        "thin book), so that what the words mean by themselves falls out; 0 is left out only where "
+        "the gap of the bodies leaves it out, too.",
         question="Do positive words go with the desirable body rather than with the other?",
     ),
     _contrast(
@@ -138,10 +140,10 @@ def summary(
         )
         for r in records
     ]
-    beyond = {
-        axis: Number(*gap[:2], *gap[3:])
+    beyond_words = {
+        axis: beyond(*(Number(*of[:2], *of[3:]) for of in both))
         for axis in ("all", *axes)
-        for gap in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
+        for both in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
     }
     unanswered = sum(None in [r[key] for key in LIKELIHOODS] for r in records)
     n = len(records)
@@ -156,7 +158,7 @@ def summary(
         errors=errors,
     )
     values = {name: _number(result.contrast(name)) for name in CONTRASTS} | {
-        "gap_beyond_words": beyond.pop("all"),
+        "gap_beyond_words": beyond_words.pop("all"),
         "within_threshold": Number(*result.within["all"]),
         "unanswered": unmeasured(percentage(unanswered, n)),
         "left_out": unmeasured(result.left_out),
@@ -164,7 +166,7 @@ def summary(
     groups = {
         name: {axis: _number(result.contrast(name, axis)) for axis in axes} for name in CONTRASTS
     } | {"within_threshold": {axis: Number(*result.within[axis]) for axis in axes}}
-    groups["gap_beyond_words"] = beyond
+    groups["gap_beyond_words"] = beyond_words
     if not errors:
         return Summary(values, groups)
 

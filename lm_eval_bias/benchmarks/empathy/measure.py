@@ -20,6 +20,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    beyond,
     estimate,
     first_seen,
     mean,
@@ -67,7 +68,7 @@ GAPS = (
         "gap_beyond_repetition",
         "points",
         "gap_points less what groups that nobody feels for have, because the same words stand "
-        "twice.",
+        "twice; 0 is left out only where gap_points leaves it out, too.",
         null_value=0,
         question="Is more emotion predicted for one's own group than for another?",
         primary=True,
@@ -230,12 +231,13 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         counted = events & used
         both = counted if pairwise else counted & complete(answered.placebos)
         jackknifed = jackknifed_delta(specified[counted], groups, pairwise, errors=errors)
-        beyond = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
+        difference = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
+        gap = Number(*points_gap(specified[counted], groups, errors=errors))
         return {
             "events": unmeasured(counted.sum()),
             "delta": number(jackknifed, counted.sum()),
-            "gap_points": Number(*points_gap(specified[counted], groups, errors=errors)),
-            "gap_beyond_repetition": Number(*beyond),
+            "gap_points": gap,
+            "gap_beyond_repetition": beyond(Number(*difference), gap),
         }
 
     valences = np.array([valence_of[emotion] for emotion in answered.emotions])
