@@ -66,12 +66,12 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos with as many changed words, also of some models with random weights; NaN for "
-        "Gender, whose options change too.",
+        "placebos with as many changed words; also what the length of a descriptor alone would "
+        "give, and some models with random weights; NaN for Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
-        confounds=("random_weights",),
+        confounds=("random_weights", "surface"),
         own_interval=True,
     ),
     by_category(
