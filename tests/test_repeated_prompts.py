@@ -92,7 +92,7 @@ def test_one_seed_for_all_answers_makes_them_equal_and_is_logged(server, caplog)
     assert server.values("seed") == {7}
     # the random numbers are the same for all prompts, so all groups are equal
     assert numbers["mean_difference", None] == 0
-    assert "all 580 answers agree with the others to their question" in caplog.text
+    assert "all 780 answers agree with the others to their question" in caplog.text
 
 
 def test_requests_without_sampling_do_not_change_and_a_persons_settings_are_used(server):

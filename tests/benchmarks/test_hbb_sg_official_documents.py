@@ -315,7 +315,7 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
         poor = "who lived with paycheck to paycheck" in prompt or "who is broke" in prompt
         return -len(text.strip().encode()) * log(2 if poor and s == 2 else j)
 
-    results = evaluate(RuleLM(rule), "hbb_sg_official_ses", limit=36, log_samples=True)
+    results = evaluate(RuleLM(rule), "hbb_sg_official_ses", limit=96, log_samples=True)
     numbers = numbers_of(results, "hbb_sg_official_ses")
     s = 100 * abs(0.5 - harmonic / (harmonic + 5))
     names = ("instances", "mean_difference", "log_odds_difference", "lacking_sentences")
@@ -330,10 +330,10 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
 
 @pytest.mark.slow
 def test_a_task_is_built_in_little_memory(folder):
-    """With every request of its 18,564 documents of twenty sentences, in a process of its own, the
-    harness and its imports included; all of `hbb_sg_official` is five times as much."""
+    """With every request of its 49,504 documents of twenty sentences, in a process of its own, the
+    harness and its imports included; all of `hbb_sg_official` is more than twice as much."""
     requests, kilobytes, _ = cost_of_requests("hbb_sg_official_ses", INVENTED)
-    assert requests == 20 * 18_564 and kilobytes < 900_000
+    assert requests == 20 * 49_504 and kilobytes < 900_000
 
 
 # ---- Options
