@@ -127,7 +127,7 @@ def test_numbers_are_the_tasks_own_and_never_bootstrapped(iterations):
     assert numbers["unanswered_stderr,none"] == "N/A" and "acc,none" not in numbers
     config = results["configs"][task]
     assert config["cells"]["numbers"]
-    assert {"metric": "neutral", "higher_is_better": True} in config["metric_list"]
+    assert {"metric": "non_neutral", "higher_is_better": False} in config["metric_list"]
     assert "process_results" not in config
     json.dumps(config)
     table = make_table(results)
