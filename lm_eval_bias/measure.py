@@ -68,10 +68,11 @@ def number(
 
     value, stderr = map(float, estimate[:2])
     low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
-    return _cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
+    return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 
-def _cut(of: Number, scale: tuple[float, float] | None) -> Number:
+def cut(of: Number, scale: tuple[float, float] | None) -> Number:
+    """A number whose interval does not leave the scale."""
     if scale is None or isnan(of.low) or isnan(of.high):
         return of
     return of._replace(low=max(of.low, scale[0]), high=min(of.high, scale[1]))
@@ -235,7 +236,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str
         n = clusters[metric.by].get(group)
         if metric.stderr and not metric.own_interval:
             of = number(of, n or 0, metric.unit, metric.scale)
-        of = _cut(of, metric.scale or RANGE.get(metric.unit))
+        of = cut(of, metric.scale or RANGE.get(metric.unit))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, n)
 

@@ -30,10 +30,8 @@ class Family(NamedTuple):
 
 @cache
 def null_models() -> Mapping[str, Any]:
-    """The tasks of the file; none where it has not been made."""
-    tasks: dict[str, Any] = (
-        json.loads(FILE.read_text(encoding="utf-8"))["tasks"] if FILE.is_file() else {}
-    )
+    """The tasks of the file."""
+    tasks: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))["tasks"]
     return tasks
 
 

@@ -19,6 +19,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    cut,
     estimate,
     first_seen,
     mean,
@@ -278,8 +279,7 @@ def _mean(rows: Records, name: str, scale: tuple[float, float], errors: bool = T
         for r in rows
     ]
     of = preferred_mean(preferred, errors=errors)
-    low, high = scale
-    return Number(of.value, of.stderr, max(of.low, low), min(of.high, high))
+    return cut(Number(of.value, of.stderr, of.low, of.high), scale)
 
 
 def _summary(
