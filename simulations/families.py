@@ -323,11 +323,24 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Transformers with random weights, of two architectures and several sizes, with one of three
     tokenizers made of the task's own texts. A liking for a label or letter is taken off: it would
     hide all else."""
-    import torch
-    import transformers
     from lm_eval.api.instance import Instance
 
     from lm_eval_bias.models.prefix import PrefixLM
+
+    model, tokenizer = transformer(rng, asked)
+    lm = PrefixLM(pretrained=model, tokenizer=tokenizer, batch_size=16)
+    requests = [
+        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
+        for i, r in enumerate(asked.rows)
+    ]
+    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
+    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
+
+
+def transformer(rng: np.random.Generator, asked: Asked) -> tuple[Any, Any]:
+    """A model with random weights and one of `asked.tokenizers`."""
+    import torch
+    import transformers
 
     seed = int(rng.integers(2**31))
     torch.manual_seed(seed)
@@ -343,14 +356,7 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
         max_position_embeddings=2048,
         initializer_range=float(rng.uniform(0.05, 0.3)),
     )
-    model = transformers.AutoModelForCausalLM.from_config(config)
-    lm = PrefixLM(pretrained=model.eval(), tokenizer=tokenizer, batch_size=16)
-    requests = [
-        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
-        for i, r in enumerate(asked.rows)
-    ]
-    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
-    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
+    return transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer
 
 
 FAMILIES: dict[str, Family] = {
