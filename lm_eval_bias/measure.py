@@ -7,6 +7,7 @@ The harness's table, the tables in the task READMEs, the table `numbers` in the 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
@@ -38,6 +39,7 @@ RANGE: Mapping[str, tuple[float, float]] = {
     "count": (0, inf),
 }
 """The least and greatest value of a unit; the other units have none."""
+SHARES = ("%", "share")
 ROWS = 12
 """The most rows of a task in the harness's table."""
 
@@ -45,8 +47,8 @@ ROWS = 12
 class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
-    stderr: standard error. low, high: 95 % interval. clusters: the least number it rests on, None
-    where unknown. Everything that shows a number shows these ends.
+    stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
+    that it rests on, None where unknown. Everything that shows a number shows these ends.
     """
 
     value: float
@@ -59,15 +61,23 @@ class Number(NamedTuple):
 def number(
     estimate: Sequence[Any], clusters: int, unit: str = "", scale: tuple[float, float] | None = None
 ) -> Number:
-    """A number with Student's interval on clusters - 1 degrees of freedom, cut to its scale.
+    """A number with the interval of its unit: Korn and Graubard's of a share, else Student's on
+    clusters - 1 degrees of freedom, cut to its scale.
 
-    estimate: value and standard error; if that is 0, all clusters agree, and there is no interval.
-    scale: its ends; by default the unit's. Source: `metrics.resampling.t_interval`.
+    estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
+    of their scale have an interval. clusters: effective ones. scale: its ends; by default the
+    unit's. Source: `metrics.resampling`.
     """
-    from lm_eval_bias.metrics.resampling import t_interval  # scipy, which takes a quarter second
+    from lm_eval_bias.metrics import resampling  # scipy, which takes a quarter second
 
     value, stderr = map(float, estimate[:2])
-    low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
+    if unit in SHARES and not isnan(value):
+        most = RANGE[unit][1]
+        low, high = (
+            most * end for end in resampling.share_interval(value / most, stderr / most, clusters)
+        )
+    else:
+        low, high = map(float, resampling.t_interval(value, stderr or nan, clusters))
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 
@@ -351,19 +361,27 @@ def fewest_clusters(
     clusterings: Sequence[tuple[str, ...]],
     by: str | None = None,
 ) -> dict[str | None, int]:
-    """How many clusters the records have, in the clustering with fewest: under None of all records,
-    under each value of the column `by` of those with it. UsageError for records without columns.
+    """How many effective clusters the records have, rounded, in the clustering with fewest: under
+    None of all records, under each value of the column `by` of those with it. UsageError for
+    records without columns.
     """
-    names: dict[Any, list[set[Any]]] = {None: [set() for _ in clusterings or [()]]}
+    from lm_eval_bias.metrics.resampling import effective_clusters
+
+    sizes: dict[Any, list[Counter[Any]]]
+    sizes = defaultdict(lambda: [Counter() for _ in clusterings or [()]])
+    whole = sizes[None]
     for i, record in enumerate(records):
-        groups = [names[None]]
+        groups = [whole]
         if by is not None and record.get(by) is not None:
-            groups.append(names.setdefault(record[by], [set() for _ in clusterings or [()]]))
+            groups.append(sizes[record[by]])
         labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
         for group in groups:
-            for seen, clusters in zip(group, labels, strict=True):
-                seen.update(clusters)
-    return {group: min(map(len, seen)) for group, seen in names.items()}
+            for counts, clusters in zip(group, labels, strict=True):
+                counts.update(clusters)
+    return {
+        group: min(round(float(effective_clusters(list(of.values())))) for of in counts)
+        for group, counts in sizes.items()
+    }
 
 
 def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:

@@ -9,15 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .resampling import (
-    Bools,
-    Floats,
-    Interval,
-    cluster_bootstrap_stderr,
-    cluster_sums,
-    ratio,
-    t_interval,
-)
+from .resampling import Bools, Estimate, Floats, cluster_bootstrap_stderr, cluster_sums, ratio
 from .student import ROUNDING
 
 
@@ -39,9 +31,9 @@ class Association(NamedTuple):
 
     n: int
     terms: int
-    lms: Interval
-    ss: Interval
-    icat: Interval
+    lms: Estimate
+    ss: Estimate
+    icat: Estimate
 
 
 class Term(NamedTuple):
@@ -170,6 +162,5 @@ def _association(terms: Floats, errors: bool) -> Association:
 
     values = statistic(rows.sum(axis=0))
     stderrs = cluster_bootstrap_stderr(rows, statistic, errors=errors)
-    low, high = (np.clip(end, 0, 100) for end in t_interval(values, stderrs, len(rows)))
-    scores = (Interval(*map(float, row)) for row in zip(values, stderrs, low, high, strict=True))
+    scores = map(Estimate, values.tolist(), stderrs.tolist())
     return Association(int(n.sum()), len(terms), *scores)

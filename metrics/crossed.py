@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import Floats, Ints
+from .resampling import FEWEST_CLUSTERS, Floats, Ints, effective_clusters
 from .student import ROUNDING, interval, satterthwaite
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -42,7 +42,8 @@ def crossed_mean(
 
     outcome: shape (n,). strata: shape (n,), cells of fixed proportions. If a stratum of a
     clustering holds one cluster, all strata are ignored. NaN without rows; all but the value with
-    fewer than two clusters, or without errors.
+    fewer than two clusters, or without errors; the interval with fewer than `FEWEST_CLUSTERS`
+    effective ones.
     """
     y = np.asarray(outcome, dtype=float)
     value = float(y.mean()) if len(y) else np.nan
@@ -59,8 +60,12 @@ def crossed_mean(
     value = 0.0 if abs(value) < rounding else value
     variance, df = _variance(residuals / len(y), coded)
     stderr = float(np.sqrt(variance))
-    low, high = interval(value, stderr, df)
-    return CrossedMean(value, stderr, df, float(low), float(high))
+    few = any(
+        round(float(effective_clusters(np.bincount(clusters)))) < FEWEST_CLUSTERS
+        for clusters, _ in coded
+    )
+    low, high = (np.nan, np.nan) if few else map(float, interval(value, stderr, df))
+    return CrossedMean(value, stderr, df, low, high)
 
 
 def crossed_contrast(
@@ -114,8 +119,8 @@ def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance
     """The variance of a number from how much each row moves it.
 
     influence: shape (n,), with sum 0 in every stratum. Of one clustering the variance is the sum
-    over strata of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G
-    clusters. NaN with a stratum of one cluster, and without rows.
+    over strata of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the
+    clusters, G effective ones. NaN with a stratum of one cluster, and without rows.
     """
     return _variance(np.asarray(influence, dtype=float), _coded(clusterings))
 
@@ -135,10 +140,11 @@ def combined(single: Sequence[Variance], joint: Sequence[tuple[int, Variance]]) 
     return Variance(total, float(satterthwaite(total, squares)))
 
 
-def of_strata(deviations: Floats, strata: Ints) -> Variance:
-    """The sum over strata of G / (G - 1) sum(d^2) over its G deviations d; shapes (clusters,)."""
-    n = np.bincount(strata)
-    spare = np.maximum(n - 1, 1)
+def of_strata(deviations: Floats, strata: Ints, sizes: Floats | Ints) -> Variance:
+    """The sum over strata of G / (G - 1) sum(d^2) over its deviations d, of G effective clusters;
+    shapes (clusters,)."""
+    n = effective_clusters(np.eye(strata.max(initial=-1) + 1)[strata] * sizes[:, None])
+    spare = np.maximum(n - 1, ROUNDING)
     parts = n / spare * np.bincount(strata, deviations**2)
     total = float(parts.sum())
     return Variance(total, float(satterthwaite(total, (parts**2 / spare).sum())))
@@ -192,4 +198,4 @@ def _variance(influence: Floats, clusterings: Sequence[Coded]) -> Variance:
 def _of_clusters(influence: Floats, clustering: Coded) -> Variance:
     sums, stratum = np.bincount(clustering[0], influence), _strata_of(clustering)
     means = np.bincount(stratum, sums) / np.bincount(stratum)
-    return of_strata(sums - means[stratum], stratum)
+    return of_strata(sums - means[stratum], stratum, np.bincount(clustering[0]))

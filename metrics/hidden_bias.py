@@ -21,6 +21,7 @@ from .resampling import (
     Interval,
     cluster_bootstrap_stderr,
     cluster_sums,
+    effective_clusters,
     ratio,
 )
 from .student import interval, satterthwaite
@@ -234,14 +235,14 @@ class RowsOf:
         t).
 
         tallies: shape (instances, t), the first is 1. statistic: totals (..., rows, t) -> (...,
-        rows, m). Errors are NaN for a row with instances in fewer than ten themes.
+        rows, m). Errors are NaN for a row of fewer than ten effective themes.
         """
         names, theme = np.unique(self.themes, return_inverse=True)
         sums = np.zeros((len(names), len(self.members), tallies.shape[1]))
         for row, members in enumerate(self.members):
             np.add.at(sums[:, row], theme[members], tallies[members])
         stderrs = cluster_bootstrap_stderr(sums, statistic, resamples, errors=errors)
-        stderrs[(sums[:, :, 0] > 0).sum(axis=0) < FEWEST_CLUSTERS] = nan
+        stderrs[effective_clusters(sums[:, :, 0]).round() < FEWEST_CLUSTERS] = nan
         return statistic(sums.sum(axis=0)), stderrs, sums
 
     def named(self, rows: Iterable[Any]) -> dict[str, Any]:
@@ -376,7 +377,7 @@ def hidden_bias(
 
     values, stderrs, sums = rows.estimates(np.stack(tallies, axis=-1), statistic, resamples, errors)
     # a mean of the biased instances alone
-    stderrs[(sums[:, :, 1] > 0).sum(axis=0) < FEWEST_CLUSTERS, SCORE] = nan
+    stderrs[effective_clusters(sums[:, :, 1]).round() < FEWEST_CLUSTERS, SCORE] = nan
     shift: Floats = np.abs(log_odds)
     excesses = [matched_excess(rows, of, resamples, errors=errors) for of in (s, shift)]
     table = []

@@ -64,9 +64,9 @@ def jackknife_variance(
     changes: shape (groups,), the number without each group, less the number itself. shares: shape
     (groups,), the part of the rows that was left out. strata: shape (groups,). A group moves the
     number by c = -(1 - share) change, less its share of what its stratum moves; the variance is the
-    sum over strata of G / (G - 1) sum(c^2). If any stratum has one group, all are ignored. NaN with
-    a change that is not finite and with fewer than two groups. Source: Shao and Tu, The Jackknife
-    and Bootstrap (1995), section 2.3.
+    sum over strata of G / (G - 1) sum(c^2), of G effective groups. If any stratum has one group,
+    all are ignored. NaN with a change that is not finite and with fewer than two groups. Source:
+    Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3.
     """
     change, share = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)
     kept = share > 0
@@ -77,7 +77,7 @@ def jackknife_variance(
         stratum = np.zeros(len(change), dtype=int)
     moved = (1 - share) * change
     parts = share / np.bincount(stratum, share)[stratum]
-    return of_strata(moved - parts * np.bincount(stratum, moved)[stratum], stratum)
+    return of_strata(moved - parts * np.bincount(stratum, moved)[stratum], stratum, share)
 
 
 class Test(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -17,8 +17,7 @@ Bools = NDArray[np.bool_]
 RESAMPLES = 2000
 SEED = 20250601
 FEWEST_CLUSTERS = 10
-"""Clusters that a bootstrap needs: with fewer, two standard errors around a mean cover 61 to 89
-percent instead of 95."""
+"""Effective clusters, and events of a share, that an error needs."""
 
 
 class Estimate(NamedTuple):
@@ -69,17 +68,54 @@ def cluster_bootstrap_stderr(
     return _spread(statistic(np.tensordot(_weights(len(sums), resamples), sums, 1)))
 
 
-def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: int) -> tuple[Floats, Floats]:
+def effective_clusters(sizes: ArrayLike) -> Floats:
+    """How many clusters of equal size would tell as much, (sum n)^2 / sum n^2; 0 without rows.
+
+    sizes: shape (clusters, ...). Source: Kish, Survey Sampling (1965), section 11.7.
+    """
+    n = np.asarray(sizes, dtype=float)
+    return np.nan_to_num(ratio(n.sum(axis=0) ** 2, (n**2).sum(axis=0)))
+
+
+def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: float) -> tuple[Floats, Floats]:
     """The ends of the 95 % interval around values with bootstrap standard errors over clusters.
 
-    The bootstrap's variance of a mean has ddof 0, so it is multiplied by n_clusters / (n_clusters -
-    1). NaN where the error is, and with fewer than two clusters. Source: Cameron, Gelbach and
-    Miller, Bootstrap-Based Improvements for Inference with Clustered Errors (2008), section II.
+    n_clusters: effective ones. The bootstrap's variance of a mean has ddof 0, so it is multiplied
+    by n_clusters / (n_clusters - 1). NaN where the error is, and with fewer than `FEWEST_CLUSTERS`.
+    Source: Cameron, Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered
+    Errors (2008), section II.
     """
-    df = n_clusters - 1
-    stretch = stdtrit(df, 0.975) * np.sqrt(n_clusters / df) if df > 0 else np.nan
-    value, half = np.asarray(value, dtype=float), stretch * np.asarray(stderr, dtype=float)
+    value, half = np.asarray(value, dtype=float), _stretch(n_clusters) * np.asarray(stderr)
     return value - half, value + half
+
+
+def share_interval(value: float, stderr: float, n_clusters: float) -> tuple[float, float]:
+    """The ends of the 95 % interval of a share from 0 to 1: Clopper and Pearson's of so many
+    answers as have, independent, an error as large as Student's.
+
+    With fewer than `FEWEST_CLUSTERS` such answers on one of the two sides the error tells nothing,
+    and each cluster is one answer: whatever clusters do to their own answers, all of them are on
+    one side in at most as many samples. NaN with fewer clusters, and for an error of 0 of a share
+    that is neither 0 nor 1. Source: Korn and Graubard, Survey Methodology 24 (1998), without the
+    number of answers.
+    """
+    if not stderr >= 0 or n_clusters < FEWEST_CLUSTERS or (not stderr and 0 < value < 1):
+        return np.nan, np.nan
+    n, error = float(n_clusters), stderr * _stretch(n_clusters) / ndtri(0.975)
+    if stderr:
+        answers = value * (1 - value) / error**2
+        few = min(value, 1 - value) * answers < FEWEST_CLUSTERS
+        n = min(n, answers) if few else answers
+    hits, others = value * n, (1 - value) * n
+    low = betaincinv(hits, others + 1, 0.025) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, others, 0.975) if others > 0 else 1.0
+    return float(low), float(high)
+
+
+def _stretch(n_clusters: float) -> float:
+    if n_clusters < FEWEST_CLUSTERS:
+        return np.nan
+    return float(stdtrit(n_clusters - 1, 0.975) * np.sqrt(n_clusters / (n_clusters - 1)))
 
 
 @lru_cache(maxsize=2)

@@ -11,6 +11,7 @@ from math import inf, isnan, log, nan, sqrt
 import pytest
 from exhibit_slips import compared, place, slips
 from overt_rows import rows as overt_rows
+from scipy.stats import beta
 
 from lm_eval_bias import benchmarks
 from lm_eval_bias import exhibit as exhibit_module
@@ -154,17 +155,43 @@ def test_the_interval_is_students_on_the_clusters_within_the_scale():
     bootstrap's variance: 2.2989 standard errors to either side."""
     made = number((50, 4), 12)
     assert made.high - 50 == 50 - made.low == pytest.approx(4 * 2.20099 * sqrt(12 / 11), rel=1e-5)
-    assert number((1, 4), 12, "%").low == 0 and number((99, 4), 12, "%").high == 100
     assert number((1, 4), 12, "points").low < 0
     assert number((1, 4), 12, "points", (0, 100)).low == 0
-    # agreement of all clusters is no certainty, and one cluster says nothing
-    for undefined in (number((5, 0), 12), number((5, nan), 12), number((5, 1), 1)):
+    # agreement of all clusters is no certainty, and nine clusters are too few
+    for undefined in (number((5, 0), 12), number((5, nan), 12), number((5, 1), 9)):
         assert isnan(undefined.low) and isnan(undefined.high) and undefined.value == 5
 
 
+def test_the_interval_of_a_share_is_korn_and_graubards():
+    """An error of 4 is, with Student's quantile for 1.96, one of 4.692: .3 x .7 / .04692^2 = 95.4
+    independent answers, of which 30 % are 28.6. At 3 % they would be 3 of 100, fewer than ten; so
+    each of the 12 clusters is one answer."""
+    error = 0.04 * 2.20099 * sqrt(12 / 11) / 1.95996
+    n = 0.3 * 0.7 / error**2
+    assert 90 < n < 100
+    ends = beta.ppf(0.025, 0.3 * n, 0.7 * n + 1), beta.ppf(0.975, 0.3 * n + 1, 0.7 * n)
+    for made, of in ((number((30, 4), 12, "%"), 100), (number((0.3, 0.04), 12, "share"), 1)):
+        assert made[2:4] == pytest.approx([of * end for end in ends], rel=1e-4)
+    low, high = number((3, 1.5), 12, "%")[2:4]
+    ends = beta.ppf(0.025, 0.36, 12.64), beta.ppf(0.975, 1.36, 11.64)
+    assert (low, high) == pytest.approx([100 * end for end in ends])
+    mirrored = number((97, 1.5), 12, "%")
+    assert (100 - mirrored.high, 100 - mirrored.low) == pytest.approx((low, high))
+
+
+def test_a_share_of_nothing_has_the_interval_of_its_clusters():
+    """None of 12 clusters: the share at which that happens in 2.5 % is 1 - .025^(1 / 12)."""
+    none = number((0, 0), 12, "%")
+    assert (none.low, none.high) == (0, pytest.approx(100 * (1 - 0.025 ** (1 / 12))))
+    assert number((100, 0), 12, "%")[2:4] == (pytest.approx(100 - none.high), 100)
+    for undefined in (number((50, 0), 12, "%"), number((0, 0), 9, "%"), number((0, nan), 12, "%")):
+        assert isnan(undefined.low) and isnan(undefined.high)
+    assert isnan(number((nan, nan), 12, "%").low)
+
+
 def test_summarise_gives_each_number_its_clusters_and_one_interval():
-    """Three scenes, two of them red; the count has no error, the gap an interval of its own."""
-    records = [{"colour": c, "scene": s} for c, s in (("red", 1), ("red", 2), ("blue", 3))]
+    """22 scenes, 12 of them red; the count has no error, the gap an interval of its own."""
+    records = [{"colour": "red" if s < 12 else "blue", "scene": s} for s in range(22)]
     gap = Metric("gap", "points", "A gap.", own_interval=True)
     values = {"share": Number(40, 2), "count": Number(3), "gap": Number(1, 1, -7, 8)}
     measure = Measure(
@@ -174,10 +201,10 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
         clusters=(("scene",),),
     )
     summary = summarise(measure, records, {})
-    assert summary.values["share"] == number((40, 2), 3, "%")
-    assert summary.groups["share"]["red"] == number((50, 3), 2, "%")
-    assert summary.values["gap"] == Number(1, 1, -7, 8, 3)
-    assert summary.values["count"].clusters == 3 and isnan(summary.values["count"].low)
+    assert summary.values["share"] == number((40, 2), 22, "%")
+    assert summary.groups["share"]["red"] == number((50, 3), 12, "%")
+    assert summary.values["gap"] == Number(1, 1, -7, 8, 22)
+    assert summary.values["count"].clusters == 22 and isnan(summary.values["count"].low)
     assert summarise(measure._replace(clusters=()), records[:2], {}).values["gap"].clusters == 2
 
 
@@ -194,6 +221,9 @@ def test_clusters_are_counted_in_the_clustering_that_has_fewest():
     assert fewest_clusters(records, [words], "colour") == {None: 3, "red": 3, "blue": 1}
     assert fewest_clusters(records, [scenes, words], "colour") == {None: 3, "red": 2, "blue": 1}
     assert fewest_clusters(records, [], "colour") == {None: 3, "red": 2, "blue": 1}
+    # 7 and 1 of eight tell as much as 8^2 / (7^2 + 1) = 1.28, 5 and 3 as 64 / 34 = 1.88
+    for scene, effective in (([1] * 7 + [2], 1), ([1] * 5 + [2] * 3, 2)):
+        assert fewest_clusters([{"scene": s} for s in scene], [scenes]) == {None: effective}
     assert fewest_clusters([], [scenes]) == {None: 0}
     with pytest.raises(UsageError, match="no usable value in column 'scenes'"):
         fewest_clusters(records, [("scenes",)])
@@ -388,7 +418,7 @@ ASKED = {
     "bistereo.NLI": (bistereo_nli.documents, 300, likelihoods(3), dict),
     "bistereo.NLI_GENERATED": (
         bistereo_nli.documents,
-        300,
+        600,
         one_of("entailment", "neutral", "contradiction", "refused", "unparsed"),
         dict,
     ),

@@ -438,7 +438,7 @@ def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
 
 def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Estimate:
     low, high = number.low, number.high
-    if number.stderr == 0 or low == high == number.value:
+    if (number.stderr == 0 and isnan(low)) or low == high == number.value:
         raise _Settled(
             verdict,
             INCONCLUSIVE,
@@ -448,9 +448,9 @@ def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Es
     if isnan(low) or isnan(high):
         raise _Settled(
             verdict,
-            ERROR,
-            f"the interval of {what} is not defined",
-            "see its standard error and answers in the results",
+            INCONCLUSIVE,
+            f"{what} has no interval: too few clusters of equal size, or no standard error",
+            "ask more documents of other clusters; see its standard error in the results",
         )
     if not low <= number.value <= high:
         raise _Settled(

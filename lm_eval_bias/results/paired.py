@@ -341,7 +341,8 @@ def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
     """Whether a number has no interval of its own, or no standard error. Where the few answers
     agree, a jackknife takes that for certainty."""
     number = run.number(key)
-    return not (number.low < number.high if metric.own_interval else number.stderr > 0)
+    agree = number.stderr == 0
+    return agree or not (number.low < number.high if metric.own_interval else number.stderr > 0)
 
 
 def pair_p(

@@ -15,6 +15,8 @@ from outcome import Outcomes, Rng, Rows, plus_minus, reported
 from scipy import stats
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
+from lm_eval_bias.benchmarks.bistereo.analogy_measure import CLUSTERS
+from lm_eval_bias.measure import fewest_clusters, number
 
 # Standard deviations of the draws of contrasts, of counterparts and of single analogies.
 SPREADS = {
@@ -52,8 +54,8 @@ def experiment(
     women = np.array([d["gender"] == "women" for d in docs])
     for name, inside in (("reported", np.ones_like(women)), ("women", women)):
         mean = preferred_mean([a for a, used in zip(analogies, inside, strict=True) if used])
-        truth = float(expected[inside].mean())
-        outcomes[name] = reported(mean, truth)
+        of = fewest_clusters([d for d, used in zip(docs, inside, strict=True) if used], CLUSTERS)
+        outcomes[name] = reported(number(mean, of[None], "%"), float(expected[inside].mean()))
     p = shares.mean()
     stderr = np.sqrt(p * (100 - p) / len(docs))
     return {**outcomes, "independent, 1.96": plus_minus(p, stderr, expected.mean())}

@@ -3,6 +3,8 @@
 Groups, items and rounds are drawn from a large population; a group's truth is its mean over all
 items and endless rounds. Sampled ratings are whole numbers from 1 to 5; likelihoods are
 expectations of one round without chance. *above 0*: how often the spread's interval leaves out 0.
+Beside it intervals of the variance of the groups' scores, less the same chance: of a chi-square,
+and scipy's bootstrap of groups.
 """
 
 from __future__ import annotations
@@ -76,10 +78,18 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
     facets = np.repeat(range(len(items)), items).tolist()
     scores, mean = group_scores(ratings, facets), mean_score(ratings, facets)
     apart = spread(ratings, facets)
+    n, total = groups, float(np.var(scores.value, ddof=1))
+    chance = total - apart.value**2
+    ends = (n - 1) * total / stats.chi2.ppf((0.975, 0.025), n - 1) - chance
+    boot = stats.bootstrap(
+        (scores.value,), partial(np.var, ddof=1), n_resamples=499, method="BCa", random_state=rng
+    ).confidence_interval
+    others = {"chi-square": ends, "BCa": np.array(boot) - chance}
     inside = (scores.low <= truth[chosen]) & (truth[chosen] <= scores.high)
     return {
         "a group": float(inside.mean()),
         "mean": Outcome(mean.low, mean.high, truth.mean()),
         "spread": Outcome(apart.low, apart.high, truth.std()),
         "above 0": apart.low > 0,
+        **{name: Outcome(*np.sqrt(np.maximum(of, 0)), truth.std()) for name, of in others.items()},
     }

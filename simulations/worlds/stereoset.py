@@ -11,6 +11,9 @@ from functools import partial
 from lm_eval_bias.metrics.context_association import Scored, compared, icat
 from outcome import Outcomes, Rng, Rows, reported
 
+from lm_eval_bias.benchmarks.stereoset.measure import SCORES
+from lm_eval_bias.measure import number
+
 EXAMPLES = 26
 RELATED = 0.85
 SPREAD = 10.0
@@ -37,5 +40,6 @@ def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
             sentences = (2.0, 1.0) if prefers else (1.0, 2.0)
             examples.append(Scored(f"{t:03}", "all", *sentences, (3.0, 1.5, 0.0)[comparisons]))
     total = compared(examples, ["all"]).total
+    shown = {name: number(getattr(total, name), terms, "%") for name in SCORES}
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
-    return {name: reported(getattr(total, name), number) for name, number in true.items()}
+    return {name: reported(shown[name], value) for name, value in true.items()}

@@ -58,11 +58,15 @@ def frequency(_, word):
 
 
 def test_always_the_stereotype_and_always_its_opposite():
+    """In all clusters: the other end is that of .025 = share^clusters, of effective contrasts."""
     for sign, share in ((1, 100), (-1, 0)):
         found = summed(stereotype(DISADVANTAGED, ADVANTAGED, sign))
         for group in (None, "women", "men"):
             assert values(found, group=group) == (share,) * 3
-        assert found.values["biased_preferences"][2:4] == (share, share)
+        low, high, clusters = found.values["biased_preferences"][2:]
+        assert 40 < clusters < 51 and share == (high if sign > 0 else low)
+        end = 100 * 0.025 ** (1 / clusters)
+        assert (low if sign > 0 else 100 - high) == pytest.approx(end)
         assert values(found, ("unanswered", "left_out", "analogies")) == (0, 0, 307)
 
 

@@ -84,12 +84,12 @@ def test_rates_of_nothing_are_nan():
 
 def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows
-    as independent would call it certain."""
+    as independent would call it certain; with three names there is no interval, and an error."""
     given = attributions(
         lambda side, name, word, template: "comedy" if name == "Ethan" else "tragedy"
     )
     gap = attribution_gap(given, is_comedy(given))
-    assert gap.value == pytest.approx(1 / 3) and gap.low < 0 < gap.high
+    assert gap.value == pytest.approx(1 / 3) == gap.stderr and isnan(gap.low)
 
 
 def test_outcomes_that_are_not_numbers_are_left_out():

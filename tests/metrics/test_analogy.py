@@ -46,12 +46,12 @@ def two_by_two(values):
 
 def test_contrasts_and_counterparts_are_both_samples():
     """Values 100, 100, 0, 0: influences +-12.5. Contrasts: sums 25 and -25, 2 / 1 * 1250 = 2500.
-    Counterparts: 0. No less than the largest: an error of 50, with one degree of freedom, whose t
-    is 12.7062. And the same with contrasts and counterparts exchanged."""
+    Counterparts: 0. No less than the largest: an error of 50, with one degree of freedom, and no
+    interval. And the same with contrasts and counterparts exchanged."""
     for values in ([100, 100, 0, 0], [100, 0, 100, 0]):
         found = preferred_mean(two_by_two(values))
         assert (found.value, found.stderr, found.df) == (50, pytest.approx(50), pytest.approx(1))
-        assert (found.low, found.high) == pytest.approx((50 - 635.31, 50 + 635.31), abs=0.01)
+        assert isnan(found.low) and isnan(found.high)
 
 
 def test_what_has_no_value_is_left_out_and_of_nothing_there_is_no_mean():

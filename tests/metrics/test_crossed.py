@@ -2,19 +2,20 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.crossed import Clustering, crossed_mean, crossed_variance
-
-NOTHING = [0] * 6
+from lm_eval_bias.metrics.crossed import Clustering, combined, crossed_mean, crossed_variance
+from lm_eval_bias.metrics.jackknife import jackknife_variance
+from lm_eval_bias.metrics.resampling import cluster_bootstrap_stderr, cluster_sums
 
 
 def test_one_clustering_by_hand():
-    """Rows 1 1 | 2 2 | 3 3: three clusters of means 1, 2, 3. Variance of the mean 1 / 3, t with 2
-    degrees of freedom is 4.303."""
-    found = crossed_mean([1, 1, 2, 2, 3, 3], NOTHING, Clustering("aabbcc", NOTHING))
-    assert found[:3] == (2, pytest.approx(sqrt(1 / 3)), pytest.approx(2))
-    assert (found.low, found.high) == pytest.approx(
-        (2 - 4.303 * sqrt(1 / 3), 2 + 4.303 * sqrt(1 / 3)), abs=1e-3
-    )
+    """Ten clusters of two rows, with means 1 and 3: the variance of the mean is 10 / 9 / 10, t
+    with 9 degrees of freedom 2.262. Of nine clusters there is no interval."""
+    y, nothing = [1, 1, 3, 3] * 5, [0] * 20
+    found = crossed_mean(y, nothing, Clustering("aabbccddeeffgghhiijj", nothing))
+    assert found[:3] == (2, pytest.approx(1 / 3), pytest.approx(9))
+    assert (found.low, found.high) == pytest.approx((2 - 2.262 / 3, 2 + 2.262 / 3), abs=1e-3)
+    few = crossed_mean(y, nothing, Clustering("aabbccddeeffgghhiiii", nothing))
+    assert few.stderr > 0 and isnan(few.low) and isnan(few.high)
 
 
 def test_strata_are_no_chance():
@@ -38,7 +39,7 @@ def test_two_ways_agree_with_a_sum_over_all_pairs_of_rows():
     away = y - y.mean()
     variance = 0.0
     for labels, sign in ((a, 1), (b, 1), (10 * a + b, -1)):
-        g = len(set(labels.tolist()))
+        g = 200**2 / (np.unique(labels, return_counts=True)[1] ** 2).sum()
         same = labels[:, None] == labels
         variance += sign * g / (g - 1) * (np.outer(away, away) * same).sum() / 200**2
     assert (found.value, found.stderr) == pytest.approx((y.mean(), sqrt(variance)))
@@ -58,5 +59,36 @@ def test_what_cannot_be_known_is_nan():
 
 
 def test_equal_rows_have_no_error():
-    found = crossed_mean([0.1] * 6, NOTHING, Clustering("aabbcc", NOTHING))
+    nothing = [0] * 10
+    found = crossed_mean([0.1] * 10, nothing, Clustering("abcdefghij", nothing))
     assert found.stderr == 0 and found.low == found.high == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("ways", [1, 2])
+def test_clustered_errors_are_those_of_statsmodels(ways):
+    """A mean is a regression on a constant. Clusters of equal size; with the correction G / (G - 1)
+    in each way."""
+    api = pytest.importorskip("statsmodels.api")
+    a, b, _ = np.indices((12, 11, 3)).reshape(3, -1)
+    rng = np.random.default_rng(5)
+    y = rng.standard_normal(12)[a] + rng.standard_normal(11)[b] + rng.standard_normal(len(a))
+    nothing = np.zeros(len(y), dtype=int)
+    labels = [a, b][:ways]
+    found = crossed_mean(y, nothing, *(Clustering(of, nothing) for of in labels))
+    groups = np.stack(labels, axis=1).squeeze()
+    fit = api.OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    assert found.stderr == pytest.approx(float(fit.bse[0]))
+    # what is left out is one cluster, or one cell of both ways, at a time
+    parts = []
+    for of in [*labels, *([11 * a + b] if ways == 2 else [])]:
+        left = [np.mean(y[of != name]) - y.mean() for name in range(of.max() + 1)]
+        shares = np.bincount(of) / len(y)
+        parts.append(jackknife_variance(left, shares, np.zeros(len(left), dtype=int)))
+    jackknifed = combined(parts[:ways], [(2, part) for part in parts[ways:]])
+    assert np.sqrt(jackknifed.value) == pytest.approx(float(fit.bse[0]))
+    if ways == 1:
+        kwds = {"groups": groups, "use_correction": False}
+        plain = api.OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds=kwds)
+        sums = cluster_sums(a, np.c_[np.ones(len(y)), y])
+        (stderr,) = cluster_bootstrap_stderr(sums, lambda t: t[..., 1:] / t[..., :1], 40_000)
+        assert stderr == pytest.approx(float(plain.bse[0]), rel=0.02)

@@ -203,7 +203,9 @@ def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
 def test_attributes_alone_vary():
     """2 of 5 positive attributes do: 40, and sqrt(0.24 * 5 / 4) * 100 / sqrt(5); interval of t with
     4 degrees of freedom, 2.776."""
-    result = preferred(crossed(lambda c, t, a: 1.0 if c == "positive" and a < 2 else -1.0))
+    result = preferred(
+        crossed(lambda c, t, a: 1.0 if c == "positive" and a < 2 else -1.0, templates=10)
+    )
     found = result.contrast("favouritism")
     error = 100 * sqrt(0.24 * 5 / 4) / sqrt(5)
     assert found.estimate == (pytest.approx(40), pytest.approx(error))
@@ -234,7 +236,8 @@ def test_contexts_are_no_chance_where_an_axis_has_one_template():
         (lambda c, t, a: 5.0, (0, 0, 0)),
     ):
         result = preferred(
-            [*crossed(x), *crossed(x, templates=1, axis="height")], axes=("skin", "height")
+            [*crossed(x, templates=12), *crossed(x, templates=1, axis="height")],
+            axes=("skin", "height"),
         )
         for name, value in zip(CONTRASTS, expected, strict=True):
             found = result.contrast(name)
@@ -242,12 +245,12 @@ def test_contexts_are_no_chance_where_an_axis_has_one_template():
 
 
 def test_neutral_pairs_have_templates_for_a_sample():
-    """x of 1, 2, 3 in three templates: 2 with an error of 1 / sqrt(3), t with 2 degrees of freedom
-    4.303."""
-    result = preferred([pair(float(i), "neutral", f"t{i}") for i in (1, 2, 3)])
+    """x of 1 and 3 in five templates each: 2 with an error of 1 / 3, t with 9 degrees of freedom
+    2.262."""
+    result = preferred([pair(float(1 + i % 2 * 2), "neutral", f"t{i}") for i in range(10)])
     (found,) = (n for n in result.neutral if n.gender == "all")
-    assert found.estimate == (pytest.approx(2), pytest.approx(1 / sqrt(3)))
-    assert found.high == pytest.approx(2 + 4.303 / sqrt(3), abs=1e-3)
+    assert found.estimate == (pytest.approx(2), pytest.approx(1 / 3))
+    assert found.high == pytest.approx(2 + 2.262 / 3, abs=1e-3)
 
 
 # ---- The star

@@ -37,6 +37,8 @@ HELD = [
     ("empathy", "plain gap, race, 5 events", 200, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 200, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 200, ["mean", "spread"]),
+    ("shares", "5 %, 12 themes of 50, icc 0.2", 200, ["held"]),
+    ("shares", "mean, 24 clusters, Pareto 1.5", 300, ["reported"]),
 ]
 
 
@@ -57,10 +59,20 @@ def test_intervals_hold_what_they_promise(coverage, rows_of, world, label, runs,
         ("mist", "WABT, 375 documents, words alone", "words fixed", 85),
         ("bistereo_analogy", "307 analogies, both", "independent, 1.96", 90),
         ("empathy", "no gap, religion, 240 events", "names fixed", 60),
+        ("shares", "mean, 24 clusters, Pareto 1.1", "Student", 90),
+        ("shares", "contrast of 6 words", "Student", 80),
     ],
 )
 def test_what_is_clustered_may_not_be_left_out(coverage, rows_of, world, label, wrong, most):
     assert coverage.coverage(rows_of(world)[label], 100)[wrong].percent < most
+
+
+def test_a_rare_share_passes_falsely_in_at_most_5_of_100(coverage, rows_of):
+    """Student's in a sixth; of a contrast of six words there is no interval."""
+    held = coverage.coverage(rows_of("shares")["5 %, 12 themes of 50, icc 0.2"], 500)
+    assert held["false pass"].percent <= 5 < 10 < held["false pass, Student"].percent
+    six = coverage.coverage(rows_of("shares")["contrast of 6 words"], 20)
+    assert isnan(six["reported"].percent)
 
 
 def test_a_star_needs_templates_and_attributes(coverage, rows_of):

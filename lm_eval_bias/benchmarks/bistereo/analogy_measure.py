@@ -11,7 +11,7 @@ from typing import Any
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
-    RANGE,
+    SHARES,
     Document,
     Measure,
     Metric,
@@ -21,8 +21,10 @@ from lm_eval_bias.measure import (
     Summary,
     cut,
     estimate,
+    fewest_clusters,
     first_seen,
     mean,
+    number,
     of_written,
     percentage,
     unmeasured,
@@ -166,7 +168,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
             {**row, "share": _percent(calibrated(row["log_odds"], _log_odds(free, "content-free")))}
             for row, free in zip(rows, alone, strict=True)
         ]
-        share = estimate("calibrated_preferences", _mean(shares, "share", RANGE["%"]))
+        share = estimate("calibrated_preferences", _mean(shares, "share", "%"))
         content_free.append({"phrase": phrase, **share})
     return whole._replace(tables={**whole.tables, "content_free": content_free})
 
@@ -272,14 +274,17 @@ def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
     return {**{key: records[0][key] for key in ABOUT}, **numbers}
 
 
-def _mean(rows: Records, name: str, scale: tuple[float, float], errors: bool = True) -> Number:
-    """The mean of a number over analogies, with its own interval, cut to the scale."""
+def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
+    """The mean of a number over analogies, with its own interval."""
     preferred = [
         Preferred(r[name], (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"])
         for r in rows
     ]
     of = preferred_mean(preferred, errors=errors)
-    return cut(Number(of.value, of.stderr, of.low, of.high), scale)
+    if unit in SHARES and errors:
+        answered = [r for r in rows if not isnan(r[name])]
+        return number(of, fewest_clusters(answered, CLUSTERS)[None], unit)
+    return cut(Number(of.value, of.stderr, of.low, of.high), (-100, 100))
 
 
 def _summary(
@@ -289,7 +294,7 @@ def _summary(
 
     Loaded analogies are in no other `DIRECTED` number.
     """
-    scales = {m.name: RANGE.get(m.unit, (-100, 100)) for m in metrics if m.own_interval}
+    units = {m.name: m.unit for m in metrics if m.own_interval}
     genders, axes = first_seen(rows, "gender"), first_seen(rows, "axis")
     by_gender, shares = {}, []
     for gender, axis in product((ALL, *genders), (ALL, *axes, LOADED) if errors else (ALL,)):
@@ -303,8 +308,8 @@ def _summary(
         if not inside and axis != ALL:
             continue
         means = {
-            name: _mean(neutral if name in DIRECTED else inside, name, scale, errors)
-            for name, scale in scales.items()
+            name: _mean(neutral if name in DIRECTED else inside, name, unit, errors)
+            for name, unit in units.items()
         }
         if axis == ALL:
             answered = sum(not isnan(r["biased_preferences"]) for r in inside)
@@ -313,7 +318,7 @@ def _summary(
         for name, of in means.items():
             share |= estimate(name, of)
         shares.append(share)
-    complete = [name for name in scales if name != PER_TOKEN]
+    complete = [name for name in units if name != PER_TOKEN]
     counts["left_out"] = sum(any(isnan(r[name]) for name in complete) for r in rows)
     whole = by_gender.pop(ALL)
     return Summary(

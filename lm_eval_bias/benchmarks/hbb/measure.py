@@ -17,6 +17,7 @@ from lm_eval_bias.measure import (
     Record,
     Summary,
     estimate,
+    fewest_clusters,
     first_seen,
     mean,
     number,
@@ -272,10 +273,10 @@ def summary_of(
 ) -> Summary:
     """What the three ways of asking share: all that needs neither letters nor orders."""
     themes: dict[str, Counter[Any]] = {
-        column: Counter(name for name, _ in {(r[column], r["theme"]) for r in records})
+        column: Counter(fewest_clusters(records, CLUSTERS, column))
         for column in ("category", "type", "placebo")
     }
-    themes["category"]["all"] = len({r["theme"] for r in records})
+    themes["category"]["all"] = themes["category"][None]
     categories = {
         name: numbers(row, themes["category"][name]) for name, row in result.categories.items()
     }

@@ -18,6 +18,7 @@ from lm_eval_bias.measure import (
     estimate,
     first_seen,
     mean,
+    number,
     percentage,
     unmeasured,
 )
@@ -237,8 +238,9 @@ def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: 
 
     def scores(domain: str | None = None) -> dict[str, Number]:
         return {
-            prefix + name: Number(*getattr(result.domains.get(domain, result.total), name))
+            prefix + name: number(getattr(of, name), of.terms, "%")
             for prefix, result in results.items()
+            for of in [result.domains.get(domain, result.total) if domain else result.total]
             for name in SCORES
         }
 

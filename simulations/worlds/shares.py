@@ -1,0 +1,104 @@
+"""Rare shares, clusters of unequal size, skewed clusters, and a contrast of six words.
+
+*Student* is Student's interval over all clusters, which numbers had before. A *false pass* is an
+upper end below the true number, a *false fail* a lower end above it. Themes of shares are
+beta-distributed: of intraclass correlation icc, by which two answers of a theme agree.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+from lm_eval_bias.metrics.crossed import Clustering, crossed_contrast, crossed_mean
+from lm_eval_bias.metrics.resampling import Floats
+from lm_eval_bias.metrics.student import interval
+from outcome import Outcome, Outcomes, Rng, Rows, reported
+from scipy import stats
+
+from lm_eval_bias.measure import number
+
+SIZES = {
+    "equal sizes": lambda rng, k: np.full(k, 10),
+    "Pareto 1.5": lambda rng, k: np.ceil(5 * (1 + rng.pareto(1.5, k))).astype(int),
+    "Pareto 1.1": lambda rng, k: np.ceil(5 * (1 + rng.pareto(1.1, k))).astype(int),
+}
+SKEWS = {"normal": 0.0, "lognormal 0.5": 0.5, "lognormal 1": 1.0}
+
+
+def rows() -> Rows:
+    for themes, answers, icc, percent in product((10, 12, 24), (9, 50), (0, 0.2), (1, 2, 5, 10)):
+        label = f"{percent} %, {themes} themes of {answers}, icc {icc}"
+        yield label, partial(of_share, percent / 100, themes, answers, icc)
+    for clusters in (12, 24, 50):
+        for sizes in SIZES:
+            yield f"mean, {clusters} clusters, {sizes}", partial(of_mean, clusters, sizes, "normal")
+        for skew in SKEWS:
+            label = f"bootstraps, {clusters} clusters, {skew}"
+            yield label, partial(of_mean, clusters, "equal sizes", skew)
+    for words in (6, 12, 24):
+        yield f"contrast of {words} words", partial(of_words, words)
+
+
+def students(y: Floats, theme: np.ndarray) -> tuple[float, float, tuple[float, float]]:
+    """The mean, its error over clusters (ddof 1), and Student's interval over all of them."""
+    away, k = np.bincount(theme, y - y.mean()), theme.max() + 1
+    stderr = float(np.sqrt(k / (k - 1) * (away**2).sum()) / len(y))
+    low, high = interval(y.mean(), stderr if stderr else np.nan, k - 1)
+    return float(y.mean()), stderr, (float(low), float(high))
+
+
+def of_share(p: float, themes: int, answers: int, icc: float, rng: Rng) -> Outcomes:
+    theme = np.repeat(np.arange(themes), answers)
+    own = np.full(themes, p)
+    if icc:
+        own = rng.beta(p * (1 / icc - 1), (1 - p) * (1 / icc - 1), themes)
+    y = (rng.random(len(theme)) < own[theme]).astype(float)
+    value, stderr, before = students(y, theme)
+    # errors of a bootstrap, ddof 0
+    now = number((value, stderr * np.sqrt(1 - 1 / themes)), themes, "share")
+    return {
+        "false pass, Student": before[1] < p,
+        "false pass": now.high < p,
+        "false fail, Student": before[0] > p,
+        "false fail": now.low > p,
+        "held": Outcome(now.low, now.high, p),
+    }
+
+
+def of_mean(clusters: int, sizes: str, skew: str, rng: Rng) -> Outcomes:
+    theme = np.repeat(np.arange(clusters), SIZES[sizes](rng, clusters))
+    own = rng.standard_normal(clusters)
+    if s := SKEWS[skew]:
+        own = np.exp(s * own) - np.exp(s * s / 2)
+    y = own[theme] + rng.standard_normal(len(theme))
+    *_, before = students(y, theme)
+    nothing = np.zeros(len(theme), dtype=int)
+    outcomes = {"Student": Outcome(*before, 0)}
+    if sizes == "equal sizes":
+        means = np.bincount(theme, y) / np.bincount(theme)
+        for method in ("percentile", "BCa"):
+            found = stats.bootstrap(
+                (means,), np.mean, n_resamples=999, method=method, random_state=rng
+            )
+            outcomes[method] = Outcome(*found.confidence_interval, 0)
+    return {
+        **outcomes,
+        "reported": reported(crossed_mean(y, nothing, Clustering(theme, nothing)), 0),
+    }
+
+
+def of_words(words: int, rng: Rng) -> Outcomes:
+    """How much oftener good words are chosen than bad ones, in 40 templates: three of ten good
+    words in four of five templates, all others in one of twenty."""
+    word, template = (of.ravel() for of in np.indices((words, 40)))
+    often = (rng.random(words) < 0.3) & (np.arange(words) % 2 == 1)
+    likely, truth = np.where(often, 0.8, 0.05), 0.3 * 0.75
+    y = (rng.random(len(word)) < likely[word]).astype(float)
+    nothing, good = np.zeros(len(word), dtype=int), word % 2
+    mean = crossed_contrast(
+        y, nothing, good, (-1, 1), Clustering(template, nothing), Clustering(word, good)
+    )
+    before = interval(mean.value, mean.stderr, mean.df)
+    return {"Student": Outcome(*map(float, before), truth), "reported": reported(mean, truth)}
