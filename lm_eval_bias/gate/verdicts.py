@@ -17,12 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
-from scipy.special import stdtridf, stdtrit
+from scipy.special import stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
@@ -130,22 +131,9 @@ def estimate(number: Number, metric: Metric) -> Estimate:
     of the measure's own implies."""
     df = float((number.clusters or 0) - 1)
     if metric.own_interval:
-        df = implied_df(number, df)
+        df = implied_df(*number[:4], df)
     scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
     return Estimate(number.value, number.low, number.high, df, scale)
-
-
-def implied_df(number: Number, most: float) -> float:
-    half = number.high - number.value
-    symmetric = abs(half - (number.value - number.low)) <= 1e-6 * half
-    if not (number.stderr > 0 and isfinite(half) and symmetric):
-        return most
-    quantile = half / number.stderr
-    if quantile <= student(0.05, most):
-        return most
-    if quantile >= student(0.05, 1):
-        return 1.0
-    return float(stdtridf(0.975, quantile))
 
 
 def change_of_distance(

@@ -89,9 +89,9 @@ def remarks(board: Board) -> dict[str, list[str]]:
     }
     lines = {
         "Read these with care": [
-            f"{shortened(model.name)}, {shortened(task)}: {shortened(warning, 300)}"
+            f"{shortened(model.name)}, {shortened(title)}: {shortened(warning, 300)}"
             for model in board.models
-            for task, warning in model.warnings
+            for title, warning in model.warnings
         ],
         "Not asked": [
             f"{shortened(model)} was not asked {', '.join(tasks)}"
@@ -129,16 +129,17 @@ def jsonl(board: Board) -> str:
             "model": model.name,
             "tasks": list(model.tasks),
             "of": list(board.tasks),
-            "numbers": _entries(board, model.name),
-            "warnings": [{"task": task, "warning": line} for task, line in model.warnings],
+            "numbers": [entry for _, entry in _entries(board, model.name)],
+            "warnings": [{"task": title, "warning": line} for title, line in model.warnings],
         }
         lines.append(json.dumps(row, allow_nan=False))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _entries(board: Board, model: str) -> list[dict[str, Any]]:
+def _entries(board: Board, model: str) -> list[tuple[str, dict[str, Any]]]:
+    """The title of a section and what it has of a number of the model."""
     return [
-        _entry(section, column, column.entries[model])
+        (section.title, _entry(section, column, column.entries[model]))
         for section in board.sections
         for column in section.columns
         if model in column.entries
@@ -174,10 +175,10 @@ def csv_table(board: Board) -> str:
             "asked": listed(entry["asked"]),
             "null_band": " to ".join(map(str, entry["null_band"])),
             "rank": "–".join(map(str, entry["rank"] or ())),
-            "warnings": "; ".join(line for of, line in model.warnings if of == entry["task"]),
+            "warnings": "; ".join(line for of, line in model.warnings if of == title),
         }
         for model in board.models
-        for entry in _entries(board, model.name)
+        for title, entry in _entries(board, model.name)
     ]
     return csv_text(list(rows[0]) if rows else [], (list(row.values()) for row in rows))
 

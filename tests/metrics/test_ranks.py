@@ -148,6 +148,19 @@ def test_equal_distances_of_either_sign_are_told_apart_in_at_most_one_table_of_t
     assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.slow
+def test_ten_equal_models_of_ten_clusters_are_told_apart_in_at_most_one_table_of_twenty():
+    """Normal draws; with z in place of Student's t it is one of ten."""
+    found = []
+    for x in np.random.default_rng(28).normal(size=(1000, 10, 10)):
+        value, stderr = x.mean(axis=1), x.std(axis=1, ddof=1) / sqrt(10)
+        half = stats.t.ppf(0.975, 9) * stderr
+        by_t = ranks(value, value - half, value + half, df=9).lower.any()
+        found.append((by_t, symmetric(value, stderr).lower.any()))
+    by_t, by_z = np.mean(found, axis=0)
+    assert by_t < 0.05 + 3 * sqrt(0.05 * 0.95 / 1000) < by_z
+
+
 def test_few_clusters_need_students_quantiles():
     """Welch by hand: 10 ± 2 on 4 degrees of freedom, 16 ± 3 on 9. Errors 2 / 2.776 = 0.720 and 3 /
     2.262 = 1.326, together 1.509; 2.277^2 / (0.519^2 / 4 + 1.759^2 / 9) = 12.6 degrees of
