@@ -57,17 +57,23 @@ class Number(NamedTuple):
 
 
 def number(
-    estimate: Sequence[Any], clusters: int, unit: str = "", scale: tuple[float, float] | None = None
+    estimate: Sequence[Any],
+    clusters: int,
+    unit: str = "",
+    scale: tuple[float, float] | None = None,
+    alpha: float = 0.05,
 ) -> Number:
     """A number with Student's interval on clusters - 1 degrees of freedom, cut to its scale.
 
     estimate: value and standard error; if that is 0, all clusters agree, and there is no interval.
-    scale: its ends; by default the unit's. Source: `metrics.resampling.t_interval`.
+    scale: its ends; by default the unit's. alpha: the interval is of confidence 1 - alpha. Source:
+    `metrics.resampling.t_interval`.
     """
     from lm_eval_bias.metrics.resampling import t_interval  # scipy, which takes a quarter second
 
     value, stderr = map(float, estimate[:2])
-    low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
+    ends = t_interval(value, stderr, clusters, alpha) if stderr > 0 else (nan, nan)
+    low, high = map(float, ends)
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 

@@ -69,15 +69,18 @@ def cluster_bootstrap_stderr(
     return _spread(statistic(np.tensordot(_weights(len(sums), resamples), sums, 1)))
 
 
-def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: int) -> tuple[Floats, Floats]:
-    """The ends of the 95 % interval around values with bootstrap standard errors over clusters.
+def t_interval(
+    value: ArrayLike, stderr: ArrayLike, n_clusters: int, alpha: float = 0.05
+) -> tuple[Floats, Floats]:
+    """The ends of the interval of confidence 1 - alpha around values with bootstrap standard errors
+    over clusters.
 
     The bootstrap's variance of a mean has ddof 0, so it is multiplied by n_clusters / (n_clusters -
     1). NaN where the error is, and with fewer than two clusters. Source: Cameron, Gelbach and
     Miller, Bootstrap-Based Improvements for Inference with Clustered Errors (2008), section II.
     """
     df = n_clusters - 1
-    stretch = stdtrit(df, 0.975) * np.sqrt(n_clusters / df) if df > 0 else np.nan
+    stretch = -stdtrit(df, alpha / 2) * np.sqrt(n_clusters / df) if df > 0 else np.nan
     value, half = np.asarray(value, dtype=float), stretch * np.asarray(stderr, dtype=float)
     return value - half, value + half
 
