@@ -50,6 +50,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="older runs, for rules with worse_than_baseline_by",
     )
     parser.add_argument(
+        "--nightly",
+        metavar="N",
+        type=int,
+        default=1,
+        help="so many runs of a checkpoint are planned with these rules, one a night: at most 5 of "
+        "100 such series have a false FAIL, not 5 of 100 nights",
+    )
+    parser.add_argument(
         "--junit", metavar="FILE", type=Path, help="write the verdicts there too, as JUnit XML"
     )
     parser.add_argument(
@@ -76,7 +84,9 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    wanted = rules.read(arguments.rules)
+    if arguments.nightly < 1:
+        raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
+    wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
     writing.check("--junit", arguments.junit)
     known = finished.known_tasks(arguments.include_path)
     finished_runs = _found(arguments.runs, known)

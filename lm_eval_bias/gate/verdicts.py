@@ -17,10 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
+import numpy as np
 from scipy.special import stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
@@ -92,15 +94,19 @@ class _Settled(Exception):
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale."""
+    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale. made:
+    alpha -> the number with another interval, where that is made of its error alone."""
 
     value: float
     low: float
     high: float
     df: float
     scale: Interval = (-inf, inf)
+    made: Callable[[float], Number] | None = None
 
     def interval(self, alpha: float) -> Interval:
+        if self.made:
+            return self.made(alpha)[2:4]
         ratio = student(alpha, self.df) / student(0.05, self.df)
         low = self.value - (self.value - self.low) * ratio
         high = self.value + (self.high - self.value) * ratio
@@ -129,11 +135,18 @@ def student(alpha: float, df: float) -> float:
 def estimate(number: Number, metric: Metric) -> Estimate:
     """A number of a run. Degrees of freedom: its clusters less one, or the fewer that an interval
     of the measure's own implies."""
-    df = float((number.clusters or 0) - 1)
-    if metric.own_interval:
-        df = implied_df(*number[:4], df)
+    clusters = number.clusters or 0
+    df = float(clusters - 1)
     scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
-    return Estimate(number.value, number.low, number.high, df, scale)
+    of = Estimate(number.value, number.low, number.high, df, scale)
+    if metric.own_interval:
+        return of._replace(df=implied_df(*number[:4], df))
+
+    def made(alpha: float) -> Number:
+        return made_number(number[:2], clusters, metric.unit, metric.scale, alpha)
+
+    same = np.allclose(made(0.05)[2:4], number[2:4])  # older versions had other intervals
+    return of._replace(made=made) if same else of
 
 
 def change_of_distance(
@@ -277,8 +290,7 @@ def _judged(
         except _Settled as settled:
             tests.append(_Test(settled.verdict, None))
     p = [p_values(test.quantity) if test.quantity else (1.0, 1.0) for test in tests]
-    alpha = 1 - rules.confidence
-    fails, passes = (levels([pair[side] for pair in p], alpha) for side in (0, 1))
+    fails, passes = (levels([pair[side] for pair in p], rules.alpha) for side in (0, 1))
     decided = {}
     for test, fail, pass_ in zip(tests, fails, passes, strict=True):
         decided[test.verdict.rule] = _decided(test, fail, pass_)

@@ -1,9 +1,10 @@
 """Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an
 unchanged model is failed."""
 
-from math import inf, nan
+from math import inf, nan, sqrt
 
 import pytest
+from scipy import stats
 
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate import verdicts as gate
@@ -15,6 +16,7 @@ from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, rule, run_of, verdicts
 
 GAP = {"gap": (1.0, 0.5, 0, None)}
+NIGHTS = (", 30 nights, each by itself", ", --nightly 30")
 
 
 # ---- One rule, by hand
@@ -246,6 +248,29 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
     run_of(tmp_path / "cap", "m", {**GAP, "unanswered": (0.0, None)})
     rows = ("metric: gap, below: 2.06", "unusable: 10")
     assert outcomes(tmp_path / "cap", *rows) == [PASS, PASS]
+
+
+def test_planned_nights_share_the_errors(tmp_path):
+    """1 and sqrt(24 / 23) * 0.5 = 0.5108 on 23 degrees of freedom: at 1 - 0.05 / 30 the interval is
+    1 ± 3.559 * 0.5108."""
+    run_of(tmp_path, "m", GAP)
+    half = stats.t.isf(0.05 / 60, 23) * sqrt(24 / 23) * 0.5
+    for bound, outcome in ((1 + half + 0.001, PASS), (1 + half - 0.001, INCONCLUSIVE)):
+        read = rules.parse(rule(f"metric: gap, below: {bound}"), "f")._replace(nights=30)
+        (one,) = gate.judge(read, found(tmp_path).runs)
+        assert one.verdict == outcome
+        assert one.verdicts[0].confidence == pytest.approx(1 - 0.05 / 30)
+
+
+@pytest.mark.slow
+def test_an_unchanged_checkpoint_is_not_failed_on_one_of_thirty_nights(benchmark_named):
+    """The world `gate`, small: at 5 % of series more than 5 of 30 fail once in 800 times; judged
+    night by night a third does."""
+    rows = dict(benchmark_named("worlds/gate").rows())
+    held = benchmark_named("coverage").coverage(rows["nights, 12 themes, other documents"], 30)
+    for of in ("bound", "change"):
+        by_itself, planned = (held[f"{of}{name}"].percent for name in NIGHTS)
+        assert planned <= 17 < by_itself
 
 
 def test_a_rule_that_cannot_be_judged_is_counted(tmp_path):
