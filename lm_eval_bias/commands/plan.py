@@ -37,8 +37,8 @@ LEGEND = {
     "DOCUMENTS": "that make it so narrow, by the clusters which they bring (templates, words, "
     "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
     "the task do not suffice.",
-    "BETWEEN": "90 of 100 pilots have the true number there, fewer where a number rests on few "
-    "answers, such as a rare label.",
+    "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
+    "Where a few stand out, or a number rests on few answers, it may be 50 (docs/ci_sizes.md).",
     "TIME": "at the pilot's seconds for each document. A short pilot makes it too long, since its "
     "start is included.",
     "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
