@@ -603,23 +603,11 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     if has is not None:
         more = f": more than the {has:,} that the task has"
         todo += more if needed > has else f"; the task has {has:,}"
-    if not beyond and verdict.n_documents == verdict.of_documents:
-        todo += (
-            f"; with those of this run, `{_bound(verdict.rule, high, unit)}` is the tightest bound "
-            "that passes"
-        )
     return verdict._replace(needed=needed, todo=todo)
 
 
 def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
-
-
-def _bound(rule: Rule, end: float, unit: str) -> str:
-    """A bound that the interval would keep, rounded away from it."""
-    digits = {"%": 1, "points": 1, "count": 0, "SD": 2, "t": 2}.get(unit, 3)
-    value = ceil(end * 10**digits + 1e-9) / 10**digits
-    return f"{rule.condition}: {-value if rule.condition == ABOVE else value:g}"
 
 
 def rounded_up(documents: float) -> int:

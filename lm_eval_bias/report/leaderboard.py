@@ -43,14 +43,12 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. pairs: tests that Holm counts. paired:
-    whether on the same documents."""
+    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
 
     task: str
     metric: Metric
     entries: Mapping[str, Entry]
     ranked: int = 0
-    pairs: int = 0
     paired: bool = False
 
     @property
@@ -288,9 +286,7 @@ def _ranked(column: Column, replicated: Replicated) -> Column:
     for i, (name, entry) in enumerate(column.entries.items()):
         letters = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
         entries[name] = entry._replace(rank=places[i], ties=letters)
-    return column._replace(
-        entries=entries, ranked=ranked, pairs=result.pairs, paired=paired is not None
-    )
+    return column._replace(entries=entries, ranked=ranked, paired=paired is not None)
 
 
 def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:

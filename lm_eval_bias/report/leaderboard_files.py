@@ -16,17 +16,8 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cel
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
-    """Coverage, and a table for each section. most: characters of a name. brief: short ranks."""
-    coverage = Table(
-        [Cell("model"), Cell("tasks")],
-        [
-            [Cell(shortened(model.name, most)), Cell(f"{len(model.tasks)} of {len(board.tasks)}")]
-            for model in board.models
-        ],
-        frozenset({0, 1}),
-        title="How many of the tasks each model was asked",
-    )
-    return [coverage, *(_section(board, section, most, brief) for section in board.sections)]
+    """A table for each section. most: characters of a name. brief: short ranks."""
+    return [_section(board, section, most, brief) for section in board.sections]
 
 
 def _section(board: Board, section: Section, most: int, brief: bool) -> Table:
@@ -105,17 +96,13 @@ def remarks(board: Board) -> dict[str, list[str]]:
 
 def text(board: Board, width: int) -> list[list[str]]:
     """Blocks of lines for a terminal."""
-    coverage, *sections = tables(board, max(16, width // 4), brief=True)
-    blocks = [[table.text(coverage)]]
-    for section in sections:
-        blocks.append([shortened(section.title, width), table.text(section, width)])
-    return blocks
+    sections = tables(board, max(16, width // 4), brief=True)
+    return [[shortened(of.title, width), table.text(of, width)] for of in sections]
 
 
 def markdown(board: Board) -> str:
-    coverage, *sections = tables(board)
-    lines = ["# Leaderboard", "", *table.markdown(coverage)]
-    for section, of in zip(board.sections, sections, strict=True):
+    lines = ["# Leaderboard"]
+    for section, of in zip(board.sections, tables(board), strict=True):
         lines += ["", f"## {markdown_cell(section.title)}", "", markdown_text(of.title), ""]
         lines += table.markdown(of)
     return "\n".join([*lines, *table.markdown_end(remarks(board), LEGEND)])
@@ -185,13 +172,11 @@ def csv_table(board: Board) -> str:
 
 def html(board: Board) -> str:
     """One page, without a script."""
-    coverage, *sections = tables(board)
     return page(
         environment(),
         "leaderboard.html",
         board=board,
-        coverage=coverage,
-        sections=list(zip(board.sections, sections, strict=True)),
+        sections=list(zip(board.sections, tables(board), strict=True)),
         legend=LEGEND,
         remarks=remarks(board),
         sorted_by=lambda section: next(
