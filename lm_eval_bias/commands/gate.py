@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "numbers, on their distance from the null value, on a paired change against a baseline, "
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
         "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
-        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "Otherwise it is inconclusive, and the output says how narrow an interval would decide.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive."

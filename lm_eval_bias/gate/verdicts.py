@@ -14,7 +14,7 @@ the two one-sided tests procedure and the power approach, 1987.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil, floor, inf, isfinite, isnan, log10, nan
+from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +45,8 @@ class Verdict(NamedTuple):
 
     value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
     interval at `confidence`, the level at which Holm decided. p: adjusted, of the nearest test.
-    n_documents: asked; of_documents: of the task. needed: documents that would decide if the number
-    stayed. before, now: the two numbers of a change. todo: empty for a pass.
+    n_documents: asked; of_documents: of the task. before, now: the two numbers of a change. todo:
+    empty for a pass.
     """
 
     rule: Rule
@@ -62,7 +62,6 @@ class Verdict(NamedTuple):
     clusters: int | None = None
     n_documents: int | None = None
     of_documents: int | None = None
-    needed: int | None = None
     before: float = nan
     now: float = nan
     reason: str = ""
@@ -421,17 +420,11 @@ def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
             "run the task again; where it is your own, declare `clusters` in its measure",
         )
     if clusters < FEWEST_CLUSTERS:
-        has = ""
-        if verdict.n_documents and clusters:
-            needed = ceil(verdict.n_documents * FEWEST_CLUSTERS / clusters)
-            verdict = verdict._replace(needed=needed)
-            if verdict.of_documents is not None:
-                has = f"; the task has {verdict.of_documents:,}"
         raise _Settled(
             verdict,
             INCONCLUSIVE,
             f"{clusters} clusters; with fewer than {FEWEST_CLUSTERS} intervals are too narrow",
-            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{has}",
+            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters",
         )
     return verdict
 
@@ -584,38 +577,26 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
         )
     low, high = of.interval(nearest.alpha)
     half = of.value - low if beyond else high - of.value
-    gap = abs(of.value - of.bound)
     reason = f"the interval holds the bound of {number_text(verdict.rule.bound, unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
-    verdict = verdict._replace(reason=reason)
-    if gap == 0:
-        return verdict._replace(
-            todo="no number of documents would decide: the number lies on the bound"
+    low, high = of.shown(0.05)
+    width = (high - low) * abs(of.value - of.bound) / half
+    if width == 0:
+        todo = "no interval would decide: the number lies on the bound"
+    elif not isfinite(width):
+        todo = "its interval has no end: ask more documents"
+    else:
+        todo = (
+            f"an interval of {with_unit(width, apart)} from end to end would decide "
+            f"({FAIL if beyond else PASS}), if the number stayed where it is; `lm-eval-bias plan` "
+            "says how many documents that takes"
         )
-    if not isfinite(half) or not verdict.n_documents:
-        return verdict._replace(todo="its interval has no end on that side: ask more documents")
-    needed, has = rounded_up(verdict.n_documents * (half / gap) ** 2), verdict.of_documents
-    todo = (
-        f"at least {needed:,} documents would decide ({FAIL if beyond else PASS}), if the number "
-        "stays where it is and new documents bring new clusters"
-    )
-    if has is not None:
-        more = f": more than the {has:,} that the task has"
-        todo += more if needed > has else f"; the task has {has:,}"
-    return verdict._replace(needed=needed, todo=todo)
+    return verdict._replace(reason=reason, todo=todo)
 
 
 def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
-
-
-def rounded_up(documents: float) -> int:
-    """To two digits: a plan is no more exact."""
-    if not documents < 1e15:
-        return 10**15
-    step = 10 ** max(0, floor(log10(max(1.0, documents))) - 1)
-    return ceil(documents / step - 1e-9) * step
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:

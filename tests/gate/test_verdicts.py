@@ -89,33 +89,20 @@ def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
     run_of(tmp_path, "m", GAP, ends={"gap": (0.5, inf)})
     below, above = verdicts(tmp_path, rule("metric: gap, below: 1000", "metric: gap, above: -1000"))
     assert (below.verdict, above.verdict) == (INCONCLUSIVE, PASS)
-    assert "no end" in below.todo and below.needed is None
+    assert "no end" in below.todo
 
 
-# ---- How many documents would decide
+# ---- What would decide
 
 
-def test_four_times_the_documents_halve_the_interval(tmp_path):
-    """Half 1.0566, the bound 0.5283 away: twice too wide, so four times 100 documents."""
-    run_of(tmp_path / "whole", "m", GAP, n=100, of=100)
-    run_of(tmp_path / "limit", "m", GAP, n=100, of=1000)
-    whole, limited = (
-        verdicts(tmp_path / name, rule("metric: gap, below: 1.5283"))[0]
-        for name in ("whole", "limit")
-    )
-    assert whole.needed in (400, 410) and limited.needed == whole.needed
-    assert "more than the 100 that the task has" in whole.todo
-    assert limited.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in limited.reason
-
-
-def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
-    run_of(tmp_path, "m", GAP)
-    (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
-    assert (
-        found.verdict == INCONCLUSIVE
-        and found.needed is None
-        and "no number of documents" in found.todo
-    )
+def test_half_the_interval_decides_at_half_the_distance(tmp_path):
+    """1 ± 1.0566, and the bound 0.5283 away: an interval of 1.0566 from end to end."""
+    run_of(tmp_path, "m", GAP, n=100, of=1000)
+    (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.5283"))
+    assert "an interval of 1.1 points from end to end would decide (pass)" in near.todo
+    assert "lm-eval-bias plan" in near.todo and "asked 100 of 1,000" in near.reason
+    (on,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
+    assert on.verdict == INCONCLUSIVE and "lies on the bound" in on.todo
 
 
 # ---- Never a pass
