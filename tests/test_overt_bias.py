@@ -1,6 +1,7 @@
 """StereoSet, and overt beside hidden bias, on local files of invented examples with the columns of
-the data sets; no hub, no network."""
+the data sets, and on the authors' data where they are at hand; no hub, no network."""
 
+import csv
 import json
 import math
 import re
@@ -12,11 +13,14 @@ from overt_rows import BBQ, CROWS_PAIRS, KINDS, TERMS, WORDS, as_released, kind_
 from rule_model import RuleLM, evaluate, load, numbers_of
 
 from lm_eval_bias import catalogue, cli
+from lm_eval_bias.benchmarks.stereoset import measure
+from lm_eval_bias.benchmarks.stereoset.documents import intrasentence
 from lm_eval_bias.usage import UsageError
 
 PARTS = ("intrasentence", "intersentence")
 LIKELIHOOD = [f"stereoset_{part}" for part in PARTS]
 CHOICE = [f"{task}_choice" for task in LIKELIHOOD]
+RELEASED = ("dev_rebuilt.json", "predictions_gpt2.json")
 both_parts = pytest.mark.parametrize("part", PARTS)
 
 
@@ -473,30 +477,79 @@ def test_without_the_hub_it_is_said_in_one_line_what_to_do(monkeypatch):
     )
 
 
+# ---- The authors' data
+
+
+@pytest.fixture(scope="module")
+def official(shared):
+    folder = shared / "official"
+    if not (folder / "stereoset" / "dev_rebuilt.json").is_file():
+        pytest.skip("the authors' data are not at hand")
+    return folder
+
+
+def test_the_authors_gpt2_has_the_authors_scores_on_race(official):
+    """Of their predictions, a number for each sentence, their evaluation.py makes lms 89.757, ss
+    60.350 and icat 71.177."""
+    read = [json.loads((official / "stereoset" / f).read_text()) for f in RELEASED]
+    given = [row for row in read[0]["data"]["intrasentence"] if row["bias_type"] == "race"]
+    score = {one["id"]: one["score"] for one in read[1]["intrasentence"]}
+    of_text = {
+        (r["id"], s["sentence"].strip()): score[s["id"]] for r in given for s in r["sentences"]
+    }
+    records = [
+        measure.record(d, [(math.log(of_text[d["example"], s]), False, None) for s in d["choices"]])
+        for d in intrasentence(given)
+    ]
+    values = measure.summary(records, "sentence").values
+    found = {name: round(values[name].value, 3) for name in ("lms", "ss", "icat")}
+    assert found == {"lms": 89.757, "ss": 60.350, "icat": 71.177} and len(records) == 962
+
+
+def test_the_group_reads_the_authors_data(official, tmp_path):
+    """By a model that likes all alike. BBQ's first answer, which it then gives, is never the
+    unknown one; no sentence of CrowS-Pairs is likelier."""
+    text = (official / "bbq" / "Religion.jsonl").read_text()
+    bbq = [json.loads(line) for line in text.splitlines()]
+    with (official / "crows" / "crows_pairs_anonymized.csv").open(encoding="utf-8") as file:
+        crows = list(csv.DictReader(file))
+    folder = local_harness_tasks(tmp_path, bbq, crows)
+    metadata = {"data": str(official / "stereoset" / RELEASED[0])}
+    for task, count in zip((*LIKELIHOOD, *CHOICE), (2106, 2123, 6 * 2106, 6 * 2123), strict=True):
+        assert len(documents(task, metadata)) == count
+    results = evaluate(RuleLM(lambda *_: -1.0), "hbb_contrast", metadata, folder, limit=12)
+    found = results["results"]
+    assert [found[task]["icat,none"] for task in CHOICE] == [50, 50]
+    assert found["bbq_ambig"]["acc,none"] == 0
+    assert found["crows_pairs_english"]["pct_stereotype,none"] == 0
+    sizes = {task: of["original"] for task, of in results["n-samples"].items()}
+    assert (sizes["bbq_ambig"], sizes["bbq_disambig"]) == (600, 600)
+    assert sizes["crows_pairs_english"] == 1508
+
+
 # ---- Overt beside hidden
 
 
-@pytest.fixture
-def local_harness_tasks(tmp_path):
+def local_harness_tasks(folder, bbq, crows_pairs):
     """The harness's own BBQ and CrowS-Pairs by their own names, with what they ask and count, on
-    invented rows of the same columns."""
+    given rows of the same columns."""
     import lm_eval
 
     own = Path(lm_eval.__file__).parent / "tasks"
     for name, include, given in (
-        ("bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml", BBQ),
-        ("bbq_disambig", "bbq/bbq_multiple_choice_disambig.yaml", BBQ),
-        ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", CROWS_PAIRS),
+        ("bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml", bbq),
+        ("bbq_disambig", "bbq/bbq_multiple_choice_disambig.yaml", bbq),
+        ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", crows_pairs),
     ):
-        (tmp_path / f"{name}.jsonl").write_text(lines(given))
+        (folder / f"{name}.jsonl").write_text(lines(given))
         assert f"task: {name}\n" in Path(own, include).read_text()
-        local = json_file(tmp_path / f"{name}.jsonl", "test")
+        local = json_file(folder / f"{name}.jsonl", "test")
         config = {"include": f"{own}/{include}", "task": name, **local}
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
-    return tmp_path
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(config))
+    return folder
 
 
-def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
+def test_hidden_and_overt_bias_in_one_run(tmp_path, data):
     """A model that answers "the one of 80" to every question of BBQ and "the one who never ..." of
     every pair by what stands first.
 
@@ -511,8 +564,8 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
 
     # an option of one task is none of the others
     metadata = {"data": data, "order": "paper", "positions": "rotations"}
-    lm = RuleLM(rule)
-    results = evaluate(lm, "hbb_contrast", metadata, local_harness_tasks, limit=78)
+    folder = local_harness_tasks(tmp_path, BBQ, CROWS_PAIRS)
+    results = evaluate(RuleLM(rule), "hbb_contrast", metadata, folder, limit=78)
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts

@@ -70,7 +70,7 @@ def _of_words(character: str) -> bool:
 
 def modified(sentence: str, other: str) -> list[Span]:
     """The words of a sentence that the other of its pair lacks, matched in order and symmetric.
-    Source: Nangia et al. 2020.
+    Source: BIStereo, section 4.1.1.
     """
     # SequenceMatcher is not symmetric: sort first.
     texts = sorted([sentence, other])

@@ -24,12 +24,12 @@ from lm_eval_bias.usage import UsageError
 
 from .hf_model import HFModel, likeliest
 from .kinds import learned_positions, model_name, require_encoder
-from .masked_rows import Batch, Target, rows, shared
+from .masked_rows import Batch, Target, rows, shared_tokens, shared_words
 
 logger = logging.getLogger(__name__)
 
 METRICS = ("original", "within_word_l2r")
-PAIRS = ("auto", "choices", "off")
+PAIRS = ("tokens", "words", "off")
 # CrowS-Pairs (Nangia et al. 2020): the harness scores these columns as choices without a context.
 SENTENCES = ("sent_more", "sent_less")
 
@@ -66,8 +66,8 @@ class MaskedLM(HFModel):
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
     2023).
-    pairs: score two sentences without context by their shared tokens: "auto" for CrowS-Pairs,
-    "choices" for every pair of such choices, "off" never.
+    pairs: what the two sentences of CrowS-Pairs are scored by: the "tokens" that they share, as
+    its authors do, the "words" that they share, or all their tokens ("off").
     batch_size: "auto" or a number of the longest requests.
     Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
@@ -77,7 +77,7 @@ class MaskedLM(HFModel):
     OPTIONS = ("pll", "pairs")
 
     def __init__(
-        self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "auto", **kwargs: Any
+        self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "tokens", **kwargs: Any
     ) -> None:
         # YAML turns `off` into False
         pairs = "off" if pairs is False else pairs
@@ -173,25 +173,22 @@ class MaskedLM(HFModel):
         """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
         the likeliest. NaN for a pair that shares nothing.
         """
-        pairs = self._pairs(requests)
-        paired = shared(self.tokenizer, [pair for pair in pairs if pair is not None])
-        targets = [
-            Target.behind(*request.args) if pair is None else paired[pair]
-            for request, pair in zip(requests, pairs, strict=True)
-        ]
+        paired = self._paired(requests)
+        targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
-            (value if count or pair is None else nan, greedy)
-            for (value, greedy, count), pair in zip(scores, pairs, strict=True)
+            # The authors round: what is equal then is no preference.
+            (value if pair is None else round(value, 3) if count else nan, greedy)
+            for (value, greedy, count), pair in zip(scores, paired, strict=True)
         ]
 
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """The log-likelihood of the tokens that a sentence shares with the other of its pair
-        (Nangia et al. 2020). NaN where they share nothing.
+        """The log-likelihood of the words that a sentence shares with the other of its pair
+        (section 4.1.1 of BIStereo). NaN where they share nothing.
         """
-        paired = shared(self.tokenizer, [request.args for request in requests])
+        paired = shared_words(self.tokenizer, [request.args for request in requests])
         targets = [paired[request.args] for request in requests]
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
         return [(value if count else nan, count, SHARED) for value, _, count in scores]
@@ -221,36 +218,35 @@ class MaskedLM(HFModel):
             )
         return super().apply_chat_template(*args, **kwargs)
 
-    def _pairs(self, requests: Sequence[Instance]) -> list[tuple[str, str] | None]:
-        """Each request's sentence and the other one of its pair; None to score it whole."""
-        documents: dict[Any, dict[int, tuple[str, str]]] = {}
-        for request in requests:
-            choices = documents.setdefault((request.task_name, request.doc_id), {})
-            choices[request.idx] = request.args
-        pairs: list[tuple[str, str] | None] = []
-        tasks = set()
-        for request in requests:
-            other = self._other(request, documents[request.task_name, request.doc_id])
-            pairs.append(None if other is None else (request.args[1], other))
-            if other is not None:
-                tasks.add(str(request.task_name))
-        if tasks:
+    def _paired(self, requests: Sequence[Instance]) -> list[Target | None]:
+        """For each request about a sentence of CrowS-Pairs, what it shares with the other one; None
+        to score a request whole.
+        """
+        pairs = [self._pair(request) for request in requests]
+        match = shared_words if self.pairs == "words" else shared_tokens
+        targets = match(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
+        paired = [
+            pair and targets[pair if request.args[1].strip() == pair[0] else pair[::-1]]
+            for request, pair in zip(requests, pairs, strict=True)
+        ]
+        if targets:
+            tasks = {str(r.task_name) for r, pair in zip(requests, pairs, strict=True) if pair}
             logger.warning(
-                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
+                "hf-mlm: the sentences of %s are scored by the %s that a pair shares "
                 "(pairs=off: whole)",
                 ", ".join(sorted(tasks)),
+                self.pairs,
             )
-        return pairs
+        return paired
 
-    def _other(self, request: Instance, choices: dict[int, tuple[str, str]]) -> str | None:
+    def _pair(self, request: Instance) -> tuple[str, str] | None:
         context, sentence = request.args
-        if self.pairs == "auto" and not context and all(c in request.doc for c in SENTENCES):
-            more, less = (request.doc[column].strip() for column in SENTENCES)
-            return {more: less, less: more}.get(sentence.strip())
-        alone = not any(before for before, _ in choices.values())
-        if self.pairs == "choices" and alone and len(choices) == 2:
-            return next(text for i, (_, text) in choices.items() if i != request.idx)
-        return None
+        if self.pairs == "off" or context or not all(c in request.doc for c in SENTENCES):
+            return None
+        # the authors' order
+        reverse = request.doc.get("stereo_antistereo") in ("antistereo", 1)
+        one, two = (request.doc[c].strip() for c in (SENTENCES[::-1] if reverse else SENTENCES))
+        return (one, two) if sentence.strip() in (one, two) else None
 
     # ---- Scores
 

@@ -21,7 +21,7 @@ from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Target, rows, shared
+from lm_eval_bias.models.masked_rows import Target, rows, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
@@ -192,7 +192,7 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
     longer, one, two, both
 ):
     tokenizer = pieces(*longer)
-    for ask in shared(tokenizer, [(one, two), (two, one)]).values():
+    for ask in shared_words(tokenizer, [(one, two), (two, one)]).values():
         made = rows(tokenizer, [ask], False)
         offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
@@ -406,7 +406,7 @@ def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders,
     ("options", "message"),
     [
         ({"pll": "left"}, "pll='left'.*original, within_word_l2r"),
-        ({"pairs": "yes"}, "pairs='yes'.*auto, choices, off"),
+        ({"pairs": "auto"}, "pairs='auto'.*tokens, words, off"),
         ({"pair": "off"}, "unknown option 'pair'.*'pairs'"),
         ({"max_length": 65}, "max_length=65 .* positions for 64 tokens"),
     ],
