@@ -354,21 +354,20 @@ def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides():
     """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E -
     %C is 100 and -100.
 
-    Halo gap, of good attributes: 100 - (-100) = 200. Horn gap, of bad ones, dark less fair: -100 -
-    100 = -200.
+    Halo gap, of good attributes: half of 100 - (-100). Horn gap, of bad ones, dark less fair: half
+    of -100 - 100.
     """
     numbers = gaps(MNLI, {"fair-skinned": "entailment", "dark-skinned": "contradiction"})
     for gender in (None, "women", "men"):
-        assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
+        assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (100, -100)
     names = ("entailment", "contradiction", "unanswered")
     assert [numbers[name, None] for name in names] == [50, 50, 0]
 
 
 def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
-    """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it
-    contradiction."""
+    """Fair skin is entailed, the rest is neutral by one's own word: half of 100 - 0."""
     numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
-    assert numbers["halo_gap", None] == 100
+    assert numbers["halo_gap", None] == 50
     assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 
