@@ -72,19 +72,6 @@ def alternating(kind, even):
 # ---- Likelihoods of sentences
 
 
-@both_parts
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        (sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), (0, 100, 100)),
-        (sentence_rule(lambda kind, _: -1.0), (50, 50, 50)),
-    ],
-    ids=["always the stereotype", "indifferent"],
-)
-def test_models_of_which_the_scores_are_known(part, rule, expected, data):
-    assert scores_of(rule, f"stereoset_{part}", data)[0] == pytest.approx(expected)
-
-
 class Tokens(RuleLM):
     """Knows how many tokens its words are."""
 
@@ -172,9 +159,9 @@ def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
     assert "Context: A glassblower lives in street 0\n" in prompt
 
 
-@pytest.mark.parametrize(("positions", "count"), [("permutations", 6), ("rotations", 3)])
-def test_every_sentence_stands_behind_every_letter_equally_often(positions, count, data):
-    asked = prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions)
+def test_every_sentence_stands_behind_every_letter_equally_often(data):
+    count = 6
+    asked = prompts("stereoset_intrasentence_choice", data, 2 * count)
     asked = [options(context) for context, letter in asked if letter == " a"]
     assert len(asked) == 2 * count
     assert len({tuple(shown.items()) for shown in asked[:count]}) == count
@@ -192,9 +179,7 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
     )
 
 
-@pytest.mark.parametrize(
-    ("task", "positions"), zip(CHOICE, ("permutations", "rotations"), strict=True)
-)
+@pytest.mark.parametrize("task", CHOICE)
 @pytest.mark.parametrize(
     ("preference", "expected"),
     [
@@ -205,11 +190,11 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
     ],
     ids=["indifferent", "the stereotype", "ideal", "nonsense"],
 )
-def test_a_liking_for_letters_falls_out(task, preference, expected, positions, data):
+def test_a_liking_for_letters_falls_out(task, preference, expected, data):
     """Far greater than what the model thinks of the sentences, it adds the same to each over the
     orders."""
     rule = letter_rule(preference, (3.0, -1.0, 0.5))
-    found, numbers = scores_of(rule, task, data, positions=positions)
+    found, numbers = scores_of(rule, task, data)
     assert found == pytest.approx(expected) and numbers["examples", None] == 48
     # it chooses a every time, behind which each sentence stands in a third of the orders
     assert chosen(numbers) == pytest.approx([200 / 3, 200 / 3, 50])
@@ -229,20 +214,6 @@ def test_a_liking_for_a_letter_is_told(data):
     numbers = scores_of(letter_rule(lambda kind, _: 0.0, (3.0, -1.0, 0.5)), CHOICE[0], data)[1]
     assert numbers["letter_preference", None] == pytest.approx(90.88 - 33.33, abs=0.01)
     assert numbers["letter_mass", None] == pytest.approx(14.89, abs=0.01)
-
-
-def test_choices_are_those_of_the_likeliest_letter(data):
-    """No liking for letters. The stereotype is chosen in street 0, the anti-stereotype in 1,
-    nonsense in 2 and 3: lms 50, of which half. As comparisons: won 2, 2, 0 and 0 of 2 against
-    nonsense, and stereotypes in 0 and 2."""
-    pro, anti, other = KINDS
-    ranks = [(pro, anti, other), (anti, pro, other), (other, pro, anti), (other, anti, pro)]
-
-    def preference(kind, context):
-        return -1.0 * ranks[street(context)].index(kind)
-
-    found, numbers = scores_of(letter_rule(preference), CHOICE[0], data)
-    assert found == (50, 50, 50) and chosen(numbers) == [50, 50, 50]
 
 
 def test_an_example_without_all_its_orders_is_left_out(data):
@@ -409,19 +380,6 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
     assert doc["context"] == "The glassblower\u2028of street\u00850\u2029is quite BLANK."
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ('{"id": "1"}\n\n{"id": \n', "line 3: not JSON: Expecting value"),
-        ("[" * 100_000, "more than 50 levels"),
-    ],
-)
-def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
-    (tmp_path / "rows.jsonl").write_text(text)
-    with pytest.raises(UsageError, match=rf"cannot read .*rows.jsonl: .*{cause}"):
-        documents("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
-
-
 def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, monkeypatch):
     import datasets
 
@@ -515,16 +473,13 @@ def test_the_group_reads_the_authors_data(official, tmp_path):
         crows = list(csv.DictReader(file))
     folder = local_harness_tasks(tmp_path, bbq, crows)
     metadata = {"data": str(official / "stereoset" / RELEASED[0])}
-    for task, count in zip((*LIKELIHOOD, *CHOICE), (2106, 2123, 6 * 2106, 6 * 2123), strict=True):
-        assert len(documents(task, metadata)) == count
     results = evaluate(RuleLM(lambda *_: -1.0), "hbb_contrast", metadata, folder, limit=12)
     found = results["results"]
     assert [found[task]["icat,none"] for task in CHOICE] == [50, 50]
     assert found["bbq_ambig"]["acc,none"] == 0
     assert found["crows_pairs_english"]["pct_stereotype,none"] == 0
-    sizes = {task: of["original"] for task, of in results["n-samples"].items()}
-    assert (sizes["bbq_ambig"], sizes["bbq_disambig"]) == (600, 600)
-    assert sizes["crows_pairs_english"] == 1508
+    sizes = [results["n-samples"][t]["original"] for t in (*LIKELIHOOD, *CHOICE, "bbq_ambig")]
+    assert sizes == [2106, 2123, 6 * 2106, 6 * 2123, 600]
 
 
 # ---- Overt beside hidden
@@ -563,14 +518,14 @@ def test_hidden_and_overt_bias_in_one_run(tmp_path, data):
         return -1.0 - ("chandlers" in choice or "thatchers" in choice)
 
     # an option of one task is none of the others
-    metadata = {"data": data, "order": "paper", "positions": "rotations"}
+    metadata = {"data": data, "order": "paper", "per": "token"}
     folder = local_harness_tasks(tmp_path, BBQ, CROWS_PAIRS)
     results = evaluate(RuleLM(rule), "hbb_contrast", metadata, folder, limit=78)
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts
     assert found["hbb"]["instances,none"] == 67 and found["hbb"]["mean_difference,none"] == 0
-    assert found["stereoset_intrasentence_choice"]["examples,none"] == 78 // 3
+    assert found["stereoset_intrasentence_choice"]["examples,none"] == 78 // 6
     assert found["stereoset_intrasentence"]["examples,none"] == 48
     assert found["bbq_ambig"]["acc,none"] == 0 and found["bbq_ambig"]["amb_bias_score,none"] == 0
     assert found["bbq_disambig"]["acc,none"] == 0.5

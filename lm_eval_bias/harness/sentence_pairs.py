@@ -39,10 +39,8 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The spans of words and punctuation marks, in order.
-
-    A hyphen or apostrophe within a word belongs to it. In scripts without spaces each wide
-    character is a word.
+    """The spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to
+    it; in scripts without spaces each wide character is a word.
     """
     spans: list[Span] = []
     start = 0

@@ -29,7 +29,7 @@ from .masked_rows import Batch, Target, rows, shared_tokens, shared_words
 logger = logging.getLogger(__name__)
 
 METRICS = ("original", "within_word_l2r")
-PAIRS = ("tokens", "words", "off")
+PAIRS = ("tokens", "off")
 # CrowS-Pairs (Nangia et al. 2020): the harness scores these columns as choices without a context.
 SENTENCES = ("sent_more", "sent_less")
 
@@ -66,8 +66,8 @@ class MaskedLM(HFModel):
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
     2023).
-    pairs: what the two sentences of CrowS-Pairs are scored by: the "tokens" that they share, as
-    its authors do, the "words" that they share, or all their tokens ("off").
+    pairs: score the two sentences of CrowS-Pairs by the "tokens" that they share, as its authors
+    do, or whole ("off").
     batch_size: "auto" or a number of the longest requests.
     Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
@@ -134,14 +134,6 @@ class MaskedLM(HFModel):
                 f"max_length={self._max_length} in --model_args: {self._name} has positions for "
                 f"{most} tokens"
             )
-        number = self.tokenizer.mask_token_id
-        size = self.model.get_input_embeddings().weight.shape[0]
-        if number >= size:
-            raise UsageError(
-                f"--model hf-mlm: the tokenizer's mask token has the id {number}, but the "
-                f"model has only {size} tokens; use the model's own tokenizer: tokenizer=... in "
-                f"--model_args"
-            )
 
     @property
     def max_length(self) -> int:
@@ -154,9 +146,7 @@ class MaskedLM(HFModel):
         return super().prefix_token_id if first is None else first
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The tokens of context and continuation. The special token at the end keeps choices from
-        being prefixes of one another.
-        """
+        """The special token at the end keeps choices from being prefixes of one another."""
         encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
         (ids,) = encoded.ids
         first = min(encoded.position, default=len(ids))
@@ -170,8 +160,8 @@ class MaskedLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
-        the likeliest. NaN for a pair that shares nothing.
+        """The pseudo-log-likelihood of each continuation in nats, NaN for a pair that shares
+        nothing; and whether all its tokens are the likeliest.
         """
         paired = self._paired(requests)
         targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
@@ -185,9 +175,7 @@ class MaskedLM(HFModel):
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """The log-likelihood of the words that a sentence shares with the other of its pair
-        (section 4.1.1 of BIStereo). NaN where they share nothing.
-        """
+        """That of the words that two sentences share (BIStereo, section 4.1.1), or NaN."""
         paired = shared_words(self.tokenizer, [request.args for request in requests])
         targets = [paired[request.args] for request in requests]
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
@@ -219,25 +207,20 @@ class MaskedLM(HFModel):
         return super().apply_chat_template(*args, **kwargs)
 
     def _paired(self, requests: Sequence[Instance]) -> list[Target | None]:
-        """For each request about a sentence of CrowS-Pairs, what it shares with the other one; None
-        to score a request whole.
-        """
+        """What a sentence of CrowS-Pairs shares with the other one; None to score it whole."""
         pairs = [self._pair(request) for request in requests]
-        match = shared_words if self.pairs == "words" else shared_tokens
-        targets = match(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
-        paired = [
-            pair and targets[pair if request.args[1].strip() == pair[0] else pair[::-1]]
-            for request, pair in zip(requests, pairs, strict=True)
-        ]
+        targets = shared_tokens(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
         if targets:
             tasks = {str(r.task_name) for r, pair in zip(requests, pairs, strict=True) if pair}
             logger.warning(
-                "hf-mlm: the sentences of %s are scored by the %s that a pair shares "
+                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
                 "(pairs=off: whole)",
                 ", ".join(sorted(tasks)),
-                self.pairs,
             )
-        return paired
+        return [
+            pair and targets[pair if request.args[1].strip() == pair[0] else pair[::-1]]
+            for request, pair in zip(requests, pairs, strict=True)
+        ]
 
     def _pair(self, request: Instance) -> tuple[str, str] | None:
         context, sentence = request.args

@@ -22,8 +22,8 @@ NEVER, BEHIND = -1, -2
 
 
 class Target(NamedTuple):
-    """What to score: the tokens of a text from the character `start` on, except those in the spans
-    `given`; or the tokens with the numbers `places`.
+    """What to score of a text: tokens from the character `start` on, except in the spans `given`;
+    or the tokens numbered `places`.
     """
 
     text: str
@@ -113,8 +113,8 @@ def rows(
 def shared_tokens(
     tokenizer: Any, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Target]:
-    """For each pair and its reverse, the tokens of the first sentence that both share, as in the
-    metric.py of Nangia et al. 2020. difflib is not symmetric, so the order of a pair may matter.
+    """For each pair and its reverse, the shared tokens of the first sentence, as in the metric.py
+    of Nangia et al. 2020. The order of a pair may matter to difflib.
     """
     targets: dict[tuple[str, str], Target] = {}
     encodings = list(_encodings(tokenizer, [text for pair in pairs for text in pair]))

@@ -16,7 +16,6 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.masked_rows import rows, shared_tokens, shared_words
 from tests.started import run_lm_eval
@@ -133,12 +132,6 @@ def authors_scores(name, document):
     return [scores["sent_more"], scores["sent_less"]]
 
 
-def by_words(name, document):
-    one, two = document["sent_more"], document["sent_less"]
-    asked = [compat.request(REQUEST, {}, pair, 0, "task", 0) for pair in ((one, two), (two, one))]
-    return [value for value, *_ in lm(name).pair_loglikelihood(asked)]
-
-
 def whole(name, document):
     asked = [
         compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)
@@ -155,18 +148,14 @@ def assert_scored(found, documents, score, name="BERT"):
 
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa"])
-@pytest.mark.parametrize(
-    ("pairs", "score"),
-    [("tokens", authors_scores), ("words", by_words), ("off", whole), (False, whole)],
-)
+@pytest.mark.parametrize(("pairs", "score"), [("tokens", authors_scores), (False, whole)])
 def test_the_sentences_of_crows_pairs_are_scored_by_tokens_as_their_authors_do(
     name, pairs, score, tasks, caplog
 ):
     """`off` is False in a YAML."""
-    found = evaluated(lm(name, pairs=pairs), tasks, "local_pairs")
-    assert_scored(found, PAIRS, score, name)
-    of = f"the sentences of local_pairs are scored by the {pairs} that a pair shares"
-    assert (of in caplog.text) == (score is not whole)
+    assert_scored(evaluated(lm(name, pairs=pairs), tasks, "local_pairs"), PAIRS, score, name)
+    of = "the sentences of local_pairs are scored by the tokens that a pair shares"
+    assert (of in caplog.text) == (pairs == "tokens")
 
 
 def test_the_sentences_of_other_tasks_are_scored_whole(tasks):
@@ -186,17 +175,15 @@ def released(shared):
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes"])
 def test_the_tokens_of_all_1508_pairs_are_the_authors(kind, released):
     """By words hundreds of pairs have others: two words that differ share pieces."""
-    tokenizer, other = tiny_masked.tokenizer(kind), {}
+    tokenizer, other = tiny_masked.tokenizer(kind), {shared_tokens: 0, shared_words: 0}
     assert len(released) == 1508
-    for match in (shared_tokens, shared_words):
-        other[match] = 0
+    for match in other:
         for document in released:
             tokens = authors_tokens(tokenizer, document)
-            targets = match(tokenizer, [tuple(document[column] for column in tokens)])
-            made = rows(tokenizer, list(targets.values()))
+            one, two = (document[column] for column in tokens)
+            targets = match(tokenizer, [(one, two)])
+            made = rows(tokenizer, [targets[one, two], targets[two, one]])
             places = [made.position[made.text == i].tolist() for i in range(2)]
-            if match is shared_words:
-                places = [places[list(targets).index(p)] for p in targets]
             other[match] += places != [of[1] for of in tokens.values()]
     assert other[shared_tokens] == 0 and other[shared_words] > 300
 
@@ -205,17 +192,14 @@ def test_the_tokens_of_all_1508_pairs_are_the_authors(kind, released):
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa"])
 def test_decisions_about_the_authors_pairs_are_theirs(name, released):
     documents = released[::15]
+    asked = [
+        compat.request("loglikelihood", d, ("", d[column]), i, "task", i)
+        for d in documents
+        for i, column in enumerate(("sent_more", "sent_less"))
+    ]
+    values = [value for value, _ in lm(name).loglikelihood(asked)]
     expected = [more > less for more, less in (authors_scores(name, d) for d in documents)]
-    decided = {}
-    for pairs in ("tokens", "words"):
-        asked = [
-            compat.request("loglikelihood", d, ("", d[column]), i, "task", j)
-            for j, d in enumerate(documents)
-            for i, column in enumerate(("sent_more", "sent_less"))
-        ]
-        values = [v for v, _ in lm(name, pairs=pairs).loglikelihood(asked)]
-        decided[pairs] = [a > b for a, b in zip(values[::2], values[1::2], strict=True)]
-    assert decided["tokens"] == expected != decided["words"]
+    assert [a > b for a, b in zip(values[::2], values[1::2], strict=True)] == expected
 
 
 # ---- Through the command line
@@ -225,20 +209,17 @@ def test_decisions_about_the_authors_pairs_are_theirs(name, released):
 def test_the_command_line_gives_the_scores_of_the_model(processes, tasks, tmp_path):
     saved = tiny_masked.saved(tmp_path / "model", "RoBERTa", max_position_embeddings=512)
     command = [
-        *("--model", "hf-mlm", "--model_args", f"pretrained={saved},pairs=words"),
+        *("--model", "hf-mlm", "--model_args", f"pretrained={saved},pairs=off"),
         *("--device", "cpu", "--batch_size", "auto", "--include_path", str(tasks)),
         *("--tasks", "local_pairs,local_minimal", "--use_cache", str(tmp_path / "cache")),
         *("--output_path", str(tmp_path / "run"), "--log_samples"),
     ]
     launched(command, processes)
     assert len(list(tmp_path.glob("cache_rank*.db"))) == processes
-    for task, documents, score in (
-        ("local_pairs", PAIRS, by_words),
-        ("local_minimal", MINIMAL, whole),
-    ):
+    for task, documents in (("local_pairs", PAIRS), ("local_minimal", MINIMAL)):
         (path,) = (tmp_path / "run").rglob(f"samples_{task}_2*.jsonl")
         found = choices(map(json.loads, path.read_text().splitlines()))
-        assert_scored(found, documents, score, "RoBERTa")
+        assert_scored(found, documents, whole, "RoBERTa")
 
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
