@@ -12,8 +12,6 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.schema import located
@@ -143,17 +141,16 @@ class Pilot:
     """A run, and what the documents of its task and its answers tell of clusters.
 
     labels: the cluster of each document of the task, in the first clustering; grown: clusters of
-    the first n documents, shape (clusterings, documents + 1); both empty where unknown, and
-    `missing` says why. records: of each document of the run. clusters: of the run, in each
-    clustering. Raises UsageError without samples.
+    the first n documents, shape (clusterings, documents + 1). records: of each document of the run.
+    clusters: of the run, in each clustering. UsageError without samples, and where the documents of
+    the task cannot be made.
     """
 
     def __init__(self, run: Run, task: catalogue.Task, measure: Measure) -> None:
         self.run, self.task, self.measure = run, task, measure
-        self.missing = ""
-        self.labels: list[Hashable] = []
-        self.grown: Any = None
-        self._make_documents()
+        clusters = self._of_documents()
+        self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
+        self.grown = plan.growth(clusters)
         documents = samples.documents(task, run.samples) if run.samples else ()
         self.records = [document.records for document in documents if document.records]
         if len(self.records) != run.n:
@@ -163,26 +160,23 @@ class Pilot:
             )
         self.clusters = plan.clusters_in(measure, self.records)
 
-    def _make_documents(self) -> None:
-        """With the options of the run, without a fixed size."""
+    def _of_documents(self) -> list[list[list[Any]]]:
+        """For each clustering the clusters of each document, with the options of the run and
+        without a fixed size."""
         run, task = self.run, self.task
         if task.builder is None:
-            self.missing = "How many documents the task has is known in a run alone."
-            return
+            raise UsageError("how many documents the task has is known in a run alone")
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
         try:
             given = {**located(task.metadata, task.path), **options, **_kwargs(task)}
             documents = task.builder(**given)[task.config.get("test_split", "test")]
-            clusters = [
+            return [
                 [clusters_of(document, columns) for document in documents]
                 for columns in self.measure.clusters
             ]
         except (UsageError, OSError, KeyError, TypeError) as error:
-            cause = visible(f"{type(error).__name__}: {error}")
-            self.missing = f"The clusters of the task's documents cannot be told here ({cause})."
-        else:
-            self.labels = [tuple(names) for names in clusters[0]]
-            self.grown = plan.growth(clusters)
+            cause = f"{type(error).__name__}: {error}"
+            raise UsageError(f"the task's documents cannot be made here ({cause})") from error
 
     @property
     def ends(self) -> list[int]:
@@ -256,7 +250,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {visible(error)}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
-    grown, ends = (pilot.grown, pilot.ends) if total else _standing(run.n, pilot.clusters)
+    grown, ends = pilot.grown, pilot.ends
     rows = []
     needed: list[int | None] = []
     cannot: dict[str, list[str]] = {}
@@ -271,8 +265,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         needed.append(documents)
         rows.append((metric.name, metric.unit, *_row(made, known, documents, ends[-1])))
     whole = whole_task(task, tasks)
-    of = f" of {total:,} documents" if total else " documents"
-    of += f" of {whole}" if total and whole != task.name else ""
+    of = f" of {total:,} documents" + (f" of {whole}" if whole != task.name else "")
     lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
         head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "FLOOR")
@@ -280,24 +273,16 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         lines += [f"  {line}" for line in shown.splitlines()]
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
-    if total and clusters < FEWEST_CLUSTERS:
+    if clusters < FEWEST_CLUSTERS:
         enough = [n for n in ends if grown[:, n].min() >= FEWEST_CLUSTERS]
         if enough:
             lines.append(
                 f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
                 f"{enough[0]} --log_samples"
             )
-    notes = [pilot.missing, left]
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total)}")
-    return "\n".join([*lines, *(_filled(note) for note in notes if note)])
-
-
-def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
-    """Where the documents are unknown: a dozen times as many as the pilot had, of its clusters."""
-    documents = np.arange(12 * n + 1)
-    grown = [np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]
-    return np.array(grown), list(range(1, 12 * n + 1))
+    return "\n".join([*lines, *([_filled(left)] if left else [])])
 
 
 def _filled(note: str) -> str:
@@ -308,8 +293,10 @@ def _conclusion(task: str, needed: Sequence[int | None], total: int) -> str:
     """task: whose documents they are."""
     known = [n for n in needed if n is not None]
     if len(known) < len(needed):
-        of = f" with the {total:,} documents of {task}" if total else ""
-        return f"It is not certain that all of these can be reached{of}."
+        return (
+            "It is not certain that all of these can be reached with the "
+            f"{total:,} documents of {task}."
+        )
     most = max(known)
     return f"For all of this table: {most:,} documents: lm_eval --tasks {task} --limit {most}"
 

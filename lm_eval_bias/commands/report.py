@@ -31,7 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "papers with what these print beside, warnings, and some of the questions with their "
         "answers. The pages need no network and no script. Figures stand beside them as SVG and "
         "PNG, tables as CSV and LaTeX. Of two runs of the same model and task the newest counts; "
-        "those in another wording or chat template give its numbers a range. No model is asked."
+        "those in another wording, chat template or system message give its numbers a range. No "
+        "model is asked."
     )
     finished.add_runs(parser)
     parser.add_argument(

@@ -30,7 +30,6 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.crossed import Variance, combined
 from lm_eval_bias.metrics.jackknife import (
-    MOST,
     against_zero,
     groups_of,
     jackknife_variance,
@@ -41,9 +40,6 @@ from lm_eval_bias.results.runs import Key, different
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import WORDING, UsageError
 
-FEWER = 40
-"""Groups of clusters of each clustering where several cross, which are left out one by one and
-together."""
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
 
@@ -110,9 +106,8 @@ class JackknifePlan:
             raise UsageError(
                 "they were asked other questions: their records are of different clusters"
             )
-        most = MOST if len(count) == 1 else FEWER
         self.parts = [
-            (groups_of if len(chosen) == 1 else spread_groups)(of, most)
+            (groups_of if len(chosen) == 1 else spread_groups)(of)
             for chosen, of in zip(self.chosen, named, strict=True)
         ]
 
@@ -332,7 +327,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 def _cut_off(run: Replicates, metric: Metric, key: Key) -> list[float]:
     """Where a number's own interval ends at an end of its scale. No jackknife has the error of a
-    number that is cut off (simulations/coverage.py compare)."""
+    number that is cut off."""
     scale = metric.scale if metric.own_interval else None
     return [end for end in run.number(key)[2:4] if end in (scale or ())]
 

@@ -26,7 +26,6 @@ from lm_eval_bias.benchmarks.bistereo import nli_measure
 from lm_eval_bias.benchmarks.empathy import measure as empathy
 from lm_eval_bias.benchmarks.hbb import measure as hbb
 from lm_eval_bias.benchmarks.mist import measure as mist
-from lm_eval_bias.benchmarks.stereomap import measure as stereomap
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.results.paired import differences
 
@@ -190,32 +189,6 @@ def empathy_records(model: Model, clusters: int) -> Records:
         }
 
 
-def stereomap_records(model: Model, clusters: int) -> Records:
-    """Groups, rated on two items of status and two of competition, in both directions."""
-    items = {
-        "prestigious": "Status",
-        "successful": "Status",
-        "special": "Competition",
-        "power": "Competition",
-    }
-    for group, (item, dimension) in product(range(clusters), items.items()):
-        rating = 3 + 0.4 * model.effect(group, dimension) + 0.2 * model.effect(group, item)
-        rating += 0.3 * (model.effect(item) + model.chance())
-        points = -((np.arange(1, 6) - min(max(rating, 1), 5)) ** 2)
-        for direction in ("rising", "falling"):
-            yield {
-                "part": "structure",
-                "group": f"group {group}",
-                "scales": {item: (dimension, dimension)},
-                "published": {},
-                "expected": {},
-                "item": item,
-                "direction": direction,
-                "points": None if model.declines(1 / 4) else points.tolist(),
-                "rating_mass": 0.9,
-            }
-
-
 class Task(NamedTuple):
     measure: Measure
     records: Callable[[Model, int], Records]
@@ -244,12 +217,6 @@ TASKS = {
         empathy_records,
         {"missing": "complete"},
         ("delta", "gap_points", "gap_beyond_repetition"),
-    ),
-    "stereomap": Task(
-        stereomap.STRUCTURE_LIKELIHOOD,
-        stereomap_records,
-        {},
-        ("status_spread", "competition_spread"),
     ),
 }
 
