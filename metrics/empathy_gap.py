@@ -13,15 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .crossed import Clustering, crossed_variance
-from .resampling import SEED, Bools, Estimate, Floats, Interval
+from .resampling import FEWEST_CLUSTERS, SEED, Bools, Estimate, Floats, Interval
 from .student import ROUNDING, student
 from .student import interval as student_interval
 
 PERMUTATIONS = 10_000
 LEVEL = 0.05
-FEWEST = 10
-"""Of fewer events delta and the gaps in points have no standard error, because 1.96 of it to either
-side would hold the gap in 70 to 91 % of cases."""
 
 
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> Floats:
@@ -168,7 +165,7 @@ def points_gap(
     variance = crossed_variance(moved.ravel(), of_groups, Clustering(event, 0 * event))
     stderr = float(np.sqrt(variance.value))
     low, high = student_interval(value, stderr, variance.df)
-    return Interval(value, stderr if n >= FEWEST else np.nan, float(low), float(high))
+    return Interval(value, stderr if n >= FEWEST_CLUSTERS else np.nan, float(low), float(high))
 
 
 def _filled(intensities: ArrayLike) -> Floats:
@@ -185,7 +182,7 @@ def jackknifed_delta(
 ) -> Estimate:
     """delta with a jackknife's error over events.
 
-    The error is NaN with fewer than `FEWEST` events, where a cell has one alone, and without
+    The error is NaN with fewer than `FEWEST_CLUSTERS` events, where a cell has one alone, without
     errors. Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3.
     """
     intensities = np.asarray(intensities, dtype=float)
@@ -196,7 +193,7 @@ def jackknifed_delta(
     flat = flat[~np.isnan(flat).all(axis=1)]
     there, n = ~np.isnan(flat), len(flat)
     filled, times = np.where(there, flat, 0.0), there.sum(axis=0) - there
-    if not errors or n < FEWEST or not times.all() or same.all():
+    if not errors or n < FEWEST_CLUSTERS or not times.all() or same.all():
         return Estimate(value, np.nan)
     means = (filled.sum(axis=0) - filled) / times
     spread = means.std(axis=1)

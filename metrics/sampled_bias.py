@@ -22,7 +22,7 @@ from .hidden_bias import (
     position_preference,
     reaches,
 )
-from .resampling import RESAMPLES, Estimate, Floats, ratio, t_interval
+from .resampling import RESAMPLES, Estimate, Floats, ratio
 
 
 class Selection(NamedTuple):
@@ -61,8 +61,6 @@ class ChanceRow(NamedTuple):
     beyond_share: Estimate
     beyond_mean: Estimate
     excess: Matched
-    beyond_share_interval: tuple[float, float]
-    beyond_mean_interval: tuple[float, float]
 
 
 class SampledBias(NamedTuple):
@@ -187,14 +185,12 @@ def sampled_bias(
         ]
         return np.stack(columns, axis=-1)
 
-    values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
-    low, high = t_interval(values, stderrs, len(sums))
+    values, stderrs, _ = rows.estimates(tallies, statistic, resamples, errors)
     excess = matched_excess(rows, observed - expected[2], resamples, errors=errors)
     table = []
     for i in range(len(values)):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4)]
-        table.append(ChanceRow._make((*estimates, excess[i], *intervals)))
+        table.append(ChanceRow._make((*estimates, excess[i])))
     return SampledBias(bias, **rows.named(table))
 
 

@@ -7,7 +7,8 @@ from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.resampling import t_interval
+
+from lm_eval_bias.measure import number
 
 
 class Outcome(NamedTuple):
@@ -34,9 +35,9 @@ def reported(number: Any, truth: float) -> Outcome:
     return Outcome(number.low, number.high, truth, number.value, number.stderr)
 
 
-def student(estimate: tuple[float, float], clusters: int, truth: float) -> Outcome:
-    low, high = t_interval(*estimate, clusters)
-    return Outcome(float(low), float(high), truth, *estimate)
+def numbered(estimate: tuple[float, float], clusters: int, truth: float, unit: str = "") -> Outcome:
+    """With the interval of its unit."""
+    return reported(number(estimate, clusters, unit), truth)
 
 
 def plus_minus(value: float, stderr: float, truth: float) -> Outcome:

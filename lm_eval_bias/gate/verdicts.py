@@ -21,10 +21,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
-from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import RANGE, SHARES, Metric, Number
 from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, t_interval
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference
@@ -394,7 +394,9 @@ def _test_of_change(
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
     number = Number(*change[2:6], change.clusters)
     difference = _estimate(verdict, number, paired, f"the change of {name}")
-    numbers = [side.numbers[rule.metric or "", rule.group] for side in (before, run)]
+    numbers = [
+        _students(side.numbers[rule.metric or "", rule.group], metric) for side in (before, run)
+    ]
     if metric.null_value is None:
         first, second = (estimate(number, metric) for number in numbers)
     else:
@@ -408,6 +410,14 @@ def _test_of_change(
         second._replace(value=change.second),
     )
     return _Test(verdict, of, no_pass)
+
+
+def _students(number: Number, metric: Metric) -> Number:
+    """A share with Student's interval, as its change has it."""
+    if metric.unit not in SHARES:
+        return number
+    low, high = map(float, t_interval(number.value, number.stderr, number.clusters or 0))
+    return number._replace(low=low, high=high)
 
 
 def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:

@@ -21,7 +21,7 @@ from lm_eval_bias.metrics.hidden_bias import (
     matched_excess,
 )
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcomes, Rng, Rows, plus_minus, reported, student
+from outcome import Outcomes, Rng, Rows, numbered, plus_minus, reported
 
 from lm_eval_bias.benchmarks.hbb.measure import types_of
 
@@ -59,7 +59,7 @@ def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
         sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
         (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
         outcomes[f"{name}, 1.96"] = plus_minus(s.mean(), stderr, 5)
-    return {**outcomes, "themes, t": student((s.mean(), stderr), len(sums), 5)}
+    return {**outcomes, "themes, t": numbered((s.mean(), stderr), len(sums), 5)}
 
 
 def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
@@ -113,7 +113,10 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
     n, truth = theme.max() + 1, dict(true_numbers())
     excess = reported(total.excess_log_odds.excess, truth.pop("excess_log_odds"))
     return {
-        **{name: student(getattr(total, name), n, of) for name, of in truth.items()},
+        **{
+            name: numbered(getattr(total, name), n, of, "%" if name == "share" else "")
+            for name, of in truth.items()
+        },
         "excess_log_odds": excess,
     }
 

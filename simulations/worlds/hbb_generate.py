@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from lm_eval_bias.metrics.resampling import Floats
 from lm_eval_bias.metrics.sampled_bias import SampledBias, Selection, sampled_bias
-from outcome import Outcomes, Rng, Rows, student
+from outcome import Outcomes, Rng, Rows, numbered
 
 THEMES, EACH = 24, 9
 TRUE_THEMES = 700
@@ -119,4 +119,7 @@ def true_numbers(model: Model) -> dict[str, float]:
 def of_intervals(model: Model, rng: Rng) -> Outcomes:
     truth = true_numbers(model)
     of_experiment = estimates(answered(model, THEMES, 400, rng))
-    return {name: student(of, THEMES, truth[name]) for name, of in of_experiment.items()}
+    return {
+        name: numbered(of, THEMES, truth[name], "%" if name == "biased_share" else "")
+        for name, of in of_experiment.items()
+    }

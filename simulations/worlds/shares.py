@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
+from math import inf
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import Clustering, crossed_contrast, crossed_mean
@@ -19,24 +20,21 @@ from scipy import stats
 
 from lm_eval_bias.measure import number
 
-SIZES = {
-    "equal sizes": lambda rng, k: np.full(k, 10),
-    "Pareto 1.5": lambda rng, k: np.ceil(5 * (1 + rng.pareto(1.5, k))).astype(int),
-    "Pareto 1.1": lambda rng, k: np.ceil(5 * (1 + rng.pareto(1.1, k))).astype(int),
+WORLDS = {
+    "normal": (inf, 0.0),
+    "Pareto 1.5": (1.5, 0.0),
+    "Pareto 1.1": (1.1, 0.0),
+    "lognormal 1": (inf, 1.0),
 }
-SKEWS = {"normal": 0.0, "lognormal 0.5": 0.5, "lognormal 1": 1.0}
+"""Of clusters: the shape of their sizes, and the skew of what they add."""
 
 
 def rows() -> Rows:
     for themes, answers, icc, percent in product((10, 12, 24), (9, 50), (0, 0.2), (1, 2, 5, 10)):
         label = f"{percent} %, {themes} themes of {answers}, icc {icc}"
         yield label, partial(of_share, percent / 100, themes, answers, icc)
-    for clusters in (12, 24, 50):
-        for sizes in SIZES:
-            yield f"mean, {clusters} clusters, {sizes}", partial(of_mean, clusters, sizes, "normal")
-        for skew in SKEWS:
-            label = f"bootstraps, {clusters} clusters, {skew}"
-            yield label, partial(of_mean, clusters, "equal sizes", skew)
+    for clusters, world in product((12, 24, 50), WORLDS):
+        yield f"mean, {clusters} clusters, {world}", partial(of_mean, clusters, *WORLDS[world])
     for words in (6, 12, 24):
         yield f"contrast of {words} words", partial(of_words, words)
 
@@ -67,26 +65,23 @@ def of_share(p: float, themes: int, answers: int, icc: float, rng: Rng) -> Outco
     }
 
 
-def of_mean(clusters: int, sizes: str, skew: str, rng: Rng) -> Outcomes:
-    theme = np.repeat(np.arange(clusters), SIZES[sizes](rng, clusters))
+def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
+    sizes = np.full(clusters, 10)
+    if shape < inf:
+        sizes = np.ceil(5 * (1 + rng.pareto(shape, clusters))).astype(int)
+    theme = np.repeat(np.arange(clusters), sizes)
     own = rng.standard_normal(clusters)
-    if s := SKEWS[skew]:
-        own = np.exp(s * own) - np.exp(s * s / 2)
+    if skew:
+        own = np.exp(skew * own) - np.exp(skew**2 / 2)
     y = own[theme] + rng.standard_normal(len(theme))
-    *_, before = students(y, theme)
+    outcomes = {"Student": Outcome(*students(y, theme)[2], 0)}
+    for method in ("percentile", "BCa") if shape == inf else ():
+        means = (np.bincount(theme, y) / 10,)
+        ends = stats.bootstrap(means, np.mean, n_resamples=999, method=method, random_state=rng)
+        outcomes[method] = Outcome(*ends.confidence_interval, 0)
     nothing = np.zeros(len(theme), dtype=int)
-    outcomes = {"Student": Outcome(*before, 0)}
-    if sizes == "equal sizes":
-        means = np.bincount(theme, y) / np.bincount(theme)
-        for method in ("percentile", "BCa"):
-            found = stats.bootstrap(
-                (means,), np.mean, n_resamples=999, method=method, random_state=rng
-            )
-            outcomes[method] = Outcome(*found.confidence_interval, 0)
-    return {
-        **outcomes,
-        "reported": reported(crossed_mean(y, nothing, Clustering(theme, nothing)), 0),
-    }
+    outcomes["reported"] = reported(crossed_mean(y, nothing, Clustering(theme, nothing)), 0)
+    return outcomes
 
 
 def of_words(words: int, rng: Rng) -> Outcomes:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.empathy_gap import (
-    FEWEST,
     complete,
     delta,
     gap,
@@ -25,6 +24,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     points_gap,
     refusals,
 )
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from scipy import stats
 
 GROUPS = ["white", "white", "black", "asian", "asian"]
@@ -139,7 +139,7 @@ def test_the_standard_error_of_delta_is_that_of_a_jackknife_in_loops(n, pairwise
     if pairwise:
         given[0, 1, 2] = given[1, 3, 3] = np.nan
     result = jackknifed_delta(given, GROUPS, pairwise)
-    if n < FEWEST:
+    if n < FEWEST_CLUSTERS:
         assert isnan(result.stderr)
         return
     left = [np.nanmean(np.delete(given, i, axis=0), axis=0).tolist() for i in range(n)]

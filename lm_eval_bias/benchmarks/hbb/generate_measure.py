@@ -225,8 +225,8 @@ def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
         "chance_share": number(row.share, themes, "%"),
         "chance_score": number(row.score, themes, scale=OF_S),
         "chance_difference": number(row.mean, themes, scale=OF_S),
-        "beyond_chance_share": Number(*row.beyond_share, *row.beyond_share_interval),
-        "beyond_chance_difference": Number(*row.beyond_mean, *row.beyond_mean_interval),
+        "beyond_chance_share": number(row.beyond_share, themes),
+        "beyond_chance_difference": number(row.beyond_mean, themes),
     }
 
 
