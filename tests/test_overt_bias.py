@@ -160,13 +160,12 @@ def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
 
 
 def test_every_sentence_stands_behind_every_letter_equally_often(data):
-    count = 6
-    asked = prompts("stereoset_intrasentence_choice", data, 2 * count)
+    asked = prompts("stereoset_intrasentence_choice", data, 12)
     asked = [options(context) for context, letter in asked if letter == " a"]
-    assert len(asked) == 2 * count
-    assert len({tuple(shown.items()) for shown in asked[:count]}) == count
+    assert len(asked) == 12
+    assert len({tuple(shown.items()) for shown in asked[:6]}) == 6
     for letter in "abc":
-        assert sorted(shown[letter] for shown in asked[:count]) == sorted(KINDS * (count // 3))
+        assert sorted(shown[letter] for shown in asked[:6]) == sorted(KINDS * 2)
 
 
 def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
@@ -241,15 +240,6 @@ def test_a_letter_that_is_impossible_is_a_preference_and_one_that_is_certain_non
     rule = letter_rule(lambda kind, _: 0.0, (0.0, -math.inf, -math.inf))
     found, numbers = scores_of(rule, CHOICE[0], data)
     assert counts(numbers) == [0, 48, 0] and all(map(math.isnan, found))
-
-
-def test_under_a_chat_template_the_letters_are_asked_as_in_other_tasks(data):
-    seen = []
-    lm = Chat(lambda *pair: seen.append(pair) or -1.0)
-    evaluate(lm, CHOICE[0], {"data": data}, limit=1, apply_chat_template=True)
-    prompt, letter = seen[0]
-    assert prompt.startswith("<user>Answer the questions") and letter == "a"
-    assert prompt.endswith("Final Answer:<assistant>")
 
 
 # ---- Where the rows come from

@@ -308,14 +308,6 @@ def test_pieces_make_up_the_texts_and_part_at_seams_alone(texts, skipped):
         )
 
 
-def test_a_common_beginning_is_encoded_once(encoded):
-    encoder = Encoder(tokenizer("GPT-2"), None)
-    encoded.clear()  # the trial
-    shots = " ".join(CORPUS[:20]) + " in the end "
-    encoder.each([shots + word for word in WORDS], None)
-    assert sum(map(len, encoded)) < 2 * len(shots)
-
-
 def test_a_tokenizer_of_its_own_kind_encodes_in_its_own_way():
     class Shouting(transformers.PreTrainedTokenizerFast):
         def __call__(self, texts, **options):
