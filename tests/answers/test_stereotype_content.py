@@ -348,6 +348,28 @@ def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, releas
     assert len(wrong) < len(released) * 0.02
 
 
+def test_what_a_body_is_like_and_which_group_it_is_has_no_direction_but_illness_and_looks_have():
+    """The authors have these under body_property, body_covering and skin, or give no direction; to
+    give one would encode what BIStereo measures. exotic is of low ordinariness there."""
+    without = "slim slender petite tall feminine fat overweight skinny chubby bald hairy exotic "
+    for word in (without + "obese pale wrinkled blind masculine chaste refugee nerd").split():
+        assert {direction for _, direction in ours().look_up(word).content} == {0}, word
+    for word, content in table_of("ugly: -beauty\nill: -health\nhandsome: +beauty").items():
+        assert ours().look_up(word).content == content
+
+
+def test_the_guide_has_the_agreement_with_the_authors(root, official):
+    """Words that both have; that share a dimension; with a direction in both; with the same."""
+    pairs = [(dict(of), dict(official()._written.get(w, []))) for w, of in ours()._written.items()]
+    both = [[(of[d], their[d]) for d in of if d in their] for of, their in pairs if their]
+    shared = [directions for directions in both if directions]
+    signed = [[pair for pair in of if all(pair)] for of in shared]
+    agree = [all(a == b for a, b in of) for of in signed if of]
+    row = (len(pairs), len(both), len(shared), len(agree), sum(agree))
+    guide = (root / "docs" / "stereotype_content.md").read_text()
+    assert f"| any | {' | '.join(f'{n:,}' for n in row)} |" in guide
+
+
 def test_the_guide_has_the_sizes(root):
     guide = (root / "docs" / "stereotype_content.md").read_text()
     for dimension in DIMENSIONS:
