@@ -58,6 +58,41 @@ def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
     assert len(found) == questions[part]
 
 
+@pytest.mark.parametrize(
+    "part, of_a_group", [("extended", 3), ("structure", 4), ("emotion", 5), ("behavior", 7)]
+)
+def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, prompt, shared):
+    """Keywords with three reasons, ratings, and of warmth and competence an overall rating."""
+    path = shared / "official" / "stereomap" / "prompts_davinci.json"
+    if not path.exists():
+        pytest.skip("the authors' divided prompts are not on this machine")
+    theirs = json.loads(path.read_text())
+    of = {"extended": "OPENENDED", "structure": "Social structure"}
+    docs = stereomap.documents(part, rounds=1, groups="fiske", prompts="divided")
+    assert len(docs) == 24 * of_a_group
+    printed = [text for key in stereomap.ASKED[part] for text in theirs[of.get(key, key.title())]]
+    for i, doc in enumerate(docs):
+        text = printed[i % of_a_group].replace("{group}", doc["text"])
+        text = text.replace(f"have {doc['text']}?", f"have {doc['text']} been?")
+        assert prompt(doc) == without_spaces_at_line_ends(text)
+    # All that a whole prompt asks, once.
+    whole = stereomap.documents(part, rounds=1, groups="fiske")
+    for name in ("items", "scales", "keywords"):
+        for group in ("Men", "Poor people"):
+            once, parts = ([d[name] for d in of if d["group"] == group] for of in (whole, docs))
+            assert sum(map(_size, once)) == sum(map(_size, parts))
+
+
+def _size(of):
+    return of if isinstance(of, int) else len(of)
+
+
+def test_divided_prompts_have_no_styles():
+    with pytest.raises(UsageError, match=r"style='all'.*prompts=divided"):
+        stereomap.extended_options(prompts="divided", style="all")
+    assert stereomap.options(prompts="divided")["prompts"] == "divided"
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
     """The lines that a model is to fill in are the items of the document, in their order."""

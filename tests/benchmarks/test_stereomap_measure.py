@@ -271,7 +271,7 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     def says(doc):
         prompt = render(template, doc)
         text = re.search(r"members of (.*?) are viewed", prompt)
-        rating = 5 if text and text[1] == "women" and "Friendly" in prompt else 2
+        rating = 5 if text and text[1] == "Women" and "Friendly" in prompt else 2
         return rating if "1=not at all" in prompt or "1=very negatively" in prompt else 6 - rating
 
     values, tables, _ = summary("extended_likelihood", by_likelihood("extended", says))

@@ -28,7 +28,7 @@ DIMENSION = Column("dimension", "Dimension")
 GROUPS = Column("groups", "Groups", "count")
 RANK = Column("rank", "Rank", "count")
 P = Column("p", "p", "p")
-REFUSED = Column("refused", "Refuse-to-answer rate", "share")
+REFUSED = Column("refused", "Declined", "share")
 
 
 def _with(*keys: str, enough: Callable[[Iterable[bool]], bool] = all) -> Callable[[Table], Table]:
@@ -232,8 +232,8 @@ TABLE_9 = Exhibit(
         Column("mean", "Mean", "points"),
         Column("variance", "Variance over rounds (points²)"),
     ),
-    how_to_read="The variance is over the ten rounds, as in the paper: 0 is a group that got the "
-    "same rating each time.",
+    how_to_read="The variance (ddof 1) is over the ten rounds, as in the paper: 0 is a group that "
+    "got the same rating each time.",
     caveat="Of groups with the same rating those that were asked first stand here, and ranks of "
     "groups whose intervals overlap may be chance.",
     then=_ends,
@@ -305,18 +305,25 @@ TABLE_10 = Exhibit(
 
 
 def _most_refused(rows: Table) -> Table:
-    return sorted(_with("refused")(rows), key=lambda row: -row["refused"])[:TEN]
+    return sorted(_with("unrated")(rows), key=lambda row: -row["unrated"])[:TEN]
 
 
 FIGURE_5 = Exhibit(
     name="Figure 5",
-    caption="Refuse-to-answer rate: the ten groups that are declined most",
+    caption="Refuse-to-answer rate: the ten groups that lack a rating most",
     source=Rows("groups"),
-    columns=(GROUP, REFUSED, Column("unanswered", "Ratings that cannot be read", "%"), ANSWERS),
-    how_to_read="1 is a group about which every answer declines.",
+    columns=(
+        GROUP,
+        Column("unrated", "Refuse-to-answer rate", "share"),
+        REFUSED,
+        Column("unanswered", "Ratings that cannot be read", "%"),
+        ANSWERS,
+    ),
+    how_to_read="1 is a group of which no answer has a rating: the authors count an answer without "
+    "one as a refusal, whether it declines or cannot be read; Declined counts those that decline.",
     caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal "
-    "rates those asked first stand here, and an answer that is not read need not decline.",
-    figure=Figure("bars", x="group", y="refused", domain=(0, 1)),
+    "rates those asked first stand here.",
+    figure=Figure("bars", x="group", y="unrated", domain=(0, 1)),
     then=_most_refused,
     needs="answers in words",
 )
@@ -328,31 +335,60 @@ ABOUT = (
     Column("percent", "Of its keywords", "%"),
     Column("direction", "Direction", "score"),
 )
+OF_WORDS = (*ABOUT[:2], Column("words", "Words", "count"), ABOUT[-1])
+TOP_FIVE = {"rank": tuple(range(1, FIVE + 1))}
+_IN_CLUSTERS = Figure("bars", x="dimension", y="direction", facet="cluster")
+_IN_GROUPS = Figure("bars", x="dimension", y="direction", facet="group", order={"group": EXAMPLES})
+_OFFICIAL = "keywords looked up in the authors' dictionary: the task stereomap_extended_official"
 
 FIGURE_4 = Exhibit(
     name="Figures 4 and 8",
-    caption="The five dimensions that most keywords of a cluster are about, and their direction",
-    source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
-    columns=(CLUSTER, *ABOUT),
-    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at "
-    "the low one, as a share of all keywords of the cluster.",
-    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
-    "dictionary does not know count for none (Table 15), and there is no interval.",
-    figure=Figure("bars", x="dimension", y="direction", facet="cluster"),
-    needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
+    caption="The five dimensions of a cluster's words with the strongest direction",
+    source=Rows("words_by_cluster", TOP_FIVE),
+    columns=(CLUSTER, *OF_WORDS),
+    how_to_read="Each distinct word counts once in a cluster, with 1 where its dimension has no "
+    "directions; the sum is over all dimensions of all words.",
+    caveat="Keywords of two words and unknown ones count for none; how often a word was said is "
+    "not seen, a dimension without directions is always above 0, and there is no interval.",
+    figure=_IN_CLUSTERS,
+    needs=f"{_OFFICIAL}; and {CLUSTERED}",
 )
 
 FIGURE_7 = Exhibit(
     name="Figure 7",
-    caption="Dimensions of the keywords of groups that the paper sets side by side, and their "
+    caption="Dimensions of the words of groups that the paper sets side by side, and their "
     "direction",
+    source=Rows("words_by_group", {"group": EXAMPLES}),
+    columns=(GROUP, *OF_WORDS),
+    how_to_read="As Figure 4, of a group: compare nurses with doctors, women with men, Democrats "
+    "with Republicans.",
+    caveat="The Venn diagrams of the words, which are in the samples; how the paper made this "
+    "figure stands in none of its programs, so it is counted as Figure 4.",
+    figure=_IN_GROUPS,
+    needs=f"{_OFFICIAL}, with its own list of groups",
+)
+
+KEYWORDS_OF_CLUSTERS = Exhibit(
+    name="Keywords of clusters",
+    caption="The five dimensions that most keywords of a cluster are about, and their direction",
+    source=Rows("keywords_by_cluster", TOP_FIVE),
+    columns=(CLUSTER, *ABOUT),
+    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at "
+    "the low one, as a share of all keywords of the cluster; every mention counts.",
+    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
+    "dictionary does not know count for none (Table 15), and there is no interval.",
+    figure=_IN_CLUSTERS,
+    needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
+)
+
+KEYWORDS_OF_GROUPS = Exhibit(
+    name="Keywords of groups",
+    caption="The same of the groups of Figure 7",
     source=Rows("keywords_by_group", {"group": EXAMPLES}),
     columns=(GROUP, *ABOUT),
-    how_to_read="Compare nurses with doctors, women with men, Democrats with Republicans: of which "
-    "dimension their keywords speak, and whether of its high end.",
-    caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions "
-    "where this is their mean over keywords, and of a group there are fifty keywords at most.",
-    figure=Figure("bars", x="dimension", y="direction", facet="group", order={"group": EXAMPLES}),
+    how_to_read="Of which dimension a group's keywords speak, and whether of its high end.",
+    caveat="Of a group there are fifty keywords at most.",
+    figure=_IN_GROUPS,
     needs="keywords of these groups: the task stereomap_extended with its own list of groups",
 )
 
@@ -366,7 +402,7 @@ TABLE_15 = Exhibit(
         Column("known", "Keywords", "count"),
     ),
     how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is "
-    "what Figures 4, 7 and 8 rest on.",
+    "what the keywords of clusters and groups rest on.",
     caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
     then=_with("keyword_coverage"),
     needs="a keyword that can be read: the task stereomap_extended",
@@ -385,10 +421,10 @@ TABLE_13 = Exhibit(
     caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds",
     source=Rows("styles", {"style": "paper"}),
     columns=(*_VARIATION, ANSWERS),
-    how_to_read="The standard deviation of a group's score over rounds by its mean, as a mean over "
-    "groups and of the group where it is greatest.",
-    caveat="It is the chance of sampling at one prompt and not what another prompt would change; "
-    "at temperature 0 it is 0.",
+    how_to_read="The standard deviation (ddof 0) of a group's score over rounds by its mean, as a "
+    "mean over groups and of the group where it is greatest.",
+    caveat="It is the chance of sampling at one prompt and not what another prompt would change: "
+    "it hangs on the temperature, and at 0 it is 0.",
     then=_with("competence_cv", "warmth_cv", enough=any),
     needs="two rounds of which ratings can be read",
     paper_values=(STEREOMAP, "Table 13"),
@@ -443,7 +479,10 @@ _BOTH_WAYS = {
 }
 _IN_WORDS = {
     "original": (TABLE_13,),
-    "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14),
+    "extended": (
+        *(FIGURE_4, KEYWORDS_OF_CLUSTERS, FIGURE_7, KEYWORDS_OF_GROUPS),
+        *(TABLE_15, TABLE_13, TABLE_14),
+    ),
     "structure": (TABLE_3, TABLE_10),
 }
 

@@ -69,6 +69,8 @@ UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 says that clusters may be chance."""
 LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
 PAPER = "paper"
+COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
+"""The rating that the authors' rate of refusals looks at; of other prompts the only one."""
 
 
 # ---- Records
@@ -89,6 +91,7 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
         "ratings": dict(read.get("ratings", {})),
         "keywords": list(read.get("keywords", [])),
         "content": list(read.get("content", [])),
+        "words": list(read.get("words", [])),
     }
 
 
@@ -185,7 +188,7 @@ def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Ta
     for i, group in enumerate(ratings.groups):
         row: dict[str, Any] = {"group": group, "answers": len(of_group[group])}
         if "answer" in of_group[group][0]:
-            row |= _answers(of_group[group])
+            row |= {**_answers(of_group[group]), "unrated": _unrated(of_group[group])}
         if clusters is not None:
             changed = float(clusters.changed[i])
             row["cluster"] = clusters.name(i)
@@ -265,18 +268,28 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
     return table
 
 
-def _keywords(
-    records: Records, clusters: Clusters, groups: Sequence[str]
-) -> tuple[dict[str, Table], list[str]]:
-    """Tables (Figures 4, 7 and 8: what keywords are about; Table 15: coverage) and notes."""
+def _gathered(
+    records: Records, key: str, clusters: Clusters, groups: Sequence[str]
+) -> dict[str, dict[str, list[Any]]]:
+    """What stands under a key of the records, by cluster and by group."""
     of_group: dict[str, list[Any]] = {group: [] for group in groups}
     of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
     for r in records:
-        of_group[r["group"]] += r["content"]
+        of_group[r["group"]] += r[key]
     for i, group in enumerate(groups):
         name = clusters.name(i)
         if name is not None:
             of_cluster[name] += of_group[group]
+    return {"cluster": of_cluster, "group": of_group}
+
+
+def _keywords(
+    records: Records, clusters: Clusters, groups: Sequence[str]
+) -> tuple[dict[str, Table], list[str]]:
+    """Tables (Figures 4, 7 and 8: what keywords are about; Table 15: coverage) and notes."""
+    content = _gathered(records, "content", clusters, groups)
+    words = _gathered(records, "words", clusters, groups)
+    of_group = content["group"]
     keywords = [keyword for of in of_group.values() for keyword in of]
     steps = Counter(how for _, how, _ in keywords)
     coverage, known = [], 0
@@ -295,8 +308,8 @@ def _keywords(
         )
     return {
         "keyword_coverage": coverage,
-        "keywords_by_cluster": _about("cluster", of_cluster),
-        "keywords_by_group": _about("group", of_group),
+        **{f"keywords_by_{column}": _about(column, of) for column, of in content.items()},
+        **{f"words_by_{column}": _distinct(column, of) for column, of in words.items()},
         "unknown_keywords": [
             {"keyword": keyword, "times": n} for keyword, n in unknown.most_common(50)
         ],
@@ -319,6 +332,29 @@ def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
                 "direction": sum(sign for d, sign in about if d == dimension) / len(of),
             }
             for rank, (dimension, n) in enumerate(count.most_common(), start=1)
+        ]
+    return rows
+
+
+def _distinct(column: str, words: Mapping[str, Sequence[Any]]) -> Table:
+    """Dimensions of each name's words, each distinct word once, as the authors' program has them.
+
+    direction: of a dimension, the sum of directions over the number of entries in all dimensions.
+    """
+    rows = []
+    for name, of in words.items():
+        entries = [pair for content in dict(of).values() for pair in content]
+        count = Counter(dimension for dimension, _ in entries)
+        total = {d: sum(sign for of, sign in entries if of == d) / len(entries) for d in count}
+        rows += [
+            {
+                column: name,
+                "rank": rank,
+                "dimension": dimension,
+                "words": count[dimension],
+                "direction": total[dimension],
+            }
+            for rank, dimension in enumerate(sorted(total, key=lambda d: -abs(total[d])), start=1)
         ]
     return rows
 
@@ -358,6 +394,17 @@ def _answers(records: Records) -> dict[str, float]:
     }
 
 
+def _unrated(records: Records) -> float:
+    """Figure 5 as the authors' count_nans has it: the share of answers without the one rating that
+    it looks at, whether they decline or cannot be read; a mean over prompts."""
+    of_part = defaultdict(list)
+    for r in records:
+        for item in r["scales"]:
+            if COUNTED.get(r["part"], item) == item:
+                of_part[r["part"]].append(item not in r["ratings"])
+    return mean(map(mean, of_part.values()))
+
+
 # ---- Summaries
 
 
@@ -370,7 +417,7 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
         tables["styles"] = _styles(records if errors else of_paper)
         row = tables["styles"][0] if of_paper else {}
         values |= {name: row.get(name, nan) for name in ("competence_cv", "warmth_cv")}
-    if len({(r["group"], r["round"], *r["scales"]) for r in of_paper}) < len(of_paper):
+    if len({(r["group"], r["round"], r["part"], *r["scales"]) for r in of_paper}) < len(of_paper):
         notes.append(
             "Several answers to a prompt in a round count as one, their mean, which varies less; "
             "`rounds` asks for more rounds."
