@@ -17,7 +17,8 @@ COMMANDS = {
     "likelihood, shared": "hf-prefix --tasks stereomap_likelihood --limit 2",
     "groups of one's own": (
         "hf-prefix --tasks stereomap_extended,stereomap_structure_likelihood "
-        "--metadata groups=groups.csv rounds=2 temperature=0 --gen_kwargs max_gen_toks=8"
+        "--metadata groups=groups.csv rounds=2 temperature=0 prompts=divided "
+        "--gen_kwargs max_gen_toks=8"
     ),
 }
 
@@ -62,12 +63,15 @@ def test_likelihoods_are_the_same_with_shared_prefixes(runs, part):
 def test_groups_of_ones_own_are_asked_in_so_many_rounds(runs):
     run, task = runs["groups of one's own"], "stereomap_extended"
     samples = run.samples(task)
-    assert [(s["doc"]["group"], s["doc"]["round"]) for s in samples] == [
-        (group, number) for number in (1, 2) for group in ("Nurses", "Bankers")
+    assert [tuple(s["doc"][key] for key in ("group", "round", "divided")) for s in samples] == [
+        (group, number, question)
+        for number in (1, 2)
+        for group in ("Nurses", "Bankers")
+        for question in ("keywords", "ratings", "Overall")
     ]
     greedy = {"temperature": 0, "do_sample": False}
     assert greedy.items() <= run.results["configs"][task]["generation_kwargs"].items()
-    assert samples[0]["resps"] == samples[2]["resps"]  # the likeliest answer, twice
+    assert samples[0]["resps"] == samples[6]["resps"]  # the likeliest answer, twice
     assert samples[0]["records"]["groups_file"].startswith("groups.csv sha256:")
     assert {row["source"] for row in run.cells(task)["agreement"]} == {"groups file"}
     counts = run.results["n-samples"]["stereomap_structure_likelihood"]

@@ -194,7 +194,10 @@ class Survey(Parser):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
     def form(self, doc: Mapping[str, Any]) -> str:
-        """A line for each rating, and a number on it; the rest is left open."""
+        """A line for each rating, and a number on it; the rest is left open. Of keywords alone so
+        many pieces."""
+        if not doc["items"]:
+            return rf"(?:[^\n,]+[\n,]+){{{doc['keywords'] - 1}}}[^\n,](?:.*\n)*.*"
         named = rf"(?: (?:with )?{re.escape(doc.get('text', ''))})?:?"
         off = r"[^\w\n]*+"  # bullets, markup, colons; possessive, since two stand side by side
         lines = [

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.answers.filters import Survey
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
@@ -85,6 +86,27 @@ def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, p
 
 def _size(of):
     return of if isinstance(of, int) else len(of)
+
+
+def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
+    docs = stereomap.documents("extended", rounds=1, groups="fiske", prompts="divided")[:3]
+    words = ["kind", "loyal", "calm", "shy", "bold"]
+    listed = "\n".join(f"{n}. {word.title()}" for n, word in enumerate(words, start=1))
+    texts = [
+        f"{listed}\n\nReasons:\n1. They help others.\n2. They wait.\n3. They dare.",
+        "\n".join(f"- {item}: 4" for item in docs[1]["items"]),
+        "Rating: 2\n\n1. They are feared.\n2. They are few.\n3. They are far.",
+    ]
+    read = Survey().apply([[text] for text in texts], docs)
+    assert [answers[0] for answers in read] == [
+        {"ratings": {}, "keywords": words},
+        {"ratings": dict.fromkeys(docs[1]["items"], 4), "keywords": []},
+        {"ratings": {"Overall": 2}, "keywords": []},
+    ]
+    assert [answers.in_form for answers in read] == [[True]] * 3
+    empty = Survey().apply([[""]] * 3, docs)
+    assert [answers.in_form for answers in empty] == [[False]] * 3
+    assert Survey().apply([[", ".join(words)]], docs[:1])[0].in_form == [True]
 
 
 def test_divided_prompts_have_no_styles():
