@@ -29,6 +29,23 @@ LONGEST_PHRASE = 5
 """
 
 _PHRASES = "stereotype_content_phrases"
+_DIRECTED = frozenset(
+    [
+        "sociability",
+        "morality",
+        "ability",
+        "assertiveness",
+        "health",
+        "status",
+        "work",
+        "politics",
+        "religion",
+        "beliefs_other",
+        "ordinariness",
+        "beauty",
+    ]
+)
+"""The dimensions of the authors' dictionary that have directions."""
 
 # British -> American, and others of which English has two; both a dictionary's words and keywords
 # are folded by them
@@ -196,62 +213,40 @@ def ours() -> ContentDictionary:
     return ContentDictionary(table("stereotype_content"))
 
 
-def _released() -> list[dict[str, str]]:
-    """The authors' rows (Nicolas et al. 2021). Raises UsageError if they are unavailable."""
-    path = official_file("stereomap", "Full_Dictionaries.csv")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _entries(row: Mapping[str, str]) -> Iterator[tuple[str, str, str | None]]:
-    """(dimension, 0 or 1, direction) of a row; None where a dimension has no directions at all."""
-    for column, value in row.items():
-        dimension, _, kind = column.lower().partition(" ")
-        if kind == "dictionary" and value != "0":
-            direction = row.get(column.replace("dictionary", "direction"))
-            yield dimension.replace("agency", "assertiveness"), value, direction
-
-
 @cache
 def official() -> ContentDictionary:
-    """The authors' dictionary."""
-    rows = _released()
-    word, low, joined, base, *_ = rows[0]
+    """The authors' dictionary (Nicolas et al. 2021). Raises UsageError if it is unavailable."""
+    path = official_file("stereomap", "Full_Dictionaries.csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    word, low, joined, base, *columns = rows[0]
     written: list[_Row] = []
     lemmas: list[_Row] = []
     for row in rows:
         # "no" and "na" are NA there: no answer.
         spellings = {row[low], row[joined]} if row[low] != "NA" else {row[word]}
-        for dimension, _, direction in _entries(row):
-            content = {"dimension": dimension, "direction": (direction or "NA").replace("NA", "0")}
+        for column in columns:
+            dimension, _, kind = column.lower().partition(" ")
+            if kind != "dictionary" or row[column] == "0":
+                continue
+            direction = row.get(column.replace("dictionary", "direction"), "NA").replace("NA", "0")
+            dimension = dimension.replace("agency", "assertiveness")
+            content = {"dimension": dimension, "direction": direction}
             written += [{"word": spelling, **content} for spelling in spellings]
             lemmas.append({"word": row[base], **content})
     return ContentDictionary(written, lemmas)
 
 
-@cache
-def _by_first_column() -> dict[str, Content]:
-    found: dict[str, Content] = {}
-    for row in _released():
-        found[next(iter(row.values()))] = [
-            # of two words a direction is NA, which makes the authors' sum NaN
-            (dimension, 1 if direction is None else int(direction.replace("NA", "0")))
-            for dimension, value, direction in _entries(row)
-            if value == "1"
-        ]
-    return found
-
-
 def single_words(keywords: Iterable[str]) -> list[tuple[str, Content]]:
-    """The keywords of one word that the authors' dictionary has, as their keywords_analysis.py
-    looks them up: 1 where a dimension has no directions. A lemma counts if the word is unknown."""
-    known = _by_first_column()
-    found = (
-        next((w for w in (word, lemma(word)) if w in known), None)
-        for word in map(str.strip, keywords)
-        if " " not in word
-    )
-    return [(word, known[word]) for word in found if word is not None]
+    """The keywords of one word that the authors' dictionary has, or their lemmas, as their
+    keywords_analysis.py looks them up: 1 where a dimension has no directions."""
+    found = []
+    for word in keywords:
+        content, how = official().look_up(word)
+        if how in ("written", "lemma") and " " not in word:
+            entries = [(d, direction if d in _DIRECTED else 1) for d, direction in content]
+            found.append((word if how == "written" else lemma(word), entries))
+    return found
 
 
 DICTIONARIES = {"ours": ours, "official": official}

@@ -77,20 +77,6 @@ def test_a_run_compares_with_a_model_of_the_paper_if_it_had_its_conditions():
 # ---- Our runs
 
 
-def test_figure_2_is_a_point_for_each_group_with_its_interval_and_cluster(original):
-    points = {row["group"]: row for row in shown("stereomap_original", "Figure 2", original)}
-    assert len(points) == 24
-    for row in points.values():
-        assert row["competence_low"] <= row["competence"] <= row["competence_high"]
-    clusters = shown("stereomap_original", "Table 2", original)
-    for cluster in clusters:
-        members = cluster["members"].split(", ")
-        assert {points[group]["cluster"] for group in members} == {cluster["cluster"]}
-        assert cluster["competence"] == pytest.approx(
-            sum(points[group]["competence"] for group in members) / len(members)
-        )
-
-
 def test_table_14_needs_all_styles():
     content = [("kind", "written", [["morality", 1]])]
     run = asked("extended", as_people, rounds=2, style="all", content=lambda doc: content)

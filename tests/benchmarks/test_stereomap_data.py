@@ -59,14 +59,6 @@ def as_printed(table_name, column, name):
 # ---- Groups
 
 
-def test_98_groups_of_appendix_b_and_24_of_table_2_of_which_23_are_in_both():
-    assert len(APPENDIX_B) == 98 and len(TABLE_2) == 24
-    assert len(APPENDIX_B) + len(TABLE_2) == len(table("stereomap_groups"))
-    keys = [{row["key"] for row in rows} for rows in (APPENDIX_B, TABLE_2)]
-    assert [len(k) for k in keys] == [98, 24]
-    assert keys[1] - keys[0] == {"Retarded people"}
-
-
 def test_a_text_is_the_name_but_for_capitals():
     for row in table("stereomap_groups"):
         assert row["text"].lower() == row["name"].lower()
@@ -115,16 +107,6 @@ def test_dimensions_are_those_of_table_4(paper):
     printed = between(paper, "Dimension Prompts Dimension Prompts", "Table 4:")
     # "Active Harm", but "ActiveFacilitation"
     assert "".join(printed).replace(" ", "") == words.replace(" ", "")
-
-
-def test_ratings_of_table_4_are_asked_in_table_7(paper):
-    lines = [re.fullmatch(r"- ?([\w-]+)(?: with)?(?: \{group\})?:", line) for line in paper]
-    ratings = {
-        rating for facets in DIMENSIONS.values() for pair in facets.values() for rating in pair
-    }
-    assert len(ratings) == 24
-    beside = {"Traditional", "Conservative", "Wealthy", "High-status"}
-    assert {line[1] for line in lines if line} == ratings | beside
 
 
 def test_items_are_those_of_table_6(paper):

@@ -76,16 +76,6 @@ def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, p
         text = printed[i % of_a_group].replace("{group}", doc["text"])
         text = text.replace(f"have {doc['text']}?", f"have {doc['text']} been?")
         assert prompt(doc) == without_spaces_at_line_ends(text)
-    # All that a whole prompt asks, once.
-    whole = stereomap.documents(part, rounds=1, groups="fiske")
-    for name in ("items", "scales", "keywords"):
-        for group in ("Men", "Poor people"):
-            once, parts = ([d[name] for d in of if d["group"] == group] for of in (whole, docs))
-            assert sum(map(_size, once)) == sum(map(_size, parts))
-
-
-def _size(of):
-    return of if isinstance(of, int) else len(of)
 
 
 def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
@@ -125,14 +115,6 @@ def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
             lines = [line.removesuffix(f" {doc['text']}").removesuffix(" with") for line in lines]
         assert single or lines == [item for item in doc["items"] if item != "Overall"]
         assert set(doc["scales"]) == set(doc["items"])
-
-
-def test_dimensions_are_composed_as_table_4_says():
-    of = stereomap.scales("extended")
-    warmth = {item for item, (dimension, _) in of.items() if dimension == "Warmth"}
-    assert warmth == {"Friendly", "Sociable", "Trustworthy", "Honest"}
-    assert of["Competent"] == of["Skilled"] == ("Competence", "Ability")
-    assert of["Confident"] == of["Assertive"] == ("Competence", "Assertiveness")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, is_number
@@ -57,14 +57,12 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
             WARMTH,
             Column("t", "t", "t"),
             P,
-            Column("p_by_round", "p by round", "p"),
         ),
         how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t "
         "test of the groups' means at .001, = neither; clusters are named by their competence and "
         "warmth among these groups, from the lowest to the highest.",
         caveat="k-means finds five clusters in noise, too, and the test is of the very scores that "
-        "made them; p by round, which is ours, counts each group once a round and says little of "
-        "other groups.",
+        "made them.",
         needs=CLUSTERED,
         paper_values=paper_values,
     )
@@ -328,68 +326,71 @@ FIGURE_5 = Exhibit(
     needs="answers in words",
 )
 
-ABOUT = (
-    RANK,
-    DIMENSION,
-    Column("keywords", "Keywords", "count"),
-    Column("percent", "Of its keywords", "%"),
-    Column("direction", "Direction", "score"),
-)
-OF_WORDS = (*ABOUT[:2], Column("words", "Words", "count"), ABOUT[-1])
-TOP_FIVE = {"rank": tuple(range(1, FIVE + 1))}
-_IN_CLUSTERS = Figure("bars", x="dimension", y="direction", facet="cluster")
-_IN_GROUPS = Figure("bars", x="dimension", y="direction", facet="group", order={"group": EXAMPLES})
+
+_BY: dict[str, tuple[Column, Mapping[str, Any], Mapping[str, Any]]] = {
+    "cluster": (CLUSTER, {"rank": tuple(range(1, FIVE + 1))}, {}),
+    "group": (GROUP, {"group": EXAMPLES}, {"group": EXAMPLES}),
+}
+_COUNTED = {
+    "words": "Each distinct word counts once, with 1 where its dimension has no directions; the "
+    "sum of a dimension is divided by the number of entries in all dimensions.",
+    "keywords": "A bar above 0 is a dimension of which more keywords are at the high end than at "
+    "the low one, as a share of all keywords; every mention counts.",
+}
+
+
+def _keywords(name: str, counted: str, by: str, caveat: str, needs: str) -> Exhibit:
+    """counted: "words", each once, or "keywords", every mention. by: cluster or group."""
+    column, where, order = _BY[by]
+    return Exhibit(
+        name=name,
+        caption=f"The dimensions that the {counted} of each {by} are about, and their direction",
+        source=Rows(f"{counted}_by_{by}", where),
+        columns=(
+            column,
+            RANK,
+            DIMENSION,
+            Column("keywords", counted.capitalize(), "count"),
+            Column("percent", "Share of them", "%"),
+            Column("direction", "Direction", "score"),
+        ),
+        how_to_read=_COUNTED[counted],
+        caveat=caveat,
+        figure=Figure("bars", x="dimension", y="direction", facet=by, order=order),
+        needs=needs,
+    )
+
+
 _OFFICIAL = "keywords looked up in the authors' dictionary: the task stereomap_extended_official"
-
-FIGURE_4 = Exhibit(
-    name="Figures 4 and 8",
-    caption="The five dimensions of a cluster's words with the strongest direction",
-    source=Rows("words_by_cluster", TOP_FIVE),
-    columns=(CLUSTER, *OF_WORDS),
-    how_to_read="Each distinct word counts once in a cluster, with 1 where its dimension has no "
-    "directions; the sum is over all dimensions of all words.",
-    caveat="Keywords of two words and unknown ones count for none; how often a word was said is "
-    "not seen, a dimension without directions is always above 0, and there is no interval.",
-    figure=_IN_CLUSTERS,
-    needs=f"{_OFFICIAL}; and {CLUSTERED}",
-)
-
-FIGURE_7 = Exhibit(
-    name="Figure 7",
-    caption="Dimensions of the words of groups that the paper sets side by side, and their "
-    "direction",
-    source=Rows("words_by_group", {"group": EXAMPLES}),
-    columns=(GROUP, *OF_WORDS),
-    how_to_read="As Figure 4, of a group: compare nurses with doctors, women with men, Democrats "
-    "with Republicans.",
-    caveat="The Venn diagrams of the words, which are in the samples; how the paper made this "
-    "figure stands in none of its programs, so it is counted as Figure 4.",
-    figure=_IN_GROUPS,
-    needs=f"{_OFFICIAL}, with its own list of groups",
-)
-
-KEYWORDS_OF_CLUSTERS = Exhibit(
-    name="Keywords of clusters",
-    caption="The five dimensions that most keywords of a cluster are about, and their direction",
-    source=Rows("keywords_by_cluster", TOP_FIVE),
-    columns=(CLUSTER, *ABOUT),
-    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at "
-    "the low one, as a share of all keywords of the cluster; every mention counts.",
-    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
-    "dictionary does not know count for none (Table 15), and there is no interval.",
-    figure=_IN_CLUSTERS,
-    needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
-)
-
-KEYWORDS_OF_GROUPS = Exhibit(
-    name="Keywords of groups",
-    caption="The same of the groups of Figure 7",
-    source=Rows("keywords_by_group", {"group": EXAMPLES}),
-    columns=(GROUP, *ABOUT),
-    how_to_read="Of which dimension a group's keywords speak, and whether of its high end.",
-    caveat="Of a group there are fifty keywords at most.",
-    figure=_IN_GROUPS,
-    needs="keywords of these groups: the task stereomap_extended with its own list of groups",
+_LISTED = "keywords of these groups: the task stereomap_extended with its own list of groups"
+ABOUT_KEYWORDS = (
+    _keywords(
+        "Figures 4 and 8",
+        "words",
+        "cluster",
+        "How often a word was said; a dimension without directions is always above 0, keywords of "
+        "two words count for none, and there is no interval.",
+        f"{_OFFICIAL}; and {CLUSTERED}",
+    ),
+    _keywords(
+        "Figure 7",
+        "words",
+        "group",
+        "The Venn diagrams of the words, which are in the samples; no program of the authors makes "
+        "this figure, so it is counted as Figure 4.",
+        f"{_OFFICIAL}, with its own list of groups",
+    ),
+    _keywords(
+        "Keywords of clusters",
+        "keywords",
+        "cluster",
+        "A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
+        "dictionary does not know count for none (Table 15), and there is no interval.",
+        f"keywords (the task stereomap_extended), and {CLUSTERED}",
+    ),
+    _keywords(
+        "Keywords of groups", "keywords", "group", "A group has fifty keywords at most.", _LISTED
+    ),
 )
 
 TABLE_15 = Exhibit(
@@ -479,10 +480,7 @@ _BOTH_WAYS = {
 }
 _IN_WORDS = {
     "original": (TABLE_13,),
-    "extended": (
-        *(FIGURE_4, KEYWORDS_OF_CLUSTERS, FIGURE_7, KEYWORDS_OF_GROUPS),
-        *(TABLE_15, TABLE_13, TABLE_14),
-    ),
+    "extended": (*ABOUT_KEYWORDS, TABLE_15, TABLE_13, TABLE_14),
     "structure": (TABLE_3, TABLE_10),
 }
 
