@@ -29,23 +29,6 @@ LONGEST_PHRASE = 5
 """
 
 _PHRASES = "stereotype_content_phrases"
-_DIRECTED = frozenset(
-    [
-        "sociability",
-        "morality",
-        "ability",
-        "assertiveness",
-        "health",
-        "status",
-        "work",
-        "politics",
-        "religion",
-        "beliefs_other",
-        "ordinariness",
-        "beauty",
-    ]
-)
-"""The dimensions of the authors' dictionary that have directions."""
 
 # British -> American, and others of which English has two; both a dictionary's words and keywords
 # are folded by them
@@ -238,13 +221,13 @@ def official() -> ContentDictionary:
 
 
 def single_words(keywords: Iterable[str]) -> list[tuple[str, Content]]:
-    """The keywords of one word that the authors' dictionary has, or their lemmas, as their
-    keywords_analysis.py looks them up: 1 where a dimension has no directions."""
-    found = []
+    """Known keywords of one word, as the authors' keywords_analysis.py looks them up: 1 where a
+    dimension has no directions."""
+    found, directed = [], lexicon(_PHRASES)["directed"]
     for word in keywords:
         content, how = official().look_up(word)
         if how in ("written", "lemma") and " " not in word:
-            entries = [(d, direction if d in _DIRECTED else 1) for d, direction in content]
+            entries = [(d, direction if d in directed else 1) for d, direction in content]
             found.append((word if how == "written" else lemma(word), entries))
     return found
 

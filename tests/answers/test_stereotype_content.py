@@ -94,15 +94,6 @@ def test_every_word_is_plain_stands_once_in_a_dimension_and_has_one_spelling():
         assert row["dimension"] in DIMENSIONS and row["direction"] in ("1", "0", "-1"), row
 
 
-def test_every_dimension_is_well_filled_in_both_directions_and_few_words_have_two():
-    for dimension in DIMENSIONS:
-        counts = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
-        assert counts.total() >= 100 and min(counts["1"], counts["-1"]) >= 30, (dimension, counts)
-    dimensions = Counter(row["word"] for row in ROWS)
-    assert len(dimensions) >= 850 and max(dimensions.values()) == 2
-    assert sum(n == 2 for n in dimensions.values()) <= len(dimensions) / 10
-
-
 # table, figure or section of StereoMap -> words that it prints
 PRINTED = {
     "Table 1": "Caring, Hardworking, Friendly, Sociable",
@@ -329,12 +320,6 @@ def released(official, shared):
         for word, content in words.items()
         if content
     }
-
-
-def test_the_authors_dictionary_has_its_dimensions_under_its_own_names(official):
-    dimensions = {dimension for content in official()._written.values() for dimension, _ in content}
-    own = ["work", "feelings", "ordinariness", "body_part", "body_property", "inhabitant"]
-    assert {*DIMENSIONS, *own} <= dimensions and "agency" not in dimensions
 
 
 def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, released):

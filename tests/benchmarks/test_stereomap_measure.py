@@ -376,24 +376,6 @@ def test_a_style_that_refuses_is_not_compared_with_itself():
     assert others == pytest.approx(23 / 24 * 0.5**0.5 / 3)
 
 
-def test_a_limit_that_cuts_a_style_leaves_the_numbers_of_the_paper_s():
-    """The second style is asked of two groups alone. Of 3, 4 and 3 the mean is 10/3 and the
-    variance 2/9."""
-    records = asked(
-        "extended",
-        lambda doc, item: 3 + (doc["group"] == "Asians" and doc["round"] == 2),
-        rounds=2,
-        style="all",
-    )
-    _, rows = styles([*(r for r in records if r["style"] == "paper"), *records[24:26]])
-    row = rows["no chain of thought"]
-    assert row["answers"] == 2 and isnan(row["competence_cv"])
-    # Asians have 3 and 4 in the paper's style, 3 in the other; the second group 3 throughout.
-    cv = (2 / 9) ** 0.5 / (10 / 3)
-    assert row["competence_cv_with_paper_max"] == pytest.approx(cv)
-    assert row["competence_cv_with_paper"] == pytest.approx(cv / 2)
-
-
 def test_no_records_are_no_numbers():
     for part in measure.DIMENSIONS:
         assert summary(part, [])[0]["groups"] == 0

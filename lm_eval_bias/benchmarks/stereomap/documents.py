@@ -46,7 +46,7 @@ STYLES = {
 }
 """The four styles of appendix L, and which sentences each leaves out."""
 PROMPTS = ("whole", "divided")
-"""Appendix A: a model for text completion was asked each question of a prompt by itself."""
+"""Appendix A: each question by itself for a model that completes text."""
 DIRECTIONS = ("rising", "falling")
 KEYWORDS = 5
 LISTS = {"all": "appendix B", "fiske": "Table 2"}
@@ -229,7 +229,6 @@ def documents(
 
 @cache
 def _prompts(task: str, prompts: str) -> tuple[dict[str, Any], ...]:
-    """`divided`, only where prompts are: which question of a prompt it is."""
     asked: list[dict[str, Any]] = []
     for part in ASKED[task]:
         of = scales(part)

@@ -340,7 +340,7 @@ _COUNTED = {
 
 
 def _keywords(name: str, counted: str, by: str, caveat: str, needs: str) -> Exhibit:
-    """counted: "words", each once, or "keywords", every mention. by: cluster or group."""
+    """counted: "words", each once, or "keywords". by: cluster or group."""
     column, where, order = _BY[by]
     return Exhibit(
         name=name,

@@ -70,7 +70,7 @@ says that clusters may be chance."""
 LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
 PAPER = "paper"
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
-"""The rating that the authors' rate of refusals looks at; of other prompts the only one."""
+"""What the authors' rate of refusals looks at; of other prompts the only rating."""
 
 
 # ---- Records
@@ -304,9 +304,9 @@ def _keywords(
 
 
 def _about(column: str, keywords: Mapping[str, Sequence[Any]], once: bool) -> Table:
-    """Dimensions of each name's keywords, which end with their content. direction: the sum of 1 for
-    high and -1 for low, over all keywords; `once`, as the authors' program counts: of distinct
-    words, over the entries in all dimensions, and ranked by its size."""
+    """Dimensions of each name's keywords. direction: sum of 1 for high and -1 for low, over all
+    keywords; `once`, as the authors count: of distinct words, over the entries of all dimensions.
+    """
     rows = []
     for name, of in keywords.items():
         if once:
@@ -366,8 +366,8 @@ def _answers(records: Records) -> dict[str, float]:
 
 
 def _unrated(records: Records) -> float:
-    """Figure 5 as the authors' count_nans has it: the share of answers without the one rating that
-    it looks at, whether they decline or cannot be read; a mean over prompts."""
+    """Figure 5 by the authors' count_nans: answers without the `COUNTED` rating, a mean over
+    prompts."""
     of_part = defaultdict(list)
     for r in records:
         for item in r["scales"]:
