@@ -277,7 +277,8 @@ def _keywords(
             if name is not None:
                 of_cluster[name] += of_group[group]
         for column, of in (("cluster", of_cluster), ("group", of_group)):
-            tables[f"{kind}_by_{column}"] = _about(column, of, once=key == "words")
+            if rows := _about(column, of, once=key == "words"):
+                tables[f"{kind}_by_{column}"] = rows
     keywords = [keyword for of in of_group.values() for keyword in of]
     steps = Counter(how for _, how, _ in keywords)
     coverage, known = [], 0
