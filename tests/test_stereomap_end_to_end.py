@@ -13,11 +13,11 @@ COMMANDS = {
         "hf-prefix --tasks stereomap,stereomap_extended_official --apply_chat_template --limit 3 "
         "--batch_size 8 --gen_kwargs max_gen_toks=8"
     ),
-    "likelihood": "hf --tasks stereomap_likelihood --limit 2 --batch_size 4",
-    "likelihood, shared": "hf-prefix --tasks stereomap_likelihood --limit 2",
+    "likelihood": "hf-prefix --tasks stereomap_likelihood --limit 2",
     "groups of one's own": (
         "hf-prefix --tasks stereomap_extended,stereomap_structure_likelihood "
-        "--metadata groups=groups.csv rounds=2 temperature=0 --gen_kwargs max_gen_toks=8"
+        "--metadata groups=groups.csv rounds=2 temperature=0 prompts=divided "
+        "--gen_kwargs max_gen_toks=8"
     ),
 }
 
@@ -49,25 +49,26 @@ def test_all_tasks_are_asked_and_report_what_they_could_not_make(runs):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_likelihoods_are_the_same_with_shared_prefixes(runs, part):
-    plain, sharing = runs["likelihood"], runs["likelihood, shared"]
-    task = f"stereomap_{part}_likelihood"
-    assert plain.shown(task)["unanswered,none"] == 0
-    for one, other in zip(plain.samples(task), sharing.samples(task), strict=True):
-        record = one["records"]
-        assert record["points"] == pytest.approx(other["records"]["points"], abs=1e-3)
-        assert record["direction"] == one["doc"]["direction"] and 0 < record["rating_mass"] < 1
+def test_likelihoods_of_both_directions_are_there(runs, part):
+    run, task = runs["likelihood"], f"stereomap_{part}_likelihood"
+    assert run.shown(task)["unanswered,none"] == 0
+    records = [sample["records"] for sample in run.samples(task)]
+    assert [record["direction"] for record in records] == ["rising", "falling"]
+    assert all(0 < record["rating_mass"] < 1 for record in records)
 
 
 def test_groups_of_ones_own_are_asked_in_so_many_rounds(runs):
     run, task = runs["groups of one's own"], "stereomap_extended"
     samples = run.samples(task)
-    assert [(s["doc"]["group"], s["doc"]["round"]) for s in samples] == [
-        (group, number) for number in (1, 2) for group in ("Nurses", "Bankers")
+    assert [tuple(s["doc"][key] for key in ("group", "round", "divided")) for s in samples] == [
+        (group, number, question)
+        for number in (1, 2)
+        for group in ("Nurses", "Bankers")
+        for question in ("keywords", "ratings", "Overall")
     ]
     greedy = {"temperature": 0, "do_sample": False}
     assert greedy.items() <= run.results["configs"][task]["generation_kwargs"].items()
-    assert samples[0]["resps"] == samples[2]["resps"]  # the likeliest answer, twice
+    assert samples[0]["resps"] == samples[6]["resps"]  # the likeliest answer, twice
     assert samples[0]["records"]["groups_file"].startswith("groups.csv sha256:")
     assert {row["source"] for row in run.cells(task)["agreement"]} == {"groups file"}
     counts = run.results["n-samples"]["stereomap_structure_likelihood"]

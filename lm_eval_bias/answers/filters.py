@@ -18,7 +18,7 @@ from .intensity import intensity, papers_intensity
 from .listed_option import listed_option
 from .nli_label import nli_label
 from .reasoning import spoken
-from .stereotype_content import DICTIONARIES
+from .stereotype_content import DICTIONARIES, single_words
 from .survey import survey_answer
 from .text import CUT_OFF, REFUSED, UNPARSED, without_long_runs
 from .word_pairs import word_pairs
@@ -194,7 +194,10 @@ class Survey(Parser):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
     def form(self, doc: Mapping[str, Any]) -> str:
-        """A line for each rating, and a number on it; the rest is left open."""
+        """A line for each rating, and a number on it; the rest is left open. Of keywords alone so
+        many pieces."""
+        if not doc["items"]:
+            return rf"(?:[^\n,]+[\n,]+){{{doc['keywords'] - 1}}}[^\n,](?:.*\n)*.*"
         named = rf"(?: (?:with )?{re.escape(doc.get('text', ''))})?:?"
         off = r"[^\w\n]*+"  # bullets, markup, colons; possessive, since two stand side by side
         lines = [
@@ -206,7 +209,7 @@ class Survey(Parser):
 
 class SurveyContent(Survey):
     """Adds "content": [keyword, how it was found or None, [[dimension, direction], ...]] for each
-    keyword.
+    keyword; of "official" also "words", the `single_words`.
 
     dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """
@@ -218,7 +221,7 @@ class SurveyContent(Survey):
                 f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, "
                 f"found {dictionary!r}"
             )
-        self.dictionary = DICTIONARIES[dictionary]()
+        self.dictionary, self.official = DICTIONARIES[dictionary](), dictionary == "official"
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         answer = super().read(text, doc)
@@ -228,4 +231,5 @@ class SurveyContent(Survey):
         for keyword in answer["keywords"]:
             dimensions, how = self.dictionary.look_up(keyword)
             content.append([keyword, how, [list(dimension) for dimension in dimensions]])
-        return {**answer, "content": content}
+        words = {"words": single_words(answer["keywords"])} if self.official else {}
+        return {**answer, "content": content, **words}

@@ -220,4 +220,16 @@ def official() -> ContentDictionary:
     return ContentDictionary(written, lemmas)
 
 
+def single_words(keywords: Iterable[str]) -> list[tuple[str, Content]]:
+    """Known keywords of one word, as the authors' keywords_analysis.py looks them up: 1 where a
+    dimension has no directions."""
+    found, directed = [], lexicon(_PHRASES)["directed"]
+    for word in keywords:
+        content, how = official().look_up(word)
+        if how in ("written", "lemma") and " " not in word:
+            entries = [(d, direction if d in directed else 1) for d, direction in content]
+            found.append((word if how == "written" else lemma(word), entries))
+    return found
+
+
 DICTIONARIES = {"ours": ours, "official": official}

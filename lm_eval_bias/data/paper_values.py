@@ -7,8 +7,8 @@
 - `tasks`: name of a set -> our tasks that ask the same -> `comparable`, `why` (one sentence),
   `options` (with which the task must run) and `only` (axis -> names). `{axis}` in a task's name
   stands for the cell's name on that axis, in small letters.
-- `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set), `numbers`,
-  `values`, and `printed`: what the paper prints where that is no plain number.
+- `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set, or one for each
+  model), `numbers`, `values`, and `printed`: what the paper prints where that is no plain number.
 - A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
   axis; or `table` and `column`, in the row that has the cell's names and the table's `row`.
   `{axis}` in a metric or column is as in a task's name, and no name of the row. It may have its own
@@ -202,6 +202,8 @@ def _cell(
         **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column},
     }
     tasks = about.get("tasks", table.get("tasks"))
+    if isinstance(tasks, Mapping):
+        tasks = tasks[model]
     return PaperCell(
         model=model,
         names=MappingProxyType(names),

@@ -9,9 +9,11 @@ from rated import answered, as_people, quickly  # noqa: F401
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.data.paper_values import of_task
 from lm_eval_bias.data.paper_values import tables as paper_tables
 
 PUBLISHED = lexicon("stereomap_paper_values")
+KEYWORDS = {"Figures 4 and 8", "Figure 7", "Keywords of clusters", "Keywords of groups"}
 PRINTED = {table.name: table for table in paper_tables("stereomap")}
 
 
@@ -45,24 +47,34 @@ def test_means_of_clusters_stand_under_the_names_that_our_rule_gives_them(name, 
 @pytest.mark.parametrize("part", list(stereomap.ASKED))
 def test_by_likelihood_there_are_no_exhibits_of_answers_in_words(part):
     in_words = {"Figure 5", "Figures 4 and 8", "Figure 7", "Table 3", "Table 13", "Table 15"}
+    in_words |= {"Keywords of clusters", "Keywords of groups"}
     assert not in_words & {e.name for e in TASKS[f"stereomap_{part}_likelihood"].measure.exhibits}
 
 
+def test_a_run_compares_with_a_model_of_the_paper_if_it_had_its_conditions():
+    """davinci: divided prompts and temperature 0.5. gpt-3.5: whole ones, and no temperature sent.
+    BARD: several drafts, of settings that nobody knows."""
+    for task, table in (("behavior", "Table 8"), ("extended", "Table 13")):
+        found = {
+            cell.model: (of.comparable, dict(of.options))
+            for _, printed, cell, of in of_task(f"stereomap_{task}")
+            if printed.name == table
+        }
+        assert found == {
+            "davinci": (True, {"rounds": 10, "temperature": 0.5, "prompts": "divided"}),
+            "gpt-3.5": (True, {"rounds": 10, "temperature": 1, "prompts": "whole"}),
+            "bard": (False, {}),
+        }
+    default = stereomap.extended_options()
+    (of_whole,) = {
+        c.model
+        for _, printed, c, of in of_task("stereomap_extended")
+        if of.comparable and {**default, "temperature": 1} == {**default, **of.options}
+    }
+    assert of_whole == "gpt-3.5"
+
+
 # ---- Our runs
-
-
-def test_figure_2_is_a_point_for_each_group_with_its_interval_and_cluster(original):
-    points = {row["group"]: row for row in shown("stereomap_original", "Figure 2", original)}
-    assert len(points) == 24
-    for row in points.values():
-        assert row["competence_low"] <= row["competence"] <= row["competence_high"]
-    clusters = shown("stereomap_original", "Table 2", original)
-    for cluster in clusters:
-        members = cluster["members"].split(", ")
-        assert {points[group]["cluster"] for group in members} == {cluster["cluster"]}
-        assert cluster["competence"] == pytest.approx(
-            sum(points[group]["competence"] for group in members) / len(members)
-        )
 
 
 def test_table_14_needs_all_styles():
@@ -77,16 +89,29 @@ def test_table_14_needs_all_styles():
 
 
 def test_figure_5_has_the_ten_groups_that_are_refused_most():
-    """Of three rounds: Jews always, the poor twice."""
+    """Of three rounds: Jews are declined always and the poor twice; of men the answers that are no
+    answers in one round and lack the overall rating in another. The authors count these too."""
 
     def rating(doc, item):
-        refuses = doc["group"] == "Jews" or (doc["group"] == "Poor people" and doc["round"] < 3)
-        return "refused" if refuses else as_people(doc, item)
+        if doc["group"] == "Jews" or (doc["group"] == "Poor people" and doc["round"] < 3):
+            return "refused"
+        if doc["group"] == "Men" and doc["round"] < 3:
+            return "unparsed" if doc["round"] < 2 else 3 if item != "Overall" else None
+        return as_people(doc, item)
 
     rows = shown("stereomap_extended", "Figure 5", asked("extended", rating))
-    rates = [(row["group"], row["refused"]) for row in rows]
-    assert rates[:2] == [("Jews", 1), ("Poor people", pytest.approx(2 / 3))]
-    assert [rate for _, rate in rates[2:]] == [0] * 8
+    rates = {row["group"]: (row["unrated"], row["refused"]) for row in rows}
+    assert next(iter(rates)) == "Jews" and set(list(rates)[1:3]) == {"Men", "Poor people"}
+    assert rates.pop("Jews") == (1, 1) and rates.pop("Men") == (pytest.approx(2 / 3), 0)
+    assert rates.pop("Poor people") == pytest.approx((2 / 3, 2 / 3))
+    assert list(rates.values()) == [(0, 0)] * 7
+
+
+def test_a_rate_of_refusals_is_the_mean_over_prompts_as_the_authors_count_it():
+    """Of one answer to each of three prompts, the rating of contempt is missing: 1/3."""
+    run = asked("behavior", lambda doc, item: None if item == "Contempt" else 3, rounds=1)
+    rows = shown("stereomap_behavior", "Figure 5", run)
+    assert [(row["unrated"], row["refused"]) for row in rows] == [(pytest.approx(1 / 3), 0)] * 10
 
 
 def test_table_9_has_both_ends_of_each_dimension_by_hand():
@@ -111,7 +136,7 @@ def test_table_9_has_both_ends_of_each_dimension_by_hand():
     assert [row["mean"] for row in rows[:2]] == pytest.approx([5, 5 - 4 / 23])
 
 
-def test_keywords_of_figures_4_and_7_by_hand():
+def test_keywords_of_clusters_and_groups_by_hand():
     """Two keywords of each answer, of which the second is unknown: morality, high for women and low
     for all others; and ability of men."""
 
@@ -121,14 +146,57 @@ def test_keywords_of_figures_4_and_7_by_hand():
         return [("one", "written", about), ("two", None, [])]
 
     run = asked("extended", as_people, content=content)
-    seven = shown("stereomap_extended", "Figure 7", run)
-    assert {(row["group"], row["dimension"]): row["direction"] for row in seven} == {
+    of_groups = shown("stereomap_extended", "Keywords of groups", run)
+    assert {(row["group"], row["dimension"]): row["direction"] for row in of_groups} == {
         ("Women", "morality"): 0.5,
         ("Men", "morality"): -0.5,
         ("Men", "ability"): 0.5,
     }
-    four = shown("stereomap_extended", "Figures 4 and 8", run)
-    assert {row["rank"] for row in four} == {1, 2}
+    of_clusters = shown("stereomap_extended", "Keywords of clusters", run)
+    assert {row["rank"] for row in of_clusters} == {1, 2}
+
+
+def test_words_of_figures_4_and_7_count_once_as_in_the_authors_program():
+    """Men: kind twice (morality and sociability 1), lazy once (agency -1), tall once (no direction:
+    1). Of four entries morality has 1, agency -1 and the body 1, a quarter each; were every mention
+    counted, morality would have 2 of 6. A cluster has each word of its groups once."""
+    of = {
+        "kind": [["morality", 1], ["sociability", 1]],
+        "lazy": [["assertiveness", -1]],
+        "tall": [["body_property", 1]],
+        "cruel": [["morality", -1]],
+    }
+
+    def said(doc):
+        words = ["kind", *(["lazy", "tall"] if doc["round"] == 1 else [])]
+        return words if doc["group"] == "Men" else ["cruel"] if doc["group"] != "Women" else []
+
+    docs = stereomap.documents("extended", rounds=2, groups="fiske")
+    run = run_of(
+        "stereomap_extended_official",
+        docs,
+        lambda doc: [
+            {**answered(doc, as_people)[0], "words": [[word, of[word]] for word in said(doc)]}
+        ],
+    )
+    seven = shown("stereomap_extended_official", "Figure 7", run)
+    assert {(row["group"], row["dimension"]): row["direction"] for row in seven} == {
+        ("Men", "morality"): 0.25,
+        ("Men", "sociability"): 0.25,
+        ("Men", "assertiveness"): -0.25,
+        ("Men", "body_property"): 0.25,
+    }
+    four = shown("stereomap_extended_official", "Figures 4 and 8", run)
+    of_cluster = {row["cluster"]: {} for row in four}
+    for row in four:
+        of_cluster[row["cluster"]][row["dimension"]] = row["direction"]
+    # Fiske's cluster of men has cruel too, which is moral -1 where kind is 1; it ranks last.
+    mixed = [about for about in of_cluster.values() if "body_property" in about]
+    assert mixed == [
+        {"morality": 0, "sociability": 0.2, "assertiveness": -0.2, "body_property": 0.2}
+    ]
+    assert [row["rank"] for row in four if row["dimension"] == "morality"].count(4) == 1
+    assert all(about == {"morality": -1} for about in of_cluster.values() if about not in mixed)
 
 
 def test_figure_3_and_table_8_by_hand():
@@ -155,7 +223,7 @@ def test_every_task_declares_what_its_runs_have(original):
     assert missing("stereomap_original", original) == set()
     assert assert_cells_have_a_place("stereomap_original", original, but=("Table 2",)) == 12
     for part, lacking in (
-        ("extended", {"Figures 4 and 8", "Figure 7", "Table 14", "Table 15"}),
+        ("extended", KEYWORDS | {"Table 14", "Table 15"}),
         ("structure", {"Table 3", "Table 10"}),
         ("emotion", set()),
     ):
@@ -168,7 +236,7 @@ def test_a_model_that_is_read_nowhere_has_no_tables_and_each_says_what_it_lacks(
     assert lacking == {e.name for e in TASKS["stereomap_extended"].measure.exhibits} - {"Figure 5"}
     assert all(e.needs for e in TASKS["stereomap_extended"].measure.exhibits if e.name in lacking)
     alike = asked("extended", lambda doc, item: 3)
-    assert {"Table 5", "Figures 4 and 8"} <= missing("stereomap_extended", alike)
+    assert {"Table 5", "Keywords of clusters"} <= missing("stereomap_extended", alike)
     assert len(shown("stereomap_extended", "Figure 6", alike)) == 24
     # As it is read back from a file, where what is not a number is null.
     (exhibit,) = [e for e in TASKS["stereomap_behavior"].measure.exhibits if e.name == "Table 8"]

@@ -3,8 +3,10 @@ authors' list where these are at hand."""
 
 import json
 import re
+from collections import Counter
 
 import pytest
+from scipy import stats
 
 from lm_eval_bias.data.lexicons import lexicon, table
 
@@ -57,14 +59,6 @@ def as_printed(table_name, column, name):
 # ---- Groups
 
 
-def test_98_groups_of_appendix_b_and_24_of_table_2_of_which_23_are_in_both():
-    assert len(APPENDIX_B) == 98 and len(TABLE_2) == 24
-    assert len(APPENDIX_B) + len(TABLE_2) == len(table("stereomap_groups"))
-    keys = [{row["key"] for row in rows} for rows in (APPENDIX_B, TABLE_2)]
-    assert [len(k) for k in keys] == [98, 24]
-    assert keys[1] - keys[0] == {"Retarded people"}
-
-
 def test_a_text_is_the_name_but_for_capitals():
     for row in table("stereomap_groups"):
         assert row["text"].lower() == row["name"].lower()
@@ -84,7 +78,7 @@ def test_names_are_those_of_appendix_b(paper):
 
 def test_texts_are_those_of_the_authors_list(shared):
     """But for endings that it drops, proper names that it writes small, and two groups that it
-    joins."""
+    joins. Those of Table 2 have a capital, within a sentence too: "Educated people"."""
     theirs = json.loads((shared / "official" / "prompts.json").read_text(encoding="utf-8"))[
         "stereomap"
     ]
@@ -94,7 +88,7 @@ def test_texts_are_those_of_the_authors_list(shared):
         if ours["text"] != text
     ]
     assert differing == ["Catholics", "Mexicans", "artists", "Republicans", "Democrats"]
-    assert {row["name"] for row in TABLE_2} <= set(theirs["original"]["groups"])
+    assert {row["text"] for row in TABLE_2} <= set(theirs["original"]["groups"])
 
 
 # ---- Dimensions
@@ -113,16 +107,6 @@ def test_dimensions_are_those_of_table_4(paper):
     printed = between(paper, "Dimension Prompts Dimension Prompts", "Table 4:")
     # "Active Harm", but "ActiveFacilitation"
     assert "".join(printed).replace(" ", "") == words.replace(" ", "")
-
-
-def test_ratings_of_table_4_are_asked_in_table_7(paper):
-    lines = [re.fullmatch(r"- ?([\w-]+)(?: with)?(?: \{group\})?:", line) for line in paper]
-    ratings = {
-        rating for facets in DIMENSIONS.values() for pair in facets.values() for rating in pair
-    }
-    assert len(ratings) == 24
-    beside = {"Traditional", "Conservative", "Wealthy", "High-status"}
-    assert {line[1] for line in lines if line} == ratings | beside
 
 
 def test_items_are_those_of_table_6(paper):
@@ -197,7 +181,52 @@ def test_correlations_are_those_of_table_8(paper, left, right, heading):
     assert [alike(row) for row in rows] == [alike(row) for row in printed]
 
 
+def test_seven_cells_of_table_8_have_stars_that_no_rho_of_98_groups_has():
+    """Two-sided p by Student's t = rho sqrt(96 / (1 - rho^2)), of every rho that rounds to the
+    printed one. -.21: t is -2.05 to -2.16, p .043 to .033, one star where two are printed. .19:
+    p at least .054, none. .32: at least .0011, two. .51: below .001, three. .3: .0023 to .0032,
+    two."""
+    bounds = {"***": (0, 0.001), "**": (0.001, 0.01), "*": (0.01, 0.05), "": (0.05, 1)}
+    wrong = set()
+    for model in MODELS:
+        for row, cells in PUBLISHED["table_8"][model].items():
+            for behavior, (rho, stars) in cells.items():
+                ends = [max(abs(rho) + away, 0) for away in (-0.005, 0.005)]
+                most, least = (2 * stats.t.sf(r * (96 / (1 - r**2)) ** 0.5, 96) for r in ends)
+                low, high = bounds[stars]
+                if most < low or least >= high:
+                    wrong.add((model, row, behavior, stars))
+    assert wrong == {
+        ("davinci", "Competence", "Active Harm", "**"),
+        ("davinci", "Envy", "Active Facilitation", "**"),
+        ("davinci", "Pity", "Passive Facilitation", "*"),
+        ("gpt-3.5", "Competence", "Active Facilitation", "***"),
+        ("gpt-3.5", "Envy", "Active Facilitation", "***"),
+        ("gpt-3.5", "Contempt", "Active Harm", ""),
+        ("bard", "Contempt", "Active Harm", "*"),
+    }
+
+
 # ---- Table 9
+
+
+def test_variances_of_table_9_are_those_of_ten_whole_ratings_with_ddof_1_and_not_0():
+    """4.8 of ten ratings is eight 5 and two 4: squares of 1.6, by 9 = .18 as printed, by 10 .16. A
+    mean fixes the sum; of whole ratings the squares go by steps of 2. Of BARD, whose drafts are
+    more than ten answers, nothing follows."""
+    fits = Counter()
+    for models in PUBLISHED["table_9"].values():
+        for model in ("davinci", "gpt-3.5"):
+            for _, mean, variance in (*models[model]["highest"], *models[model]["lowest"]):
+                total = round(10 * mean)
+                least = (total % 10) * (10 - total % 10) / 10
+                squares = [least + 2 * step for step in range(40)]
+                for ddof in (0, 1):
+                    near = any(abs(s / (10 - ddof) - variance) < 0.0051 for s in squares)
+                    fits[ddof, variance > 0] += near
+                fits["all", variance > 0] += 1
+    assert fits[1, True] == fits["all", True] > 50
+    assert fits[0, True] < fits["all", True] / 4
 
 
 @pytest.mark.parametrize("dimension", ["Traditional", "Conservative", "Wealthy", "High-status"])

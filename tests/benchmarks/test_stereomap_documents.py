@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.answers.filters import Survey
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
@@ -58,6 +59,52 @@ def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
     assert len(found) == questions[part]
 
 
+@pytest.mark.parametrize(
+    "part, of_a_group", [("extended", 3), ("structure", 4), ("emotion", 5), ("behavior", 7)]
+)
+def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, prompt, shared):
+    """Keywords with three reasons, ratings, and of warmth and competence an overall rating."""
+    path = shared / "official" / "stereomap" / "prompts_davinci.json"
+    if not path.exists():
+        pytest.skip("the authors' divided prompts are not on this machine")
+    theirs = json.loads(path.read_text())
+    of = {"extended": "OPENENDED", "structure": "Social structure"}
+    docs = stereomap.documents(part, rounds=1, groups="fiske", prompts="divided")
+    assert len(docs) == 24 * of_a_group
+    printed = [text for key in stereomap.ASKED[part] for text in theirs[of.get(key, key.title())]]
+    for i, doc in enumerate(docs):
+        text = printed[i % of_a_group].replace("{group}", doc["text"])
+        text = text.replace(f"have {doc['text']}?", f"have {doc['text']} been?")
+        assert prompt(doc) == without_spaces_at_line_ends(text)
+
+
+def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
+    docs = stereomap.documents("extended", rounds=1, groups="fiske", prompts="divided")[:3]
+    words = ["kind", "loyal", "calm", "shy", "bold"]
+    listed = "\n".join(f"{n}. {word.title()}" for n, word in enumerate(words, start=1))
+    texts = [
+        f"{listed}\n\nReasons:\n1. They help others.\n2. They wait.\n3. They dare.",
+        "\n".join(f"- {item}: 4" for item in docs[1]["items"]),
+        "Rating: 2\n\n1. They are feared.\n2. They are few.\n3. They are far.",
+    ]
+    read = Survey().apply([[text] for text in texts], docs)
+    assert [answers[0] for answers in read] == [
+        {"ratings": {}, "keywords": words},
+        {"ratings": dict.fromkeys(docs[1]["items"], 4), "keywords": []},
+        {"ratings": {"Overall": 2}, "keywords": []},
+    ]
+    assert [answers.in_form for answers in read] == [[True]] * 3
+    empty = Survey().apply([[""]] * 3, docs)
+    assert [answers.in_form for answers in empty] == [[False]] * 3
+    assert Survey().apply([[", ".join(words)]], docs[:1])[0].in_form == [True]
+
+
+def test_divided_prompts_have_no_styles():
+    with pytest.raises(UsageError, match=r"style='all'.*prompts=divided"):
+        stereomap.extended_options(prompts="divided", style="all")
+    assert stereomap.options(prompts="divided")["prompts"] == "divided"
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
     """The lines that a model is to fill in are the items of the document, in their order."""
@@ -68,14 +115,6 @@ def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
             lines = [line.removesuffix(f" {doc['text']}").removesuffix(" with") for line in lines]
         assert single or lines == [item for item in doc["items"] if item != "Overall"]
         assert set(doc["scales"]) == set(doc["items"])
-
-
-def test_dimensions_are_composed_as_table_4_says():
-    of = stereomap.scales("extended")
-    warmth = {item for item, (dimension, _) in of.items() if dimension == "Warmth"}
-    assert warmth == {"Friendly", "Sociable", "Trustworthy", "Honest"}
-    assert of["Competent"] == of["Skilled"] == ("Competence", "Ability")
-    assert of["Confident"] == of["Assertive"] == ("Competence", "Assertiveness")
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,13 @@ import random
 import re
 from math import isnan, log
 
-import numpy as np
 import pytest
-from lm_eval_bias.metrics.partition import rand_test
 from rated import answered, as_people, quickly  # noqa: F401
 from scipy import stats
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure, ratings
+from lm_eval_bias.benchmarks.stereomap import measure
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness.templates import render
 
@@ -61,15 +59,6 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_the_autho
     assert agreements == [("fiske", False), *((model, True) for model in models)]
 
 
-@pytest.mark.parametrize("model", ["davinci", "gpt-3.5", "bard"])
-@pytest.mark.parametrize("printed", ["table_2", "table_5"])
-def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed):
-    clusters = lexicon("stereomap_paper_values")[printed][model]["clusters"]
-    places = [(c["competence"], c["warmth"]) for c in clusters for _ in c["groups"]]
-    labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
-    assert rand_test(ratings.k_means(np.array(places), 10), labels).value == 1
-
-
 def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
     values, tables, notes = summary("extended", asked("extended", lambda doc, item: 3))
     for name in ("agreement", "mixed_groups", "unstable_groups", "agreement_competence"):
@@ -88,7 +77,6 @@ def test_a_model_that_refuses_everything_has_rates_of_one_and_a_sentence():
         assert isnan(values[name]), name
     assert {row["refused"] for row in tables["groups"]} == {1}
     assert "the groups with warmth and competence (0) have 0" in notes
-    assert "Every answer refuses for 24 of 24 groups" in notes
 
 
 def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
@@ -105,26 +93,6 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     assert "Left out of the clusters, since no answer rated" in notes and "Poor people." in notes
     assert values["refused"] == pytest.approx(1 / 24)
     assert values["unanswered"] == pytest.approx(100 / 24)
-
-
-def test_ten_copies_of_an_answer_are_one_pair_of_the_test_by_round():
-    """At temperature 0 every round is the same: the test by round is that of one round, which is
-    the authors'; a limit that cuts the last round leaves copies copies."""
-
-    def rating(doc, item):
-        chance = random.Random(f"{doc['group']}{item}").gauss(0, 0.5)
-        return as_people({**doc, "round": 1}, item) + chance
-
-    def tests(records):
-        rows = summary("original", records)[1]["clusters"]
-        return [[row[name] for row in rows] for name in ("p", "p_by_round")]
-
-    copied = asked("original", rating, rounds=3)
-    for records in (copied, copied[:-100], copied[: len(copied) // 3]):
-        authors, by_round = tests(records)
-        assert by_round == pytest.approx(authors)
-    authors, by_round = tests(asked("original", as_people, rounds=2))
-    assert min(by_round) < min(authors)
 
 
 def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
@@ -271,7 +239,7 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     def says(doc):
         prompt = render(template, doc)
         text = re.search(r"members of (.*?) are viewed", prompt)
-        rating = 5 if text and text[1] == "women" and "Friendly" in prompt else 2
+        rating = 5 if text and text[1] == "Women" and "Friendly" in prompt else 2
         return rating if "1=not at all" in prompt or "1=very negatively" in prompt else 6 - rating
 
     values, tables, _ = summary("extended_likelihood", by_likelihood("extended", says))
@@ -347,21 +315,6 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
     assert len(starred) == 16
 
 
-def test_emotions_are_distributed_over_the_clusters_as_they_were_given():
-    def rating(doc, item):
-        dimension, people = doc["scales"][item][0], doc["published"]["fiske"]
-        if dimension in ("Competence", "Warmth"):
-            return people[dimension.lower()]
-        return {"1": 5, "2": 4}.get(people["cluster"], 1) if dimension == "Pity" else 2
-
-    values, tables, _ = summary("emotion", asked("emotion", rating, rounds=2))
-    pity = [(r["mean"], r["groups"]) for r in tables["by_cluster"] if r["dimension"] == "Pity"]
-    assert sorted(pity) == [(1, 5), (1, 6), (1, 7), (4, 3), (5, 3)]
-    # 6 of 24 groups have more than 1: three 5, three 4.
-    assert values["pity"] == pytest.approx((18 * 1 + 3 * 4 + 3 * 5) / 24)
-    assert values["contempt_spread"] == pytest.approx(0)
-
-
 # ---- Keywords and styles
 
 
@@ -399,12 +352,11 @@ def test_the_coefficient_of_variation_over_rounds_and_styles():
         return 3 + (1 if doc["round"] % 2 else -1) * (doc["style"] == "paper")
 
     values, rows = styles(asked("extended", rating, style="all"))
-    assert list(rows) == ["paper", "no chain of thought", "no instructions", "neither", "all"]
+    assert list(rows) == ["paper", "no chain of thought", "no instructions", "neither"]
     assert rows["paper"]["competence_cv"] == pytest.approx(1 / 3)
     assert rows["neither"]["warmth_cv"] == 0
-    # 10 of 20 rounds deviate by 1, the others by 0: sqrt(1/2) / 3; of all forty sqrt(1/4) / 3.
+    # 10 of 20 rounds deviate by 1, the others by 0: sqrt(1/2) / 3.
     assert rows["neither"]["competence_cv_with_paper"] == pytest.approx(0.5**0.5 / 3)
-    assert rows["all"]["warmth_cv"] == pytest.approx(0.5 / 3)
     # of the paper's style alone
     assert (values["competence_cv"], values["competence"]) == pytest.approx((1 / 3, 3))
 
@@ -419,37 +371,9 @@ def test_a_style_that_refuses_is_not_compared_with_itself():
     _, rows = styles(asked("extended", rating, style="all"))
     assert rows["neither"]["refused"] == pytest.approx(23 / 24)
     # Of Men alone, of whom every rating is 3; the others' would be those of the paper's style.
-    assert rows["neither"]["competence_cv_with_paper"] == rows["all"]["warmth_cv_max"] == 0
+    assert rows["neither"]["competence_cv_with_paper"] == 0
     others = rows["no instructions"]["competence_cv_with_paper"]
     assert others == pytest.approx(23 / 24 * 0.5**0.5 / 3)
-    refusing = asked(
-        "extended",
-        lambda doc, item: "refused" if doc["style"] == "neither" else 3,
-        rounds=2,
-        style="all",
-    )
-    _, rows = styles(refusing)
-    for name in ("competence_cv", "competence_cv_with_paper", "warmth_cv_with_paper_max"):
-        assert isnan(rows["neither"][name])
-    assert isnan(rows["all"]["warmth_cv"]) and rows["no instructions"]["warmth_cv_with_paper"] == 0
-
-
-def test_a_limit_that_cuts_a_style_leaves_the_numbers_of_the_paper_s():
-    """The second style is asked of two groups alone. Of 3, 4 and 3 the mean is 10/3 and the
-    variance 2/9."""
-    records = asked(
-        "extended",
-        lambda doc, item: 3 + (doc["group"] == "Asians" and doc["round"] == 2),
-        rounds=2,
-        style="all",
-    )
-    _, rows = styles([*(r for r in records if r["style"] == "paper"), *records[24:26]])
-    row = rows["no chain of thought"]
-    assert row["answers"] == 2 and isnan(row["competence_cv"])
-    # Asians have 3 and 4 in the paper's style, 3 in the other; the second group 3 throughout.
-    cv = (2 / 9) ** 0.5 / (10 / 3)
-    assert row["competence_cv_with_paper_max"] == pytest.approx(cv)
-    assert row["competence_cv_with_paper"] == pytest.approx(cv / 2)
 
 
 def test_no_records_are_no_numbers():

@@ -25,10 +25,10 @@ from lm_eval_bias.data.schema import (
     load,
 )
 from lm_eval_bias.harness.dataset import CustomDataset
-from lm_eval_bias.usage import choice, number, whole_number
+from lm_eval_bias.usage import choice, number, whole_number, wrong
 
 ROUNDS, TEMPERATURE = 10, 0.5
-"""Sections 4 and A of the paper."""
+"""Section 4; appendix A, of text-davinci-003."""
 ASKED = {
     "original": ("original",),
     "extended": ("extended",),
@@ -45,6 +45,8 @@ STYLES = {
     "neither": ("chain of thought", "instructions"),
 }
 """The four styles of appendix L, and which sentences each leaves out."""
+PROMPTS = ("whole", "divided")
+"""Appendix A: each question by itself for a model that completes text."""
 DIRECTIONS = ("rising", "falling")
 KEYWORDS = 5
 LISTS = {"all": "appendix B", "fiske": "Table 2"}
@@ -98,13 +100,17 @@ def likelihood_options(groups: str | None = None) -> dict[str, Any]:
 
 
 def options(
-    rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None
+    rounds: int = ROUNDS,
+    temperature: float = TEMPERATURE,
+    groups: str | None = None,
+    prompts: str = "whole",
 ) -> dict[str, Any]:
     """The same. rounds: how often each prompt is asked. temperature: of sampling; 0 takes the
-    likeliest token."""
+    likeliest token. prompts: "divided" asks each question by itself."""
     return {
         "rounds": whole_number("rounds", rounds, 1, 100),
         "temperature": number("temperature", temperature, 0, 2),
+        "prompts": choice("prompts", prompts, PROMPTS),
         **likelihood_options(groups),
     }
 
@@ -113,11 +119,14 @@ def extended_options(
     rounds: int = ROUNDS,
     temperature: float = TEMPERATURE,
     groups: str | None = None,
+    prompts: str = "whole",
     style: str = "paper",
 ) -> dict[str, Any]:
     """The same. style: "all" asks the four prompt styles of appendix L."""
+    if style != "paper" and prompts != "whole":
+        raise wrong("style", style, "paper beside prompts=divided: the styles are of whole prompts")
     return {
-        **options(rounds, temperature, groups),
+        **options(rounds, temperature, groups, prompts),
         "style": choice("style", style, ("paper", "all")),
     }
 
@@ -192,7 +201,11 @@ def expected() -> dict[str, dict[str, list[Any]]]:
 
 
 def documents(
-    part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper"
+    part: str,
+    rounds: int = ROUNDS,
+    groups: str | None = None,
+    prompts: str = "whole",
+    style: str = "paper",
 ) -> list[dict[str, Any]]:
     """Every prompt for every group, round after round."""
     everybody = social_groups(part, groups)
@@ -210,31 +223,41 @@ def documents(
         for round_ in range(rounds)
         for style_ in (STYLES if style == "all" else ["paper"])
         for group in everybody
-        for prompt in _prompts(part)
+        for prompt in _prompts(part, prompts)
     ]
 
 
 @cache
-def _prompts(task: str) -> tuple[dict[str, Any], ...]:
-    prompts = []
+def _prompts(task: str, prompts: str) -> tuple[dict[str, Any], ...]:
+    asked: list[dict[str, Any]] = []
     for part in ASKED[task]:
         of = scales(part)
         single = part in ("original", "structure")
-        for items in [[item] for item in of] if single else [list(of)]:
-            prompts.append(
+        if single:
+            questions = {item: [item] for item in of}
+        elif prompts == "whole":
+            questions = {"": list(of)}
+        else:
+            rated = [item for item in of if item != "Overall"]
+            questions = {"keywords": [], "ratings": rated, "Overall": ["Overall"]}
+            if "Overall" not in of:
+                del questions["Overall"]
+        for name, items in questions.items():
+            asked.append(
                 {
                     "part": part,
                     "whole": True,
                     "direction": "rising",
                     "expected": expected() if part == "behavior" else {},
-                    "item": items[0] if single else "",
-                    "dimension": of[items[0]][0] if single else "",
+                    "item": name if single else "",
+                    "dimension": of[name][0] if single else "",
                     "items": items,
                     "scales": {item: list(of[item]) for item in items},
-                    "keywords": 0 if single else KEYWORDS,
+                    "keywords": KEYWORDS if not single and name in ("", "keywords") else 0,
+                    **({} if prompts == "whole" else {"divided": name}),
                 }
             )
-    return tuple(prompts)
+    return tuple(asked)
 
 
 def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, is_number
@@ -28,7 +28,7 @@ DIMENSION = Column("dimension", "Dimension")
 GROUPS = Column("groups", "Groups", "count")
 RANK = Column("rank", "Rank", "count")
 P = Column("p", "p", "p")
-REFUSED = Column("refused", "Refuse-to-answer rate", "share")
+REFUSED = Column("refused", "Declined", "share")
 
 
 def _with(*keys: str, enough: Callable[[Iterable[bool]], bool] = all) -> Callable[[Table], Table]:
@@ -57,14 +57,12 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
             WARMTH,
             Column("t", "t", "t"),
             P,
-            Column("p_by_round", "p by round", "p"),
         ),
         how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t "
         "test of the groups' means at .001, = neither; clusters are named by their competence and "
         "warmth among these groups, from the lowest to the highest.",
         caveat="k-means finds five clusters in noise, too, and the test is of the very scores that "
-        "made them; p by round, which is ours, counts each group once a round and says little of "
-        "other groups.",
+        "made them.",
         needs=CLUSTERED,
         paper_values=paper_values,
     )
@@ -232,8 +230,8 @@ TABLE_9 = Exhibit(
         Column("mean", "Mean", "points"),
         Column("variance", "Variance over rounds (points²)"),
     ),
-    how_to_read="The variance is over the ten rounds, as in the paper: 0 is a group that got the "
-    "same rating each time.",
+    how_to_read="The variance (ddof 1) is over the ten rounds, as in the paper: 0 is a group that "
+    "got the same rating each time.",
     caveat="Of groups with the same rating those that were asked first stand here, and ranks of "
     "groups whose intervals overlap may be chance.",
     then=_ends,
@@ -305,55 +303,94 @@ TABLE_10 = Exhibit(
 
 
 def _most_refused(rows: Table) -> Table:
-    return sorted(_with("refused")(rows), key=lambda row: -row["refused"])[:TEN]
+    return sorted(_with("unrated")(rows), key=lambda row: -row["unrated"])[:TEN]
 
 
 FIGURE_5 = Exhibit(
     name="Figure 5",
-    caption="Refuse-to-answer rate: the ten groups that are declined most",
+    caption="Refuse-to-answer rate: the ten groups that lack a rating most",
     source=Rows("groups"),
-    columns=(GROUP, REFUSED, Column("unanswered", "Ratings that cannot be read", "%"), ANSWERS),
-    how_to_read="1 is a group about which every answer declines.",
+    columns=(
+        GROUP,
+        Column("unrated", "Refuse-to-answer rate", "share"),
+        REFUSED,
+        Column("unanswered", "Ratings that cannot be read", "%"),
+        ANSWERS,
+    ),
+    how_to_read="1 is a group of which no answer has a rating: the authors count an answer without "
+    "one as a refusal, whether it declines or cannot be read; Declined counts those that decline.",
     caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal "
-    "rates those asked first stand here, and an answer that is not read need not decline.",
-    figure=Figure("bars", x="group", y="refused", domain=(0, 1)),
+    "rates those asked first stand here.",
+    figure=Figure("bars", x="group", y="unrated", domain=(0, 1)),
     then=_most_refused,
     needs="answers in words",
 )
 
-ABOUT = (
-    RANK,
-    DIMENSION,
-    Column("keywords", "Keywords", "count"),
-    Column("percent", "Of its keywords", "%"),
-    Column("direction", "Direction", "score"),
-)
 
-FIGURE_4 = Exhibit(
-    name="Figures 4 and 8",
-    caption="The five dimensions that most keywords of a cluster are about, and their direction",
-    source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
-    columns=(CLUSTER, *ABOUT),
-    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at "
-    "the low one, as a share of all keywords of the cluster.",
-    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
-    "dictionary does not know count for none (Table 15), and there is no interval.",
-    figure=Figure("bars", x="dimension", y="direction", facet="cluster"),
-    needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
-)
+_BY: dict[str, tuple[Column, Mapping[str, Any], Mapping[str, Any]]] = {
+    "cluster": (CLUSTER, {"rank": tuple(range(1, FIVE + 1))}, {}),
+    "group": (GROUP, {"group": EXAMPLES}, {"group": EXAMPLES}),
+}
+_COUNTED = {
+    "words": "Each distinct word counts once, with 1 where its dimension has no directions; the "
+    "sum of a dimension is divided by the number of entries in all dimensions.",
+    "keywords": "A bar above 0 is a dimension of which more keywords are at the high end than at "
+    "the low one, as a share of all keywords; every mention counts.",
+}
 
-FIGURE_7 = Exhibit(
-    name="Figure 7",
-    caption="Dimensions of the keywords of groups that the paper sets side by side, and their "
-    "direction",
-    source=Rows("keywords_by_group", {"group": EXAMPLES}),
-    columns=(GROUP, *ABOUT),
-    how_to_read="Compare nurses with doctors, women with men, Democrats with Republicans: of which "
-    "dimension their keywords speak, and whether of its high end.",
-    caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions "
-    "where this is their mean over keywords, and of a group there are fifty keywords at most.",
-    figure=Figure("bars", x="dimension", y="direction", facet="group", order={"group": EXAMPLES}),
-    needs="keywords of these groups: the task stereomap_extended with its own list of groups",
+
+def _keywords(name: str, counted: str, by: str, caveat: str, needs: str) -> Exhibit:
+    """counted: "words", each once, or "keywords". by: cluster or group."""
+    column, where, order = _BY[by]
+    return Exhibit(
+        name=name,
+        caption=f"The dimensions that the {counted} of each {by} are about, and their direction",
+        source=Rows(f"{counted}_by_{by}", where),
+        columns=(
+            column,
+            RANK,
+            DIMENSION,
+            Column("keywords", counted.capitalize(), "count"),
+            Column("percent", "Share of them", "%"),
+            Column("direction", "Direction", "score"),
+        ),
+        how_to_read=_COUNTED[counted],
+        caveat=caveat,
+        figure=Figure("bars", x="dimension", y="direction", facet=by, order=order),
+        needs=needs,
+    )
+
+
+_OFFICIAL = "keywords looked up in the authors' dictionary: the task stereomap_extended_official"
+_LISTED = "keywords of these groups: the task stereomap_extended with its own list of groups"
+ABOUT_KEYWORDS = (
+    _keywords(
+        "Figures 4 and 8",
+        "words",
+        "cluster",
+        "How often a word was said; a dimension without directions is always above 0, keywords of "
+        "two words count for none, and there is no interval.",
+        f"{_OFFICIAL}; and {CLUSTERED}",
+    ),
+    _keywords(
+        "Figure 7",
+        "words",
+        "group",
+        "The Venn diagrams of the words, which are in the samples; no program of the authors makes "
+        "this figure, so it is counted as Figure 4.",
+        f"{_OFFICIAL}, with its own list of groups",
+    ),
+    _keywords(
+        "Keywords of clusters",
+        "keywords",
+        "cluster",
+        "A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
+        "dictionary does not know count for none (Table 15), and there is no interval.",
+        f"keywords (the task stereomap_extended), and {CLUSTERED}",
+    ),
+    _keywords(
+        "Keywords of groups", "keywords", "group", "A group has fifty keywords at most.", _LISTED
+    ),
 )
 
 TABLE_15 = Exhibit(
@@ -366,7 +403,7 @@ TABLE_15 = Exhibit(
         Column("known", "Keywords", "count"),
     ),
     how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is "
-    "what Figures 4, 7 and 8 rest on.",
+    "what the keywords of clusters and groups rest on.",
     caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
     then=_with("keyword_coverage"),
     needs="a keyword that can be read: the task stereomap_extended",
@@ -385,10 +422,10 @@ TABLE_13 = Exhibit(
     caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds",
     source=Rows("styles", {"style": "paper"}),
     columns=(*_VARIATION, ANSWERS),
-    how_to_read="The standard deviation of a group's score over rounds by its mean, as a mean over "
-    "groups and of the group where it is greatest.",
-    caveat="It is the chance of sampling at one prompt and not what another prompt would change; "
-    "at temperature 0 it is 0.",
+    how_to_read="The standard deviation (ddof 0) of a group's score over rounds by its mean, as a "
+    "mean over groups and of the group where it is greatest.",
+    caveat="It is the chance of sampling at one prompt and not what another prompt would change: "
+    "it hangs on the temperature, and at 0 it is 0.",
     then=_with("competence_cv", "warmth_cv", enough=any),
     needs="two rounds of which ratings can be read",
     paper_values=(STEREOMAP, "Table 13"),
@@ -443,7 +480,7 @@ _BOTH_WAYS = {
 }
 _IN_WORDS = {
     "original": (TABLE_13,),
-    "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14),
+    "extended": (*ABOUT_KEYWORDS, TABLE_15, TABLE_13, TABLE_14),
     "structure": (TABLE_3, TABLE_10),
 }
 

@@ -69,6 +69,8 @@ UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 says that clusters may be chance."""
 LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
 PAPER = "paper"
+COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
+"""What the authors' rate of refusals looks at; of other prompts the only rating."""
 
 
 # ---- Records
@@ -89,6 +91,7 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
         "ratings": dict(read.get("ratings", {})),
         "keywords": list(read.get("keywords", [])),
         "content": list(read.get("content", [])),
+        "words": list(read.get("words", [])),
     }
 
 
@@ -118,13 +121,8 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group; beside it
-    the p of ours, a pair for each group in each round."""
-    scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
-    scores = [scale.values for scale in scales]
-    by_round = [scale.by_round for scale in scales]
-    if all(scale.repeats for scale in scales):
-        by_round = [of[:, None] for of in scores]  # ten copies of an answer are one
+    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group."""
+    scores = [ratings.scale(dimension).values for dimension in (COMPETENCE, WARMTH)]
     rows = []
     for k, name in enumerate(clusters.names):
         inside = clusters.labels == k
@@ -141,7 +139,6 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
                 "sign": test.sign,
                 "t": float(test.t),
                 "p": float(test.p),
-                "p_by_round": float(paired_test(*(of[inside].ravel() for of in by_round)).p),
             }
         )
     return rows
@@ -185,7 +182,7 @@ def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Ta
     for i, group in enumerate(ratings.groups):
         row: dict[str, Any] = {"group": group, "answers": len(of_group[group])}
         if "answer" in of_group[group][0]:
-            row |= _answers(of_group[group])
+            row |= {**_answers(of_group[group]), "unrated": _unrated(of_group[group])}
         if clusters is not None:
             changed = float(clusters.changed[i])
             row["cluster"] = clusters.name(i)
@@ -269,14 +266,19 @@ def _keywords(
     records: Records, clusters: Clusters, groups: Sequence[str]
 ) -> tuple[dict[str, Table], list[str]]:
     """Tables (Figures 4, 7 and 8: what keywords are about; Table 15: coverage) and notes."""
-    of_group: dict[str, list[Any]] = {group: [] for group in groups}
-    of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
-    for r in records:
-        of_group[r["group"]] += r["content"]
-    for i, group in enumerate(groups):
-        name = clusters.name(i)
-        if name is not None:
-            of_cluster[name] += of_group[group]
+    tables: dict[str, Table] = {}
+    for key, kind in (("words", "words"), ("content", "keywords")):
+        of_group: dict[str, list[Any]] = {group: [] for group in groups}
+        of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
+        for r in records:
+            of_group[r["group"]] += r[key]
+        for i, group in enumerate(groups):
+            name = clusters.name(i)
+            if name is not None:
+                of_cluster[name] += of_group[group]
+        for column, of in (("cluster", of_cluster), ("group", of_group)):
+            if rows := _about(column, of, once=key == "words"):
+                tables[f"{kind}_by_{column}"] = rows
     keywords = [keyword for of in of_group.values() for keyword in of]
     steps = Counter(how for _, how, _ in keywords)
     coverage, known = [], 0
@@ -295,48 +297,55 @@ def _keywords(
         )
     return {
         "keyword_coverage": coverage,
-        "keywords_by_cluster": _about("cluster", of_cluster),
-        "keywords_by_group": _about("group", of_group),
+        **tables,
         "unknown_keywords": [
             {"keyword": keyword, "times": n} for keyword, n in unknown.most_common(50)
         ],
     }, notes
 
 
-def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
-    """Dimensions of each name's keywords. direction: mean over all, 1 for high, -1 for low."""
+def _about(column: str, keywords: Mapping[str, Sequence[Any]], once: bool) -> Table:
+    """Dimensions of each name's keywords. direction: sum of 1 for high and -1 for low, over all
+    keywords; `once`, as the authors count: of distinct words, over the entries of all dimensions.
+    """
     rows = []
     for name, of in keywords.items():
-        about = [pair for _, _, content in of for pair in content]
+        if once:
+            of = list({word: (word, content) for word, content in of}.values())
+        about = [pair for *_, content in of for pair in content]
+        whole = len(about if once else of)
         count = Counter(dimension for dimension, _ in about)
+        total = {d: sum(sign for of_sign, sign in about if of_sign == d) / whole for d in count}
         rows += [
             {
                 column: name,
                 "rank": rank,
                 "dimension": dimension,
-                "keywords": n,
-                "percent": percentage(n, len(of)),
-                "direction": sum(sign for d, sign in about if d == dimension) / len(of),
+                "keywords": count[dimension],
+                "percent": percentage(count[dimension], whole),
+                "direction": total[dimension],
             }
-            for rank, (dimension, n) in enumerate(count.most_common(), start=1)
+            for rank, dimension in enumerate(
+                sorted(count, key=lambda d: -(abs(total[d]) if once else count[d])), start=1
+            )
         ]
     return rows
 
 
 def _styles(records: Records) -> Table:
-    """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style,
-    together with the paper's style, and of all."""
+    """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style, and
+    together with the paper's style."""
     groups = first_seen(records, "group")
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
     ratings = {style: written(rows, groups) for style, rows in of.items()}
 
-    def row(name: str, chosen: Sequence[str], compared: Sequence[str]) -> dict[str, Any]:
-        answers = [r for style in chosen for r in of[style]]
-        result = {"style": name, "answers": len(answers), "refused": _answers(answers)["refused"]}
-        for column, together in (("cv", chosen), ("cv_with_paper", compared)):
+    def row(style: str, compared: Sequence[str]) -> dict[str, Any]:
+        answers = of[style]
+        result = {"style": style, "answers": len(answers), "refused": _answers(answers)["refused"]}
+        for column, together in (("cv", [style]), ("cv_with_paper", compared)):
             for dimension in (COMPETENCE, WARMTH):
-                scores = [ratings[style].scale(dimension).by_round for style in together]
+                scores = [ratings[name].scale(dimension).by_round for name in together]
                 # A group without a score in one style would be compared with itself in the others.
                 everywhere = np.all([~np.isnan(s).all(axis=1) for s in scores], axis=0)
                 cv = variation(np.concatenate(scores, axis=1)[everywhere])
@@ -344,8 +353,7 @@ def _styles(records: Records) -> Table:
                 result |= {prefix: cv.average, f"{prefix}_max": cv.largest}
         return result
 
-    rows = [row(style, [style], list(dict.fromkeys([styles[0], style]))) for style in styles]
-    return rows + ([row("all", styles, styles)] if len(styles) > 1 else [])
+    return [row(style, list(dict.fromkeys([styles[0], style]))) for style in styles]
 
 
 def _answers(records: Records) -> dict[str, float]:
@@ -356,6 +364,17 @@ def _answers(records: Records) -> dict[str, float]:
         "refused": refused / len(records) if records else nan,
         "unanswered": percentage(unread, ratings),
     }
+
+
+def _unrated(records: Records) -> float:
+    """Figure 5 by the authors' count_nans: answers without the `COUNTED` rating, a mean over
+    prompts."""
+    of_part = defaultdict(list)
+    for r in records:
+        for item in r["scales"]:
+            if COUNTED.get(r["part"], item) == item:
+                of_part[r["part"]].append(item not in r["ratings"])
+    return mean(map(mean, of_part.values()))
 
 
 # ---- Summaries
@@ -370,16 +389,10 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
         tables["styles"] = _styles(records if errors else of_paper)
         row = tables["styles"][0] if of_paper else {}
         values |= {name: row.get(name, nan) for name in ("competence_cv", "warmth_cv")}
-    if len({(r["group"], r["round"], *r["scales"]) for r in of_paper}) < len(of_paper):
+    if len({(r["group"], r["round"], r["part"], *r["scales"]) for r in of_paper}) < len(of_paper):
         notes.append(
             "Several answers to a prompt in a round count as one, their mean, which varies less; "
             "`rounds` asks for more rounds."
-        )
-    refusing = [row["group"] for row in tables.get("groups", ()) if row["refused"] == 1]
-    if refusing:
-        notes.append(
-            f"Every answer refuses for {len(refusing)} of {len(tables['groups'])} groups: "
-            f"{', '.join(refusing)}."
         )
     return _finished(part, values, tables, notes, errors)
 
@@ -630,7 +643,13 @@ KEYWORDS = (
     _exact("keywords", "count", "Keywords that were read.", primary=False),
 )
 ANSWERS = (
-    _exact("refused", "share", "Answers that decline.", better="lower", cell="Figure 5"),
+    _exact(
+        "refused",
+        "share",
+        "Answers that decline; Figure 5 counts those without a readable rating too.",
+        better="lower",
+        cell="Figure 5",
+    ),
     _exact(
         "unanswered",
         "%",
