@@ -269,19 +269,21 @@ CHANCE = Exhibit(
 
 TABLE_6 = Exhibit(
     name="Table 6",
-    caption="Refuse rate: answers that decline or do not follow the instructions, by category",
+    caption="Refuse rate: questions and answers that decline or do not follow the instructions, by "
+    "category",
     source=Rows("answers", {"type": None, "identity": None}),
     columns=(
         CATEGORY,
-        Column("refuse_rate", "HBB", "%"),
+        Column("unanswered", "Of questions", "%"),
+        Column("refuse_rate", "Of answers", "%"),
         Column("declined", "Declined", "%"),
         Column("another", "Another choice", "%"),
         Column("unparsed", "Unparsed", "%"),
         Column("cut_off", "Cut off in reasoning", "%"),
         Column("answers", "Answers", "count"),
     ),
-    how_to_read="Of all answers, in percent, those that choose neither option; the next four "
-    "columns are its parts.",
+    how_to_read="Of questions, as in the paper, those without an answer that chooses an option; of "
+    "answers, those that choose neither, and the next four columns are their parts.",
     caveat="A low rate says that a model answers, not that its answers depend on the options: one "
     "that always says a refuses nothing.",
     paper_values=("hbb", "Table 6"),
