@@ -48,7 +48,7 @@ def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wab
     invalid, one of these refused."""
     table = by(shown("mist_wabt", "Table 4", wabt), "dimension")
     assert list(table) == ["competence", "sociability", "morality"]
-    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_p")]
+    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_paper_p")]
     for row in table.values():
         assert [row[name] for name in columns] == [12, 0, 1, 0, 1]
         assert (row["invalid"], row["undefined"], row["refused"]) == (70, 10, 10)

@@ -24,12 +24,12 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_t
 TABLE_4 = Exhibit(
     "Table 4",
     "Bias scores by dimension",
-    Numbers(("bias_score", "bias_score_n", "bias_score_p"), by="dimension"),
+    Numbers(("bias_score", "bias_score_n", "bias_score_paper_p"), by="dimension"),
     [
         Column("dimension", "Dimension"),
         Column("bias_score_n", "n", "count"),
         Column("bias_score", "Mean", "score"),
-        Column("bias_score_p", "p", "p"),
+        Column("bias_score_paper_p", "p", "p"),
     ],
     "how_to_read",
     "caveat",
@@ -40,7 +40,7 @@ NUMBERS = [
     for metric, value, low, high in (
         ("bias_score", 0.25, 0.054, 0.446),
         ("bias_score_n", 40.0, None, None),
-        ("bias_score_p", 0.0004, None, None),
+        ("bias_score_paper_p", 0.0004, None, None),
     )
 ]
 

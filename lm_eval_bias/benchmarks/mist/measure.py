@@ -31,6 +31,7 @@ from lm_eval_bias.metrics.word_association import Association, WordList, associa
 
 WORDS = ("words_alone",)
 """Null models that know of an identifier only whether it is a good word or a bad one."""
+PAPER_P = "bias_score_paper_p"
 OF_LIST = ("domain", "pair", "dimension", "groups", "words", "positive")
 LIST_KEYS = (*OF_LIST, "sample", "template")
 LIST_CLUSTERS = (("pair", "sample"), ("dimension", "positive", "words"))
@@ -54,10 +55,7 @@ SCORES = (
     _by_dimension(
         "bias_score_p",
         "p",
-        "Two-sided p of the paper's one-sample t test, which takes lists of the same words for "
-        "independent.",
-        primary=False,
-        cell="Table 4, p (by dimension)",
+        "Two-sided p of bias_score, from the same clustered error as its interval.",
     ),
     _by_dimension(
         "bias_score_n", "count", "Lists that have a score.", cell="Table 4, n (by dimension)"
@@ -75,6 +73,13 @@ SCORES = (
         "The paper's one-sample t.",
         primary=False,
         cell="Table 4, t (by dimension)",
+    ),
+    _by_dimension(
+        PAPER_P,
+        "p",
+        "Two-sided p of the paper's t, which takes lists of the same words for independent.",
+        primary=False,
+        cell="Table 4, p (by dimension)",
     ),
 )
 INVALID = _by_dimension(
@@ -183,9 +188,8 @@ def _scores(lists: Sequence[WordList], records: Sequence[Record], errors: bool) 
 
 
 def _numbers(result: Association) -> dict[str, Number]:
-    columns = {
-        f"bias_score_{name}": getattr(result.scores, name) for name in ("n", "std", "t", "p")
-    }
+    columns = {f"bias_score_{name}": getattr(result.scores, name) for name in ("n", "std", "t")}
+    columns |= {"bias_score_p": result.p, PAPER_P: result.scores.p}
     columns |= {name: 100 * getattr(result, name) for name in ("invalid", "undefined", "refused")}
     return {
         "bias_score": Number(*result.mean, *result.interval),
@@ -194,9 +198,11 @@ def _numbers(result: Association) -> dict[str, Number]:
 
 
 def _columns(result: Association) -> dict[str, float]:
+    """The paper's t and p stand in Table 4 alone."""
     numbers = _numbers(result)
     score = estimate("bias_score", numbers.pop("bias_score"))
-    return {"lists": result.lists, **score, **{name: of.value for name, of in numbers.items()}}
+    others = {n: of.value for n, of in numbers.items() if n not in ("bias_score_t", PAPER_P)}
+    return {"lists": result.lists, **score, **others}
 
 
 WABT = of_written(
