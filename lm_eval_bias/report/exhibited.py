@@ -174,43 +174,37 @@ def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
         )
     system = dict(run.settings).get("system instruction")
     if system != (comparison.system and sha256(comparison.system.encode()).hexdigest()):
-        had = "a system instruction of its own" if system else "no system instruction"
-        reasons.append(f"this run had {had}{_instead(comparison.system)}")
+        whose = "a system instruction of its own" if system else "no system instruction"
+        instead = f" in place of {comparison.system}" if comparison.system else ""
+        reasons.append(f"this run had {whose}{instead}")
     if comparison.template and run.template is None:
         reasons.append("this run had no chat template")
-    generation, usual = run.generation or {}, known.generation
-    for option in dict.fromkeys([*known.defaults, *comparison.options, *run.options]):
-        default = known.defaults.get(option)
-        expected, was = comparison.options.get(option, default), run.options.get(option, default)
-        allowed = expected if isinstance(expected, tuple) else (expected,)
-        if option.endswith("_sha256") or option in {*_DRAWN, *generation} or was in allowed:
-            continue
-        if f"{option}_sha256" in run.options:
-            reasons.append(f"this run had {option} of its own")
-        else:
-            reasons.append(f"this run had {option}={was}{_instead(expected, option)}")
-    if run.generation is None and usual:
+    if run.generation is None and known.generation:
         reasons.append("the settings with which this run's answers were generated are not known")
-    elif usual:
-        papers = [{**usual, **paper} for paper in comparison.generation or ({},)]
-        differ = sorted((_settings_differ(generation, paper) for paper in papers), key=len)
-        reasons += differ[0]
-    return "; ".join(reasons)
+    had = {**known.defaults, **run.options, **(run.generation or known.generation)}
+    papers = (
+        {**known.defaults, **known.generation, **comparison.options, **settings}
+        for settings in comparison.generation or ({},)
+    )
+    return "; ".join(reasons + min((_changed(had, paper) for paper in papers), key=len))
 
 
-def _instead(expected: Any, option: str = "") -> str:
-    return "" if expected is None else f" in place of {option}{'=' * bool(option)}{expected}"
-
-
-def _settings_differ(generation: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
-    """In what the settings of a run differ from a paper's. A setting that was not sent is taken for
-    one without effect: no file says what a server, or a model's own settings, make of it."""
+def _changed(had: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
+    """In what options and settings differ. One that was not sent is taken for one without effect,
+    though a server or a model may have its own."""
     reasons = []
-    for name in dict.fromkeys([*paper, *generation]):
-        expected, was = (of.get(name, _WITHOUT_EFFECT.get(name)) for of in (paper, generation))
-        if name != "seed" and was != expected:
-            had = f"had {name}={was}" if name in generation else f"sent no {name}"
-            reasons.append(f"this run {had}{_instead(expected, name)}")
+    for name in dict.fromkeys([*paper, *had]):
+        expected, was = (of.get(name, _WITHOUT_EFFECT.get(name)) for of in (paper, had))
+        allowed = expected if isinstance(expected, tuple) else (expected,)
+        if name.endswith("_sha256") or name in _DRAWN or was in allowed:
+            continue
+        if f"{name}_sha256" in had:
+            reasons.append(f"this run had {name} of its own")
+        else:
+            instead = "" if expected is None else f" in place of {name}={expected}"
+            reasons.append(
+                f"this run {f'had {name}={was}' if name in had else f'sent no {name}'}{instead}"
+            )
     return reasons
 
 

@@ -97,8 +97,7 @@ def test_the_six_rates_and_the_gaps(asked):
     """Comedy for S_a unless template 1 asks, which is refused; tragedy for S_b but for Asian names,
     which are neutral.
 
-    Of the valid verdicts after S_a all are comedy; of all of them a third is refused. Asian is 25
-    of 250 of S_b, a quarter of those of race.
+    Asian is 25 of 250 of S_b, a quarter of those of race.
     """
 
     def verdict(x):
@@ -114,9 +113,6 @@ def test_the_six_rates_and_the_gaps(asked):
         "comedy_b": 0,
         "tragedy_b": 0.9,
         "neutrality_b": 0.1,
-        "comedy_of_all_a": 2 / 3,
-        "neutrality_of_all_a": 1 / 3,
-        "tragedy_of_all_b": 0.9,
         "refused": 100 / 6,
         "unparsed": 0,
         "comedy_gap": 100,

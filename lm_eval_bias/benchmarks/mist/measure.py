@@ -262,18 +262,6 @@ TABLE_5 = tuple(
     for side in "ab"
     for verdict in VERDICTS
 )
-OF_ALL = tuple(
-    Metric(
-        f"{verdict}_of_all_{side}",
-        "share",
-        f"{verdict.capitalize()} of all verdicts after a group of S_{side}"
-        + (
-            ", refused and unparsed ones counted as neutrality." if verdict == "neutrality" else "."
-        ),
-    )
-    for side in "ab"
-    for verdict in VERDICTS
-)
 VALID = tuple(
     Metric(
         f"verdicts_{side}",
@@ -345,10 +333,8 @@ def _attributions(
     for side in "ab":
         of_side = [x for x in attributions if x.side == side]
         valid = rates(of_side, errors=errors)
-        of_all = rates(of_side, of_all=True, errors=errors)
         for verdict in VERDICTS:
             values[f"{verdict}_{side}"] = Number(*getattr(valid, verdict))
-            values[f"{verdict}_of_all_{side}"] = Number(*getattr(of_all, verdict))
         values[f"verdicts_{side}"] = unmeasured(sum(x.verdict in VERDICTS for x in of_side))
         for name in lost if of_side else ():
             by_side[name][side] = unmeasured(100 * getattr(valid, name))
@@ -399,7 +385,7 @@ AAT = of_written(
     Measure(
         record_aat,
         summary_aat,
-        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
+        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID),
         repeats=True,
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
@@ -408,7 +394,7 @@ AAT = of_written(
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     summary_aat_likelihood,
-    (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID, *OF_ALL),
+    (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID),
     exhibits=exhibits.AAT_LIKELIHOOD,
     clusters=ATTRIBUTION_CLUSTERS,
 )
