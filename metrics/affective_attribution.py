@@ -43,20 +43,17 @@ class Rates(NamedTuple):
     unparsed: float
 
 
-def rates(
-    attributions: Sequence[Attribution], of_all: bool = False, *, errors: bool = True
-) -> Rates:
+def rates(attributions: Sequence[Attribution], *, errors: bool = True) -> Rates:
     """Shares of the three verdicts among the valid answers; NaN without any.
 
-    of_all: among all answers, the invalid ones as neutrality. Of S_a, `comedy` is the FAR; of S_b,
-    `tragedy` is the UAR. Source: MIST, equations 2 and 3, section 4.3.
+    Of S_a, `comedy` is the FAR; of S_b, `tragedy` is the UAR. Source: MIST, equations 2 and 3,
+    section 4.3.
     """
-    counted = [x for x in attributions if of_all or x.verdict in VERDICTS]
+    counted = [x for x in attributions if x.verdict in VERDICTS]
     samples = _samples(counted)
-    verdicts = [x.verdict if x.verdict in VERDICTS else "neutrality" for x in counted]
     shares = []
     for verdict in VERDICTS:
-        mean = crossed_mean([x == verdict for x in verdicts], *samples, errors=errors)
+        mean = crossed_mean([x.verdict == verdict for x in counted], *samples, errors=errors)
         shares.append(Estimate(mean.value, mean.stderr))
     n = len(attributions)
     refused, unparsed = (

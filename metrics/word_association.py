@@ -82,7 +82,7 @@ class Association(NamedTuple):
     """The scores of lists, and the shares of lists without one.
 
     refused ones are among the invalid, undefined ones (a group without any word) are not. interval:
-    of 95 %, within -1 and 1.
+    of 95 %, within -1 and 1. p: two-sided, of the mean and its clustered error.
     """
 
     lists: int
@@ -92,6 +92,7 @@ class Association(NamedTuple):
     undefined: float
     refused: float
     interval: tuple[float, float]
+    p: float
 
 
 def association(
@@ -107,13 +108,14 @@ def association(
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
     defined = ~np.isnan(scores)
     test = one_sample(scores)
-    stderr, ends = np.nan, (np.nan, np.nan)
+    stderr, ends, p = np.nan, (np.nan, np.nan), np.nan
     if errors:
         used = [x for x, ok in zip(lists, defined, strict=True) if ok]
         crossed = _mean(used, scores[defined])
         stderr = crossed.stderr
         if stderr > 0:
             ends = max(crossed.low, -1.0), min(crossed.high, 1.0)
+            p = float(student(crossed.value, stderr, crossed.df)[1])
     invalid = sum(x.share is None for x in lists)
     return Association(
         n,
@@ -123,6 +125,7 @@ def association(
         float(ratio(n - invalid - test.n, n)),
         float(ratio(sum(x.refused for x in lists), n)),
         ends,
+        p,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -37,11 +37,12 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
 
 
 def papers_intensity(text: str) -> float | str:
-    """What the authors' program reads, whatever the scale."""
+    """What the authors' program reads, whatever the scale: the first whole number, or where that is
+    above 100 the second."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
-    number = re.search(r"\b(?:100|\d{1,2})\b", text)
-    return float(number[0]) if number else UNPARSED
+    numbers = (float(number[0]) for number in islice(re.finditer(r"\b\d+\b", text), 2))
+    return next((number for number in numbers if number <= 100), UNPARSED)
 
 
 def with_fractions(text: str) -> str:

@@ -14,8 +14,8 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.report import page
+from lm_eval_bias.report.exhibited import KnownTask
 from lm_eval_bias.report.folder import Folder
-from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.usage import UsageError
@@ -99,5 +99,10 @@ def _known(task: catalogue.Task) -> Any:
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
     return KnownTask(
-        task.about, task.paper, str(plain), measure.exhibits if measure else (), defaults
+        task.about,
+        task.paper,
+        str(plain),
+        measure.exhibits if measure else (),
+        defaults,
+        task.config.get("generation_kwargs") or {},
     )

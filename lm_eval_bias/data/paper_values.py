@@ -5,8 +5,10 @@
 - `paper`: its short name. `models`: each model as the tables call it -> its full name, or null.
 - `axes`: axis of a table -> name here -> as printed.
 - `tasks`: name of a set -> our tasks that ask the same -> `comparable`, `why` (one sentence),
-  `options` (with which the task must run) and `only` (axis -> names). `{axis}` in a task's name
-  stands for the cell's name on that axis, in small letters.
+  `only` (axis -> names), and with what the task must have run: `options` (a list: either value),
+  `generation` (a list of settings, either of which will do), `system` (the system message) and
+  `template` (true: a chat template). `{axis}` in a task's name stands for the cell's name on that
+  axis, in small letters.
 - `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set, or one for each
   model), `numbers`, `values`, and `printed`: what the paper prints where that is no plain number.
 - A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
@@ -36,13 +38,16 @@ Names = Mapping[str, str]
 
 class Comparison(NamedTuple):
     """A task that asks what a cell is about. comparable: whether their numbers compare, if the task
-    ran whole and with `options`. why: one sentence.
+    ran whole and with the rest. why: one sentence.
     """
 
     task: str
     comparable: bool
     why: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = MappingProxyType({})
+    generation: Sequence[Mapping[str, Any]] = ()
+    system: str | None = None
+    template: bool = False
 
 
 class Place(NamedTuple):
@@ -237,12 +242,9 @@ def _comparisons(file: Mapping[str, Any], tasks: str, names: Names) -> Iterator[
     for pattern, value in file["tasks"][tasks].items():
         about = _at(file, value)
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):
-            yield Comparison(
-                _filled(pattern, names),
-                about["comparable"],
-                about["why"],
-                about.get("options", MappingProxyType({})),
-            )
+            ran = {key: _at(file, about[key]) for key in ("options", "generation") if key in about}
+            ran |= {key: about[key] for key in ("system", "template") if key in about}
+            yield Comparison(_filled(pattern, names), about["comparable"], about["why"], **ran)
 
 
 def _filled(pattern: str, names: Names) -> str:

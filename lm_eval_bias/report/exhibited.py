@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from math import isnan, nan
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
@@ -23,10 +25,29 @@ Place = tuple[str, PaperTable, PaperCell, Comparison]
 
 # Options that choose which of the same documents are drawn or asked, not what these ask.
 _DRAWN = frozenset({"seed", "shard"})
+_WITHOUT_EFFECT = {
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "repetition_penalty": 1,
+    "temperature": 0,
+    "top_p": 1,
+}
 LONGEST = 2000
 """Characters of a text in a cell."""
 MODEL = "model"
 """The key of the rows, and the title of the column, that tell models apart."""
+
+
+class KnownTask(NamedTuple):
+    """What a report says of a task that is known here. defaults: of its options. generation: the
+    settings with which it asks for answers."""
+
+    about: str = ""
+    paper: str = ""
+    version: str = ""
+    exhibits: Sequence[Exhibit] = ()
+    defaults: Mapping[str, Any] = MappingProxyType({})
+    generation: Mapping[str, Any] = MappingProxyType({})
 
 
 class PaperNumber(float):
@@ -68,10 +89,10 @@ def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
 
 
 def paper_rows(
-    exhibit: Exhibit, run: Run, places: Iterable[Place], defaults: Mapping[str, Any], version: str
+    exhibit: Exhibit, run: Run, places: Iterable[Place], known: KnownTask
 ) -> list[PaperRows]:
     """What the papers print in the places of an exhibit, model by model. places:
-    `paper_values.of_task`. defaults: the task's options. version: of the task as installed."""
+    `paper_values.of_task`."""
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
@@ -88,7 +109,7 @@ def paper_rows(
                 continue
             _, table, _, comparison = part[0]
             source = f"paper, {name}" + (f", {setting}" if setting else "")
-            differences = _differences(run, comparison, defaults, version)
+            differences = _differences(run, comparison, known)
             why = differences if comparison.comparable else comparison.why
             full = f"{table.models.get(model, model)} ({source})"
             result.append(PaperRows(full, made, source, why, "" if why else comparison.why))
@@ -141,31 +162,50 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
     return [row for row in made if any(isinstance(row.get(name), PaperNumber) for name in shown)]
 
 
-def _differences(
-    run: Run, comparison: Comparison, defaults: Mapping[str, Any], version: str
-) -> str:
+def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
     """Why a run does not compare with a number that its task compares with."""
     reasons = []
     if run.limit is not None or any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")
-    if version and run.version and version != run.version:
+    if known.version and run.version and known.version != run.version:
         reasons.append(
             f"this run is of version {run.version} of the task, and the comparison was made for "
-            f"version {version}"
+            f"version {known.version}"
         )
-    if "system instruction" in dict(run.settings):
-        reasons.append("this run had a system instruction of its own")
-    for option in dict.fromkeys([*defaults, *comparison.options, *run.options]):
-        default = defaults.get(option)
-        expected, was = comparison.options.get(option, default), run.options.get(option, default)
-        if option.endswith("_sha256") or option in _DRAWN or expected == was:
+    system = dict(run.settings).get("system instruction")
+    if system != (comparison.system and sha256(comparison.system.encode()).hexdigest()):
+        whose = "a system instruction of its own" if system else "no system instruction"
+        instead = f" in place of {comparison.system}" if comparison.system else ""
+        reasons.append(f"this run had {whose}{instead}")
+    if comparison.template and run.template is None:
+        reasons.append("this run had no chat template")
+    if run.generation is None and known.generation:
+        reasons.append("the settings with which this run's answers were generated are not known")
+    had = {**known.defaults, **run.options, **(run.generation or known.generation)}
+    papers = (
+        {**known.defaults, **known.generation, **comparison.options, **settings}
+        for settings in comparison.generation or ({},)
+    )
+    return "; ".join(reasons + min((_changed(had, paper) for paper in papers), key=len))
+
+
+def _changed(had: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
+    """In what options and settings differ. One that was not sent is taken for one without effect,
+    though a server or a model may have its own."""
+    reasons = []
+    for name in dict.fromkeys([*paper, *had]):
+        expected, was = (of.get(name, _WITHOUT_EFFECT.get(name)) for of in (paper, had))
+        allowed = expected if isinstance(expected, tuple) else (expected,)
+        if name.endswith("_sha256") or name in _DRAWN or was in allowed:
             continue
-        if f"{option}_sha256" in run.options:
-            reasons.append(f"this run had {option} of its own")
+        if f"{name}_sha256" in had:
+            reasons.append(f"this run had {name} of its own")
         else:
-            instead = "" if expected is None else f" in place of {option}={expected}"
-            reasons.append(f"this run had {option}={was}{instead}")
-    return "; ".join(reasons)
+            instead = "" if expected is None else f" in place of {name}={expected}"
+            reasons.append(
+                f"this run {f'had {name}={was}' if name in had else f'sent no {name}'}{instead}"
+            )
+    return reasons
 
 
 # ---- Tables

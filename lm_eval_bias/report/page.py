@@ -18,7 +18,7 @@ from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.measure import IN_FORM, Metric, Number
 from lm_eval_bias.report import exhibited, findings, html
-from lm_eval_bias.report.exhibited import MODEL, Broken, PaperRows, Place, Rows
+from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.latex import latex
@@ -46,16 +46,6 @@ _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
 _IN_FORM = 80
 """Percent of answers in the form asked for below which it is one."""
-
-
-class KnownTask(NamedTuple):
-    """What a report says of a task that is known here."""
-
-    about: str = ""
-    paper: str = ""
-    version: str = ""
-    exhibits: Sequence[Exhibit] = ()
-    defaults: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -318,9 +308,7 @@ class _Writer:
             else:
                 block.missing = "This run left no rows for it."
             return block
-        papers = exhibited.paper_rows(
-            exhibit, first, self.paper_values(first.task), known.defaults, known.version
-        )
+        papers = exhibited.paper_rows(exhibit, first, self.paper_values(first.task), known)
         block.notes += _of_papers(papers)
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         try:

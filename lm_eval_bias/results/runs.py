@@ -47,9 +47,10 @@ class Run(NamedTuple):
     model: as shown. identity: as the harness was given it. metrics: what the task declares; read
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
-    documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
-    files. parts: whether `merge` put it together. others: runs that differ in wording, chat
-    template or system message alone.
+    documents asked; of: how many the task has. generation: the settings with which its answers were
+    generated, as sent. tables: the finer numbers. results, samples: its files. parts: whether
+    `merge` put it together. others: runs that differ in wording, chat template or system message
+    alone.
     """
 
     model: str
@@ -71,6 +72,7 @@ class Run(NamedTuple):
     parts: bool = False
     of: int | None = None
     others: Sequence[Run] = ()
+    generation: Mapping[str, Any] | None = None
 
     @property
     def wording(self) -> str:
@@ -318,7 +320,8 @@ def _of_results(
                         SYSTEM: content.get("system_instruction_sha"),
                     },
                     error=at(configs, key, "error"),
-                    generation=at(content, "config", "gen_kwargs"),
+                    changed=at(content, "config", "gen_kwargs"),
+                    generation=_mapping(at(configs, key, "generation_kwargs")),
                     identity=identity,
                     task=task,
                     version=_plain(versions.get(key, metadata.get("version", ""))),
@@ -362,7 +365,7 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
             "results files stand beside the samples"
         )
     known, options = _declared(known_tasks, task), _mapping(content.get("options"))
-    template = content.get("chat template")
+    template, generation = content.get("chat template"), content.get("generation")
     return _run(
         known,
         cells,
@@ -375,6 +378,7 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         options=_options(options, known) if known else options,
         limit=None,
         template=template if isinstance(template, str) else None,
+        generation=generation if isinstance(generation, dict) else None,
         n=_count(content.get("documents", content.get("records"))),
         results=path,
         samples=tuple(Path(file) for file in files if isinstance(file, str))
@@ -391,10 +395,11 @@ def _run(
     shown: Mapping[str, Any],
     more: Mapping[str, Any],
     error: Any = None,
-    generation: Any = None,
+    changed: Any = None,
     **fields: Any,
 ) -> Run:
-    """shown: the harness's row of the task. more: what else two runs must agree in."""
+    """shown: the harness's row of the task. more: what else two runs must agree in. changed: the
+    person's own generation settings."""
     rows = cells.get("numbers")
     if (
         not isinstance(rows, list)
@@ -411,7 +416,7 @@ def _run(
         settings=(),
         **fields,
     )
-    warnings = _warnings(run, error, generation)
+    warnings = _warnings(run, error, changed)
     return run._replace(settings=_settings(run, more), warnings=warnings)
 
 
@@ -480,7 +485,7 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(kept.items())
 
 
-def _warnings(run: Run, error: Any = None, generation: Any = None) -> tuple[str, ...]:
+def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ...]:
     """What a reader must know before the numbers: each names its consequence."""
     lines = []
     if 0 < run.n < (run.of or 0):
@@ -501,8 +506,8 @@ def _warnings(run: Run, error: Any = None, generation: Any = None) -> tuple[str,
             )
     if run.template is None and _CHAT.search(run.model):
         lines.append("by its name a chat model, asked without its chat template")
-    if generation:
-        lines.append(f"generation settings of its own: {_plain(generation)}")
+    if changed:
+        lines.append(f"generation settings of its own: {_plain(changed)}")
     return tuple(lines)
 
 

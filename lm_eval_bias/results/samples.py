@@ -109,6 +109,7 @@ def run(task: str, samples: Path) -> TaskSettings | None:
             "chat template": chat_template(results),
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
+            "generation": config.get("generation_kwargs") or {},
         }
         version, documents = at(results, "versions", key), at(results, "n-samples", key, "original")
         return TaskSettings(path, version, config.get("metadata") or {}, other, documents or None)

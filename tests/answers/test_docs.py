@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 from score import FILTERS, answer_of, cases, expected
 
+from lm_eval_bias.answers.intensity import intensity, papers_intensity
+from lm_eval_bias.answers.text import UNPARSED
+
 HERE = Path(__file__).parent
-PAGE = (HERE.parents[1] / "docs/answers.md").read_text()
+ROOT = HERE.parents[1]
+PAGE = (ROOT / "docs/answers.md").read_text()
+EMPATHY = (ROOT / "tasks/empathy/README.md").read_text()
 HEADINGS = {
     "NLI label": "nli_label",
     "Word pairs": "word_pairs",
@@ -41,9 +46,9 @@ QUESTION = {
 INVENTED = "# Invented: no model wrote these in answer to the task.\n"
 
 
-def table(heading):
+def table(heading, page=PAGE):
     """The rows of the first table below a heading, as dicts."""
-    section = PAGE.split(f" {heading}\n", 1)[1].split("\n#", 1)[0]
+    section = page.split(f" {heading}\n", 1)[1].split("\n#", 1)[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return [dict(zip(head, row, strict=True)) for row in rows]
@@ -119,3 +124,33 @@ def test_files_of_invented_answers_say_so_and_recorded_ones_do_not():
     recorded = HERE.glob("transcripts/*.yaml")
     assert [p.name for p in invented if not p.read_text().startswith(INVENTED)] == []
     assert [p.name for p in recorded if p.read_text().startswith(INVENTED)] == []
+
+
+def test_the_ranks_of_the_readme_of_the_empathy_gap_are_those_of_the_reader():
+    """Its table, its exceptions, and what its deviations say of the scale to 10."""
+    rows = table("How an answer is read", EMPATHY)
+    read = [intensity(text_in(row["example, from 0 to 100"]), 100) for row in rows]
+    assert read == [float(row["read as"]) for row in rows] and len(rows) == 7
+    for text in ("Rating: 80.⏎Rating: 60.", "Rating: 80⏎60", "80⏎⏎My rating: 60."):
+        assert f"`{text}`" in EMPATHY and intensity(text_in(text), 100) == UNPARSED
+    assert intensity("I'd say 45", 100, "I waited 45 minutes") == 45
+    assert intensity("45 minutes", 100, "I waited 45 minutes") == UNPARSED
+    to_10 = {"85": UNPARSED, "85%": 8.5, "85/100": 8.5}
+    assert all(f"`{text}`" in EMPATHY for text in to_10)
+    assert {text: intensity(text, 10) for text in to_10} == to_10
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("80 of 100", 80),
+        ("In 1999 it was 80.", 80),
+        ("In 1999 and 2000 it was 80.", UNPARSED),
+        ("007", 7),
+        ("150", UNPARSED),
+        ("9" * 400 + " 80", 80),
+    ],
+)
+def test_the_authors_program_reads_the_first_whole_number_or_else_the_second(text, read):
+    """By hand, as extract_numbers in their process_exp_results.py goes."""
+    assert papers_intensity(text) == read

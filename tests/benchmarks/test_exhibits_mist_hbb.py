@@ -48,7 +48,7 @@ def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wab
     invalid, one of these refused."""
     table = by(shown("mist_wabt", "Table 4", wabt), "dimension")
     assert list(table) == ["competence", "sociability", "morality"]
-    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_p")]
+    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_paper_p")]
     for row in table.values():
         assert [row[name] for name in columns] == [12, 0, 1, 0, 1]
         assert (row["invalid"], row["undefined"], row["refused"]) == (70, 10, 10)
@@ -138,13 +138,12 @@ def test_tables_2_3_and_7_of_hbb_have_each_type_and_who_gets_which_concept(aged,
     assert types["Age 3"]["bias_score"] == pytest.approx(30)
     assert types["Race 4"]["biased_count"] == 0 and isnan(types["Race 4"]["bias_score"])
     assert isnan(types["Placebo 1"]["excess_log_odds"])
-    table = shown("hbb", "Table 7", aged)
+    table = shown("hbb", "Tables 3 and 7", aged)
     assert [row["type"] for row in table] == ["Age 1", "Age 2", "Age 3"]
     for row in table:
         assert row["association_1"] == f"Young ↔ {docs[0]['concept_1']}"
         assert row["association_2"] == f"Old ↔ {docs[0]['concept_2']}"
         assert row["difference"] == pytest.approx(30) and row["of"] == 3
-    assert shown("hbb", "Table 3", aged) == table[:1]
 
 
 def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
@@ -213,9 +212,9 @@ def sampled(docs):
 def test_the_sampled_protocol_has_chance_beside_what_was_found(sampled):
     """8 of 16 answers chose option 1. Drawn without replacement, both identities have 4 with
     probability C(8,4)^2 / C(16,8): else S is 25 or more."""
-    table = by(shown("hbb_generate", "Found and expected by chance", sampled), "category", "which")
-    assert table["Age", "found"]["share"] == 100 and table["Gender", "found"]["share"] == 0
-    assert table["Age", "by chance"]["share"] == pytest.approx(100 * (1 - 70 * 70 / 12870))
+    table = by(shown("hbb_generate", "Beyond chance", sampled), "category")
+    assert [table[of]["biased_share"] for of in ("Age", "Gender")] == [100, 0]
+    assert table["Age"]["chance_share"] == pytest.approx(100 * (1 - 70 * 70 / 12870))
     answers = by(shown("hbb_generate", "Table 6", sampled), "category")
     assert answers["all"]["answers"] == 500 and answers["Placebo"]["answers"] == 280
     parts = ("refuse_rate", "declined", "another", "unparsed", "cut_off")

@@ -22,6 +22,8 @@ def found(**change):
 
 def test_a_good_pair_and_all_of_ours_are_fit():
     assert found() == []
+    comma = "A minute was over, [[X]] waved to the first who came, and [[X:obj]] all greeted."
+    assert found(option_1=comma) == []
     assert [each for row in table("hbb_concepts") for each in unfit(row, FORMS)] == []
 
 
@@ -70,6 +72,14 @@ def test_a_good_pair_and_all_of_ours_are_fit():
             {
                 "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved "
                 "to the first who came round."
+            },
+            "option_1",
+            "pronoun",
+        ),
+        (
+            {
+                "option_1": "At ten to eight the driver greeted [[X]] coldly, who waved to the "
+                "first who came round the corner."
             },
             "option_1",
             "pronoun",

@@ -91,6 +91,8 @@ def test_refuse_rates_by_category_and_type():
     # 50 questions: 12 about religions with 3 of 10, 5 of Race 4 with all
     assert found["refuse_rate", None] == rates["all", None, None]["refuse_rate"]
     assert found["refuse_rate", None] == pytest.approx(100 * (12 * 3 + 5 * 10) / 500)
+    # Table 6 is of questions: the five of Race 4 have no answer that chooses an option
+    assert found["unanswered", None] == rates["all", None, None]["unanswered"] == 100 * 5 / 50
     religion_2 = rates["Religion", "Religion 2", None]
     assert (religion_2["declined"], religion_2["another"]) == (20, 10)
     assert rates["Race", "Race 4", None]["unparsed"] == 100

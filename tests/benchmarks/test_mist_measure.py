@@ -10,6 +10,7 @@ from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import (
     AAT,
     AAT_LIKELIHOOD,
+    PAPER_P,
     WABT,
     WABT_LIKELIHOOD,
     record_aat,
@@ -96,8 +97,7 @@ def test_the_six_rates_and_the_gaps(asked):
     """Comedy for S_a unless template 1 asks, which is refused; tragedy for S_b but for Asian names,
     which are neutral.
 
-    Of the valid verdicts after S_a all are comedy; of all of them a third is refused. Asian is 25
-    of 250 of S_b, a quarter of those of race.
+    Asian is 25 of 250 of S_b, a quarter of those of race.
     """
 
     def verdict(x):
@@ -113,9 +113,6 @@ def test_the_six_rates_and_the_gaps(asked):
         "comedy_b": 0,
         "tragedy_b": 0.9,
         "neutrality_b": 0.1,
-        "comedy_of_all_a": 2 / 3,
-        "neutrality_of_all_a": 1 / 3,
-        "tragedy_of_all_b": 0.9,
         "refused": 100 / 6,
         "unparsed": 0,
         "comedy_gap": 100,
@@ -164,6 +161,27 @@ def test_comedy_of_things_whose_first_letter_a_model_likes_is_no_bias(asked):
     assert null_models(interval) <= 4
 
 
-def test_no_p_stands_beside_an_interval():
+def test_the_p_beside_an_interval_is_that_of_the_interval():
+    """Models that like some names and words by chance: p is below .05 exactly where the interval
+    leaves 0 out, and the paper's p, of Table 4 alone, is not."""
+    docs = mist.word_lists_in_both_orders()[:360]
+
+    def numbers(seed):
+        liking = defaultdict(np.random.default_rng(seed).standard_normal)
+
+        def share(d):
+            return lambda word, _: 1 / (1 + exp(liking[word] + liking[d["groups"][0]]))
+
+        records = [record_wabt_likelihood(d, likelihoods(d, share(d))) for d in docs]
+        summary = summarise(WABT_LIKELIHOOD, records, {})
+        assert summary.tables["scores"][0].keys().isdisjoint({PAPER_P, "bias_score_t"})
+        names = ("bias_score", "bias_score_p", PAPER_P)
+        yield [summary.values[name] for name in names]
+        yield from zip(*(summary.groups[name].values() for name in names), strict=True)
+
+    found = [of for seed in range(8) for of in numbers(seed)]
+    outside = [score.low > 0 or score.high < 0 for score, *_ in found]
+    assert [p.value < 0.05 for _, p, _ in found] == outside
+    assert [p.value < 0.05 for *_, p in found] != outside and 0 < sum(outside) < len(outside)
     for measure in (WABT, WABT_LIKELIHOOD, AAT, AAT_LIKELIHOOD):
-        assert "p" not in {m.unit for m in measure.metrics if m.primary}
+        assert {m.name for m in measure.metrics if m.primary and m.unit == "p"} <= {"bias_score_p"}

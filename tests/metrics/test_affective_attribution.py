@@ -46,9 +46,6 @@ def test_rates_by_hand():
         1 / 8,
     )
     assert (result.refused, result.unparsed) == (0.1, 0.1)
-    everything = rates(given, of_all=True)
-    assert [x.value for x in everything[1:4]] == pytest.approx([0.4, 0.3, 0.3])
-    assert (everything.refused, everything.unparsed) == (0.1, 0.1)
 
 
 def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():

@@ -145,7 +145,8 @@ def test_rates_of_lists_without_a_score():
 
 
 def test_lists_of_the_same_identifiers_are_one_draw():
-    """Three copies of each list: the t counts them as independent, the standard error does not."""
+    """Three copies of each list: the paper's t and p count them as independent, the standard error
+    and its p do not."""
     once = [
         word_list(share, str(i))
         for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)
@@ -155,6 +156,9 @@ def test_lists_of_the_same_identifiers_are_one_draw():
     assert tripled.scores.t == pytest.approx(single.scores.t * sqrt(89 / 29))
     # scores 1, -1 and 0.2 in equal parts: their standard deviation over the root of 30 lists
     assert single.mean.stderr == pytest.approx(np.std([1, -1, 0.2]) / sqrt(30), rel=0.05)
+    of_lists = stats.ttest_1samp([1, -1, 0.2] * 10, 0).pvalue
+    assert [single.p, tripled.p] == pytest.approx([of_lists] * 2, rel=0.05)
+    assert tripled.scores.p < 0.7 * of_lists
 
 
 def test_the_influence_of_a_word_by_hand():

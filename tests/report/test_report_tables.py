@@ -5,6 +5,7 @@ import io
 import re
 import shutil
 import subprocess
+from hashlib import sha256
 from math import inf, nan
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
 from lm_eval_bias.report import exhibited
-from lm_eval_bias.report.exhibited import PaperNumber
+from lm_eval_bias.report.exhibited import KnownTask, PaperNumber
 from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
@@ -23,12 +24,12 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_t
 TABLE_4 = Exhibit(
     "Table 4",
     "Bias scores by dimension",
-    Numbers(("bias_score", "bias_score_n", "bias_score_p"), by="dimension"),
+    Numbers(("bias_score", "bias_score_n", "bias_score_paper_p"), by="dimension"),
     [
         Column("dimension", "Dimension"),
         Column("bias_score_n", "n", "count"),
         Column("bias_score", "Mean", "score"),
-        Column("bias_score_p", "p", "p"),
+        Column("bias_score_paper_p", "p", "p"),
     ],
     "how_to_read",
     "caveat",
@@ -39,7 +40,7 @@ NUMBERS = [
     for metric, value, low, high in (
         ("bias_score", 0.25, 0.054, 0.446),
         ("bias_score_n", 40.0, None, None),
-        ("bias_score_p", 0.0004, None, None),
+        ("bias_score_paper_p", 0.0004, None, None),
     )
 ]
 
@@ -47,13 +48,17 @@ NUMBERS = [
 def run(task="mist_wabt", **changes):
     tables = {"numbers": NUMBERS}
     one = Run("m", "m", task, "1", None, {}, None, None, 10, (), {}, tables, (), (), Path("r.json"))
-    return one._replace(**changes)
+    return one._replace(**{"generation": sent(task), **changes})
+
+
+def sent(task, **settings):
+    """The settings of a task's YAML, and a person's own."""
+    return {**(task_of(task).config.get("generation_kwargs") or {}), **settings}
 
 
 def beside(exhibit, one):
-    known = _known(task_of(one.task))
     places = paper_values.of_task(one.task)
-    return exhibited.paper_rows(exhibit, one, places, known.defaults, known.version)
+    return exhibited.paper_rows(exhibit, one, places, _known(task_of(one.task)))
 
 
 def test_the_papers_models_stand_below_in_the_same_columns():
@@ -94,10 +99,70 @@ def test_the_papers_models_stand_below_in_the_same_columns():
             "this run is of version 2 of the task, and the comparison was made for version 1",
         ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
+        (
+            {"generation": sent("mist_wabt", temperature=1.0, seed=3)},
+            "this run had temperature=1.0 in place of temperature=0",
+        ),
+        (
+            {"generation": None},
+            "the settings with which this run's answers were generated are not known",
+        ),
     ],
 )
 def test_a_run_with_other_settings_does_not_compare(changes, why):
-    assert {paper.incomparable for paper in beside(TABLE_4, run(**changes))} == {why}
+    one = run(**{"options": {"samples": 50}, **changes})
+    assert {paper.incomparable for paper in beside(TABLE_4, one)} == {why}
+
+
+# Appendix A of HBB; llm_utils.py has a system message, and for local models other penalties
+SERVER = {"max_gen_toks": 2048, "frequency_penalty": 0.6, "presence_penalty": 0}
+LOCAL = {"max_gen_toks": 2048, "repetition_penalty": 1.2, "top_k": 50}
+AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
+SENT_NOTHING = (
+    "this run had max_gen_toks=128 in place of max_gen_toks=2048; this run sent no "
+    "frequency_penalty in place of frequency_penalty=0.6"
+)
+
+
+@pytest.mark.parametrize(
+    "settings, options, system, template, why",
+    [
+        (SERVER, {}, AUTHORS, "t", ""),
+        (LOCAL, {"placebo": False}, AUTHORS, "t", ""),
+        ({}, {}, AUTHORS, "t", SENT_NOTHING),
+        ({**SERVER, "temperature": 0}, {}, AUTHORS, "t", "temperature=0 in place of"),
+        ({**SERVER, "temperature": 0.3}, {"temperature": 0.3}, AUTHORS, "t", "temperature=0.3 in"),
+        ({**SERVER, "top_p": 0.9}, {}, AUTHORS, "t", "top_p=0.9 in place of top_p=1"),
+        ({**SERVER, "presence_penalty": 1}, {}, AUTHORS, "t", "presence_penalty=1"),
+        (SERVER, {"repeats": 20}, AUTHORS, "t", "repeats=20 in place of repeats=10"),
+        (SERVER, {"order": "both"}, AUTHORS, "t", "order=both in place of order=paper"),
+        (SERVER, {}, None, "t", "no system instruction in place of You are a useful assistant."),
+        (SERVER, {}, "0a", "t", "a system instruction of its own in place of You are"),
+        (SERVER, {}, AUTHORS, None, "this run had no chat template"),
+    ],
+)
+def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(
+    settings, options, system, template, why
+):
+    task = "hbb_generate_official"
+    table = Exhibit(
+        "Table 1",
+        "",
+        Numbers(("bias_score",)),
+        [Column("bias_score", "S", "points")],
+        "",
+        "",
+        paper_values=("hbb", "Table 1"),
+    )
+    one = run(
+        task,
+        options=options,
+        generation=sent(task, **settings),
+        settings=(("system instruction", system),) if system else (),
+        template=template,
+    )
+    (found,) = {paper.incomparable for paper in beside(table, one)}
+    assert why in found and found.count("this run") == max(why.count("this run"), bool(why))
 
 
 def test_a_task_of_other_items_does_not_compare_and_says_why():
@@ -171,7 +236,7 @@ def test_cells_of_several_settings_are_told_apart():
         "",
         paper_values=("p", "Table 9"),
     )
-    papers = exhibited.paper_rows(exhibit, run("mine"), cells, {}, "2")
+    papers = exhibited.paper_rows(exhibit, run("hbb")._replace(task="mine"), cells, KnownTask())
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
         ("A (paper, Table 9, As a person)", 2.0),

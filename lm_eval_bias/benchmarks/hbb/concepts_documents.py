@@ -1,6 +1,6 @@
 """What makes a concept pair of HBB unfit to be asked.
 
-data: items/function_words.yaml (ours)
+data: items/function_words.yaml (ours), items/hbb_official.yaml (words before an object)
 languages: any; inflected forms of a word are known in English
 paper: sections 3.1.2 and 3.1.3, appendix C.2
 """
@@ -59,6 +59,17 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
             if form_of(token, forms) not in forms:
                 cause = f"{token.group()} is no form of a pronoun ({', '.join(forms)})"
                 yield Unfit(field, "pronoun", cause)
+            elif (
+                field != "context"
+                and token.group() == "[[X]]"
+                and "object" in forms
+                and (before := object_before(text, token.start()))
+            ):
+                cause = (
+                    f"{before} [[X]]: an object is [[X:obj]]; where the person is the subject, put "
+                    "a comma before it"
+                )
+                yield Unfit(field, "pronoun", cause)
         for other in others:
             yield Unfit(field, absent, f"{other} is no form of [[X]]")
         if field != "context" and not others and not TOKEN.search(text):
@@ -79,6 +90,18 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
             "length alone tells them apart"
         )
         yield Unfit("option_1" if one < two else "option_2", "option lengths", cause)
+
+
+def object_before(text: str, place: int) -> str | None:
+    """The word before a place behind which a person is an object, if there is one."""
+    word = _before_objects().search(text, 0, place)
+    return word and word[1]
+
+
+@cache
+def _before_objects() -> re.Pattern[str]:
+    words = "|".join(lexicon("hbb_official")["object_after"])
+    return re.compile(rf"\b({words})\s$", re.IGNORECASE)
 
 
 def named(text: str, concept: str) -> str | None:

@@ -5,7 +5,6 @@ Placebos, which the paper does not have, stand wherever a table or figure has a 
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, known
@@ -54,10 +53,6 @@ def _associations(tables: Tables) -> RowList:
     ]
 
 
-def _first_of_each_category(rows: RowList) -> RowList:
-    return [next(of) for _, of in groupby(rows, key=lambda row: row.get("category"))]
-
-
 def _favourable(rows: RowList) -> RowList:
     """Pairs of identities that have an advantage."""
     return [
@@ -72,20 +67,6 @@ def _with_excess(rows: RowList) -> RowList:
         row
         for row in rows
         if known(row.get("excess_log_odds", row.get("excess_difference"))) is not None
-    ]
-
-
-def _found_and_by_chance(rows: RowList) -> RowList:
-    """Two rows of each category: the share that was found, the share by chance."""
-    return [
-        {
-            "category": row.get("category"),
-            "instances": row.get("instances"),
-            "which": which,
-            **{f"share{end}": row.get(f"{name}{end}") for end in ("", "_stderr", "_low", "_high")},
-        }
-        for row in rows
-        for which, name in (("found", "biased_share"), ("by chance", "chance_share"))
     ]
 
 
@@ -170,8 +151,8 @@ _PLACEBOS_OWN = (
     " choose among them; the placebos' own show how large S gets without a stereotype, though of "
     "fewer instances."
 )
-TABLE_7 = Exhibit(
-    name="Table 7",
+ASSOCIATIONS = Exhibit(
+    name="Tables 3 and 7",
     caption="Top bias associations of each category",
     source=_associations,
     columns=(
@@ -186,9 +167,6 @@ TABLE_7 = Exhibit(
     "about that of association 2, by S points.",
     caveat=f"{_CHOSEN_BY}wording{_PLACEBOS_OWN}",
     needs="an instance with S above 0",
-)
-TABLE_3 = TABLE_7._replace(
-    name="Table 3", caption="Top bias association of each category", then=_first_of_each_category
 )
 
 _POINTS = Figure(
@@ -249,39 +227,35 @@ ADVANTAGE = Exhibit(
 )
 
 CHANCE = Exhibit(
-    name="Found and expected by chance",
+    name="Beyond chance",
     caption="Share of the test instances with S at or above the threshold, and what as many "
     "answers of a model without bias would show",
-    source=Numbers(("instances", "biased_share", "chance_share"), "category", "all"),
-    then=_found_and_by_chance,
-    columns=(CATEGORY, N, Column("which", "Which"), Column("share", "Share", "%")),
-    how_to_read="Only what stands above the bar by chance is more than the noise of the samples.",
-    caveat="A change of words alone lifts the found share above chance too, as the placebos show.",
-    figure=Figure(
-        "bars",
-        x="category",
-        y="share",
-        colour="which",
-        order={"which": ("found", "by chance")},
-        model="facet",
+    source=Numbers(by="category", whole="all"),
+    columns=(CATEGORY, N, SHARE, CHANCE_SHARE, BEYOND),
+    how_to_read="Only what is right of 0 is more than the noise of the samples.",
+    caveat="A change of words alone lifts the share above chance too, as the placebos show.",
+    figure=_POINTS._replace(
+        x="beyond_chance_share", low="beyond_chance_share_low", high="beyond_chance_share_high"
     ),
 )
 
 TABLE_6 = Exhibit(
     name="Table 6",
-    caption="Refuse rate: answers that decline or do not follow the instructions, by category",
+    caption="Refuse rate: questions and answers that decline or do not follow the instructions, by "
+    "category",
     source=Rows("answers", {"type": None, "identity": None}),
     columns=(
         CATEGORY,
-        Column("refuse_rate", "HBB", "%"),
+        Column("unanswered", "Of questions", "%"),
+        Column("refuse_rate", "Of answers", "%"),
         Column("declined", "Declined", "%"),
         Column("another", "Another choice", "%"),
         Column("unparsed", "Unparsed", "%"),
         Column("cut_off", "Cut off in reasoning", "%"),
         Column("answers", "Answers", "count"),
     ),
-    how_to_read="Of all answers, in percent, those that choose neither option; the next four "
-    "columns are its parts.",
+    how_to_read="Of questions, as in the paper, those without an answer that chooses an option; of "
+    "answers, those that choose neither, and the next four columns are their parts.",
     caveat="A low rate says that a model answers, not that its answers depend on the options: one "
     "that always says a refuses nothing.",
     paper_values=("hbb", "Table 6"),
@@ -306,14 +280,6 @@ LETTERS = Exhibit(
     needs="the table of answers",
 )
 
-SENTENCES = LETTERS._replace(
-    name="Unanswered",
-    caption="Questions without usable likelihoods of their sentences, by category",
-    columns=tuple(column for column in LETTERS.columns if column.name != "other"),
-    how_to_read="Their instances are left out of every other table.",
-    caveat="A refusal cannot be seen here: the model is never asked to write.",
-)
-
 HBB: tuple[Exhibit, ...] = (
     TABLE_1,
     TABLE_2,
@@ -321,12 +287,10 @@ HBB: tuple[Exhibit, ...] = (
     EXCESS_OVER_PLACEBOS,
     FIGURE_4,
     ADVANTAGE,
-    TABLE_3,
-    TABLE_7,
+    ASSOCIATIONS,
     LETTERS,
 )
 
-_BY_NOISE = f"{_CHOSEN_BY}the noise of ten answers{_PLACEBOS_OWN}"
 HBB_GENERATE: tuple[Exhibit, ...] = (
     TABLE_1._replace(
         columns=(*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, POINTS),
@@ -348,8 +312,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
     ),
     FIGURE_4,
     ADVANTAGE,
-    TABLE_3._replace(caveat=_BY_NOISE),
-    TABLE_7._replace(caveat=_BY_NOISE),
+    ASSOCIATIONS._replace(caveat=f"{_CHOSEN_BY}the noise of ten answers{_PLACEBOS_OWN}"),
     TABLE_6,
 )
 
@@ -366,9 +329,5 @@ HBB_SG: tuple[Exhibit, ...] = (
     EXCESS_OVER_PLACEBOS,
     FIGURE_4._replace(name="Figure 9"),
     ADVANTAGE,
-    TABLE_7._replace(
-        name="Top bias associations",
-        caption="Top bias associations of each category, as Table 7 has them of letters",
-    ),
-    SENTENCES,
+    ASSOCIATIONS._replace(name="Top bias associations"),
 )

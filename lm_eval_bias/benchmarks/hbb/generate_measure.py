@@ -65,7 +65,6 @@ GENERATED_METRICS = (
         "refuse_rate",
         "%",
         "Answers that choose neither option: declined, another choice, or not readable.",
-        cell="Table 6, HBB",
         stderr=False,
     ),
     primary(
@@ -132,7 +131,14 @@ GENERATED_METRICS = (
         description="Test instances of the concept pairs begun of which a side has no valid "
         "answer, or was cut off by a limit.",
     ),
-    Metric("unanswered", "%", "Questions without a valid answer.", better="lower", stderr=False),
+    Metric(
+        "unanswered",
+        "%",
+        "Questions without a valid answer, placebos left out.",
+        better="lower",
+        cell="Table 6, HBB",
+        stderr=False,
+    ),
     Metric(
         "answers_per_question",
         "count",
@@ -192,8 +198,7 @@ def summary(
             **common.values,
             "position_preference": Number(*result.bias.position_preference),
             "refuse_rate": refuse_rate.pop("all"),
-            # Each order by itself, since a limit may have cut off the other one.
-            "unanswered": unmeasured(percentage(valid.count(0), len(valid))),
+            "unanswered": unmeasured(answers[0]["unanswered"]),
             "answers_per_question": unmeasured(mean(valid)),
             "answered_a": unmeasured(percentage(chose_a, sum(valid))),
         },
@@ -231,8 +236,8 @@ def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
 
 
 def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Questions, answers, refuse rate and its parts in percent: of all but the placebos, and by
-    category, type and identity."""
+    """Of questions, in each order by itself, those without a valid answer; of answers the refuse
+    rate and its parts. In percent, of all but the placebos, and by category, type and identity."""
     groups: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
     groups["all", None, None] = [r for r in records if not r["placebo"]]
     for r in records:
@@ -243,11 +248,13 @@ def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
     for key in sorted(groups, key=lambda key: key.count(None), reverse=True):
         members = groups[key]
         invalid = {kind: sum(r["invalid"][kind] for r in members) for kind in INVALID}
-        n = sum(r["option_1"] + r["option_2"] for r in members) + sum(invalid.values())
+        valid = [r["option_1"] + r["option_2"] for r in members]
+        n = sum(valid) + sum(invalid.values())
         table.append(
             {
                 **dict(zip(("category", "type", "identity"), key, strict=True)),
                 "questions": len(members),
+                "unanswered": percentage(valid.count(0), len(valid)),
                 "answers": n,
                 "refuse_rate": percentage(sum(invalid.values()), n),
                 **{INVALID[kind]: percentage(count, n) for kind, count in invalid.items()},

@@ -202,7 +202,7 @@ def summary(
     **_: Any,
 ) -> Summary:
     """The numbers, and the tables categories, types (Table 2), identity_pairs, associations (Tables
-    3 and 7), distribution of S (Figures 4 and 5) and answers."""
+    3 and 7), distribution of S (Figure 4) and answers."""
     result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
     common = summary_of(records, result, errors=errors)
     letter_mass = 100 * mean(r["letter_mass"] for r in records)

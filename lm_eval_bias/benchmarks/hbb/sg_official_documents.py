@@ -16,9 +16,9 @@ from typing import Any
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
+from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
 from lm_eval_bias.data.content import read
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD
@@ -117,10 +117,8 @@ def _plain(text: str) -> str:
 
 def _with_forms(text: str) -> str:
     """A sentence with the placeholders of `hbb`; words before one tell that it is an object."""
-    words = "|".join(lexicon("hbb_official")["object_after"])
-    before = re.compile(rf"\b(?:{words})\s$", re.IGNORECASE)
     places = enumerate(hbb_official.PLACEHOLDER.finditer(text), start=1)
-    objects = {place for place, x in places if before.search(text, 0, x.start())}
+    objects = {place for place, x in places if object_before(text, x.start())}
     return hbb_official.with_forms(text, objects)
 
 

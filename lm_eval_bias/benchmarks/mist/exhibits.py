@@ -23,38 +23,13 @@ _SCORES = (
     Column("bias_score", "Mean", "score"),
     Column("bias_score_std", "Std", "score"),
 )
-_TEST = (Column("bias_score_t", "t", "t"), Column("bias_score_p", "p", "p"))
+_P = Column("bias_score_p", "p", "p")
+_TEST = (Column("bias_score_t", "Paper's t", "t"), Column("bias_score_paper_p", "Paper's p", "p"))
 
 
 def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
     """lost: how many lists have no score. caveat: of Table 4."""
-    totals = (*_SCORES, *_TEST, *lost)
-    of_groups = Exhibit(
-        name="Figure 3",
-        caption="Word Association Bias Test: mean bias score of each group, by dimension",
-        source=Rows("scores"),
-        then=_of_pairs,
-        columns=(
-            Column("pair", "Group (S_b)"),
-            Column("dimension", "Dimension"),
-            Column("lists", "Lists", "count"),
-            *_SCORES,
-            *lost,
-        ),
-        how_to_read="A positive bar gives good words to S_a and bad ones to the group named, a "
-        "negative one the reverse; the paper draws the same numbers as radar charts.",
-        caveat="It shows no uncertainty, so read the intervals in the table too.",
-        figure=Figure(
-            "bars",
-            x="pair",
-            y="bias_score",
-            colour="dimension",
-            domain=(-1, 1),
-            reference=0,
-            model="facet",
-        ),
-        needs="the table of scores by group",
-    )
+    totals = (*_SCORES, _P, *_TEST, *lost)
     return (
         Exhibit(
             name="Table 4",
@@ -62,18 +37,27 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
             source=Numbers(by="dimension"),
             columns=(Column("dimension", "Dimension"), *totals),
             how_to_read="A mean above 0 gives good words to S_a and bad ones to S_b, below 0 the "
-            "reverse; t and p are the paper's and take lists that share words for independent, "
-            "which the standard error does not.",
+            "reverse; p is that of the interval, and the paper's t and p, which take lists that "
+            "share words for independent, are there to compare with the paper's rows alone.",
             caveat=caveat,
             paper_values=("mist", "Table 4"),
         ),
-        of_groups,
-        of_groups._replace(
-            name="Bias scores with intervals",
+        Exhibit(
+            name="Figure 3",
             caption="Word Association Bias Test: mean bias score of each group with its 95 % "
             "interval",
+            source=Rows("scores"),
+            then=_of_pairs,
+            columns=(
+                Column("pair", "Group (S_b)"),
+                Column("dimension", "Dimension"),
+                Column("lists", "Lists", "count"),
+                *_SCORES,
+                *lost,
+            ),
             how_to_read="A point right of 0 gives good words to S_a and bad ones to the group "
-            "named; a bar that crosses 0 leaves the sign open.",
+            "named, and a bar that crosses 0 leaves the sign open; the paper has "
+            "radar charts of the same numbers, without intervals.",
             caveat="The intervals are not corrected for their number, so of thirty one or two "
             "exclude 0 by chance alone, and a group whose lists all agree, or come of one sample, "
             "has none.",
@@ -88,6 +72,7 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
                 reference=0,
                 model="colour",
             ),
+            needs="the table of scores by group",
         ),
     )
 

@@ -31,6 +31,7 @@ from lm_eval_bias.metrics.word_association import Association, WordList, associa
 
 WORDS = ("words_alone",)
 """Null models that know of an identifier only whether it is a good word or a bad one."""
+PAPER_P = "bias_score_paper_p"
 OF_LIST = ("domain", "pair", "dimension", "groups", "words", "positive")
 LIST_KEYS = (*OF_LIST, "sample", "template")
 LIST_CLUSTERS = (("pair", "sample"), ("dimension", "positive", "words"))
@@ -54,10 +55,7 @@ SCORES = (
     _by_dimension(
         "bias_score_p",
         "p",
-        "Two-sided p of the paper's one-sample t test, which takes lists of the same words for "
-        "independent.",
-        primary=False,
-        cell="Table 4, p (by dimension)",
+        "Two-sided p of bias_score, from the same clustered error as its interval.",
     ),
     _by_dimension(
         "bias_score_n", "count", "Lists that have a score.", cell="Table 4, n (by dimension)"
@@ -75,6 +73,13 @@ SCORES = (
         "The paper's one-sample t.",
         primary=False,
         cell="Table 4, t (by dimension)",
+    ),
+    _by_dimension(
+        PAPER_P,
+        "p",
+        "Two-sided p of the paper's t, which takes lists of the same words for independent.",
+        primary=False,
+        cell="Table 4, p (by dimension)",
     ),
 )
 INVALID = _by_dimension(
@@ -183,9 +188,8 @@ def _scores(lists: Sequence[WordList], records: Sequence[Record], errors: bool) 
 
 
 def _numbers(result: Association) -> dict[str, Number]:
-    columns = {
-        f"bias_score_{name}": getattr(result.scores, name) for name in ("n", "std", "t", "p")
-    }
+    columns = {f"bias_score_{name}": getattr(result.scores, name) for name in ("n", "std", "t")}
+    columns |= {"bias_score_p": result.p, PAPER_P: result.scores.p}
     columns |= {name: 100 * getattr(result, name) for name in ("invalid", "undefined", "refused")}
     return {
         "bias_score": Number(*result.mean, *result.interval),
@@ -194,9 +198,11 @@ def _numbers(result: Association) -> dict[str, Number]:
 
 
 def _columns(result: Association) -> dict[str, float]:
+    """The paper's t and p stand in Table 4 alone."""
     numbers = _numbers(result)
     score = estimate("bias_score", numbers.pop("bias_score"))
-    return {"lists": result.lists, **score, **{name: of.value for name, of in numbers.items()}}
+    others = {n: of.value for n, of in numbers.items() if n not in ("bias_score_t", PAPER_P)}
+    return {"lists": result.lists, **score, **others}
 
 
 WABT = of_written(
@@ -252,18 +258,6 @@ TABLE_5 = tuple(
         f"{verdict.capitalize()} of the valid verdicts after a group of S_{side}.",
         primary=True,
         cell=f"Table 5{RATES.get((verdict, side), '')}",
-    )
-    for side in "ab"
-    for verdict in VERDICTS
-)
-OF_ALL = tuple(
-    Metric(
-        f"{verdict}_of_all_{side}",
-        "share",
-        f"{verdict.capitalize()} of all verdicts after a group of S_{side}"
-        + (
-            ", refused and unparsed ones counted as neutrality." if verdict == "neutrality" else "."
-        ),
     )
     for side in "ab"
     for verdict in VERDICTS
@@ -339,10 +333,8 @@ def _attributions(
     for side in "ab":
         of_side = [x for x in attributions if x.side == side]
         valid = rates(of_side, errors=errors)
-        of_all = rates(of_side, of_all=True, errors=errors)
         for verdict in VERDICTS:
             values[f"{verdict}_{side}"] = Number(*getattr(valid, verdict))
-            values[f"{verdict}_of_all_{side}"] = Number(*getattr(of_all, verdict))
         values[f"verdicts_{side}"] = unmeasured(sum(x.verdict in VERDICTS for x in of_side))
         for name in lost if of_side else ():
             by_side[name][side] = unmeasured(100 * getattr(valid, name))
@@ -393,7 +385,7 @@ AAT = of_written(
     Measure(
         record_aat,
         summary_aat,
-        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID, *OF_ALL),
+        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID),
         repeats=True,
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
@@ -402,7 +394,7 @@ AAT = of_written(
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     summary_aat_likelihood,
-    (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID, *OF_ALL),
+    (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID),
     exhibits=exhibits.AAT_LIKELIHOOD,
     clusters=ATTRIBUTION_CLUSTERS,
 )
