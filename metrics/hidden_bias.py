@@ -30,8 +30,10 @@ THRESHOLD = 20.0
 TEMPERATURE = 0.8
 BINS = 20
 SCORE = 2  # in the estimates of a `Row`
-FITTED = 2
-"""Parameters of the placebos' fit."""
+FEWEST_TERMS = 2
+"""Of the placebos' fit: one and the root of the words changed."""
+SKEW = 2.0
+"""How much less is known of a variance than from normal values: absolute values are skewed."""
 Key = tuple[str, str, str]
 """A question without its order: concept pair, descriptor type, identity."""
 
@@ -67,7 +69,7 @@ class Instance(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Mean size of a shift less that of placebos with as many changed words, and their ratio."""
+    """Mean size of a shift less that of placebos of like edit, and their ratio."""
 
     excess: Interval
     ratio: Interval
@@ -182,8 +184,8 @@ def pairs_of(identities: Mapping[str, Sequence[str]]) -> list[tuple[str, tuple[s
 
 class RowsOf:
     """The rows of Table 2. members: the indices of a row's instances. directed: whether all are
-    about the same two identities. changed: words in which two identities differ; instances of
-    others have no excess."""
+    about the same two identities. changed: words in which two identities differ, and characters by
+    which one is longer; instances of others have no excess."""
 
     def __init__(
         self,
@@ -192,7 +194,7 @@ class RowsOf:
         categories: Mapping[str, str],
         placebo: Collection[str],
         themes: Mapping[str, str] | None,
-        changed: Mapping[Key, int],
+        changed: Mapping[Key, tuple[int, int]],
     ) -> None:
         concepts = [x.concept for x in counted]
         self.themes = np.array(
@@ -222,8 +224,8 @@ class RowsOf:
         self.identities = np.array([len(identities[x.type]) for x in counted], dtype=float)
         self.of_placebo = np.array([x.type in placebo for x in counted], dtype=bool)
         self.changed = np.array(
-            [changed.get((x.type, *x.identities), 0) for x in counted], dtype=float
-        )
+            [changed.get((x.type, *x.identities), (0, 0)) for x in counted], dtype=float
+        ).reshape(-1, 2)
         self.directed = np.array(
             [len(name) > 1 and len({frozenset(p) for _, p in of}) == 1 for name, of in rows.items()]
         )
@@ -258,63 +260,75 @@ class RowsOf:
 def matched_excess(
     rows: RowsOf, size: Floats, resamples: int = RESAMPLES, *, errors: bool = True
 ) -> list[Matched]:
-    """How much larger shifts are than those of placebos with as many changed words, for each row.
+    """How much larger shifts are than those of placebos of like edit, for each row.
 
     size: of each instance's shift, shape (instances,). The mean size of a sum of W random effects
-    grows with sqrt(W), its variance with W; so a + b sqrt(W) is fitted to the placebos, each over
-    sqrt(W). NaN where they do not determine it, for placebos, and where a size is infinite. The
-    variance is that over themes and that between descriptors, by which the placebos vary about
-    their fit beyond what themes explain; k identities are k - 1 independent differences.
+    grows with sqrt(W), its variance with W, and a liking for length with the difference C of
+    characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W, or a + b sqrt(W) if
+    they do not determine c. NaN if they do not determine b, for placebos, and where a size is
+    infinite. The variance is that over themes and that between descriptors, by which the placebos
+    vary about their fit beyond what themes explain, or all by which they vary, if that is larger; k
+    identities are k - 1 independent differences.
     """
-    known, root = rows.changed > 0, np.sqrt(rows.changed)
+    words, characters = rows.changed.T
+    known, root = words > 0, np.sqrt(words)
+    x = np.stack([known, root, characters], axis=-1)
+    reference = known & rows.of_placebo
+    if np.linalg.matrix_rank(x[reference]) < x.shape[1]:
+        x = x[:, :FEWEST_TERMS]
+    terms = x.shape[1]
     # k identities of a placebo make k (k - 1) / 2 pairs, but k - 1 independent ones
-    weight = np.where(known & rows.of_placebo, 2 / rows.identities, 0)
-    over = weight / np.where(known, rows.changed, 1)
+    weight = np.where(reference, 2 / rows.identities, 0)
+    over = x * (weight / np.where(known, words, 1))[:, None]
     size = np.where(known, np.where(np.isfinite(size), size, nan), 0)
-    tallies = [known, root, size, over, over * root, weight, over * size, over * root * size]
+    products = (over[:, :, None] * x[:, None]).reshape(len(x), terms**2)
 
     def statistic(totals: Floats) -> Floats:
-        n, x, y, *fit = np.moveaxis(totals, -1, 0)
-        w, wx, wxx, wy, wxy = (total[..., 1, None] for total in fit)
-        determinant = w * wxx - wx**2
-        slope = ratio(w * wxy - wx * wy, np.where(determinant > 1e-9 * w * wxx, determinant, 0))
-        expected = ratio(wy - slope * wx, w) + slope * ratio(x, n)
-        return np.stack([ratio(y, n) - expected, expected], axis=-1)
+        of_row, y, moments, products = np.split(totals, np.cumsum([terms, 1, terms]), axis=-1)
+        # of the placebos, which are the second row
+        square = products[..., 1, :].reshape(*totals.shape[:-2], terms, terms)
+        fit = np.linalg.pinv(square, hermitian=True) @ moments[..., 1, :, None]
+        expected = ratio((of_row @ fit)[..., 0], of_row[..., 0])
+        return np.stack([ratio(y[..., 0], of_row[..., 0]) - expected, expected], axis=-1)
 
-    values, stderrs, sums = rows.estimates(
-        np.stack(tallies, axis=-1).astype(float), statistic, resamples, errors
-    )
+    tallies = np.column_stack([x, size, over * size[:, None], products])
+    values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
+    if np.linalg.matrix_rank(x[reference]) < terms:
+        values, stderrs = np.full_like(values, nan), np.full_like(stderrs, nan)
     themes = len(sums)
     of_themes = stderrs[:, 0] ** 2 * themes / max(1, themes - 1)
-    placebos = [
-        (2 / rows.identities[members[0]], rows.changed[members[0]], values[i, 0], of_themes[i])
+    placebos = {
+        members[0]: i
         for i, (name, members) in enumerate(zip(rows.names, rows.members, strict=True))
         if name[0] == "pairs" and rows.is_placebo[i] and len(members) and known[members[0]]
-    ]
-    w, words, residual, noise = np.array(placebos, dtype=float).reshape(-1, 4).T
-    df = w.sum() - FITTED
-    between = nan
+    }
+    one_of, at = list(placebos), list(placebos.values())
+    independent = 2 / rows.identities[one_of]
+    w = independent / words[one_of]
+    df = independent.sum() - terms
+    residual = between = nan
     if df > 0:
-        between = max(0.0, ((w * residual**2 / words).sum() - (w * noise / words).sum()) / df)
-    x = np.stack([np.ones(len(words)), np.sqrt(words)])
-    information = np.linalg.pinv(x * w / words @ x.T)
+        residual = (w * values[at, 0] ** 2).sum() / df
+        between = max(0.0, residual - (w * of_themes[at]).sum() / df)
+    information = np.linalg.pinv(x[one_of].T * w @ x[one_of])
     table = []
     for i, (name, members) in enumerate(zip(rows.names, rows.members, strict=True)):
         members = members[known[members]]
         apart = 0.0
         for type_ in np.unique(rows.types[members]):
             of_type = members[rows.types[members] == type_]
-            independent = 1 if name[0] == "pairs" else rows.identities[of_type[0]] - 1
-            apart += root[of_type].sum() ** 2 / independent
-        mean = np.array([1, root[members].mean() if len(members) else nan])
-        of_words = between * (apart / max(1, len(members)) ** 2 + mean @ information @ mean)
-        squares = of_themes[i] ** 2 / max(1, themes - 1) + of_words**2 / df
+            differences = 1 if name[0] == "pairs" else rows.identities[of_type[0]] - 1
+            apart += root[of_type].sum() ** 2 / differences
+        mean = x[members].sum(axis=0) / max(1, len(members))
+        sample = apart / max(1, len(members)) ** 2 + mean @ information @ mean
         value, expected = (nan, nan) if rows.is_placebo[i] else values[i].tolist()
-        variance = of_themes[i] + of_words if isfinite(value) else nan
+        variance = max(of_themes[i] + between * sample, residual * sample)
+        variance = variance if isfinite(value) else nan
+        squares = max(of_themes[i] ** 2 / max(1, themes - 1), SKEW * (residual * sample) ** 2 / df)
         low, high = interval(value, sqrt(variance), satterthwaite(variance, squares))
         excess = Interval(value, sqrt(variance), float(low), float(high))
         by = expected if expected > 0 else nan
-        table.append(Matched(excess, Interval(*(1 + x / by for x in excess))))
+        table.append(Matched(excess, Interval(*(1 + end / by for end in excess))))
     return table
 
 
@@ -327,7 +341,7 @@ def hidden_bias(
     temperature: float = TEMPERATURE,
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
-    changed: Mapping[Key, int] = {},
+    changed: Mapping[Key, tuple[int, int]] = {},
     resamples: int = RESAMPLES,
     *,
     errors: bool = True,
@@ -336,7 +350,8 @@ def hidden_bias(
 
     identities: descriptor type -> identities. categories: type -> category. threshold: in points.
     placebo: types without a stereotype. themes: concept pair -> theme, each its own if None.
-    changed: type and two identities -> words in which they differ; see `matched_excess`.
+    changed: type and two identities -> the words and characters by which they differ; see
+    `matched_excess`.
     Standard errors: bootstrap over themes; NaN for a row, or a score, of instances in fewer than
     ten. Source: HBB, sections 3.3 and 4.1.2.
     """

@@ -118,7 +118,7 @@ def sampled_bias(
     orders: int = 1,
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
-    changed: Mapping[Key, int] = {},
+    changed: Mapping[Key, tuple[int, int]] = {},
     resamples: int = RESAMPLES,
     *,
     errors: bool = True,

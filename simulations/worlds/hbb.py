@@ -2,34 +2,25 @@
 
 icc: the share of the variance that themes explain. First the mean of made-up S, with the bootstrap
 over concept pairs and over themes; then the numbers of `hidden_bias`; then how often the excess of
-each descriptor type holds 0 where models without meaning read the questions of `hbb_ci`.
+each descriptor type holds 0 where models of families.py answer `hbb_ci`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.hidden_bias import (
-    Question,
-    RowsOf,
-    hidden_bias,
-    instances,
-    matched_excess,
-)
+from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcomes, Rng, Rows, numbered, plus_minus, reported
-
-from lm_eval_bias.benchmarks.hbb.measure import types_of
+from outcome import Outcome, Outcomes, Rng, Rows, numbered, plus_minus, reported
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
     f"placebo {i}": ("one", "other") for i in range(14)
 }
-CHANGED = {(name, "one", "other"): 2 + i % 8 for i, name in enumerate(TYPES)}
+CHANGED = {(name, "one", "other"): (2 + i % 8, i % 5) for i, name in enumerate(TYPES)}
 CATEGORIES = {name: "Placebo" if name.startswith("placebo") else "Counted" for name in TYPES}
 PLACEBO = [name for name, category in CATEGORIES.items() if category == "Placebo"]
 TRUE_CONCEPTS = 300_000
@@ -43,9 +34,8 @@ def rows() -> Rows:
     for concepts in (216, 54, 22):
         for icc in (0.0, 0.2):
             yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
-
-    for name in MODELS:
-        yield f"excess of {name}", partial(of_nothing, name)
+    for family in ("bag_of_words", "bag_of_words_pooled", "random_weights"):
+        yield f"excess of {family}", partial(of_nothing, family)
 
 
 def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
@@ -125,77 +115,22 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
 
 
 @cache
-def questions() -> tuple[list[dict[str, Any]], Floats, np.ndarray]:
-    """Those of `hbb_ci` in one order, the number of each word in each context, the concept pair."""
-    from lm_eval_bias.benchmarks.hbb.documents import documents
+def questions() -> Any:
+    from null_models import Questions
 
-    whole = documents(order="paper")
-    docs = [d for d in whole if d["concept"] in {d["concept"] for d in whole[: 24 * 78]}]
-    counted = [Counter(d["context"].split()) for d in docs]
-    words = sorted(set().union(*counted))
-    counts = np.array([[of[word] for word in words] for of in counted], dtype=float)
-    return docs, counts, np.unique([d["concept"] for d in docs], return_inverse=True)[1]
+    return Questions("hbb_ci")
 
 
-def bag_of_words(rng: Rng) -> Floats:
-    """A weight for each word in each concept pair."""
-    _, counts, concept = questions()
-    return (counts * rng.normal(0, 0.3, (THEMES, counts.shape[1]))[concept]).sum(axis=1)
+def of_nothing(family: str, rng: Rng) -> Outcomes:
+    from null_models import scores_of
 
-
-def pooled_words(rng: Rng) -> Floats:
-    """A weight for each word; which option it favours differs between concept pairs."""
-    _, counts, concept = questions()
-    return counts @ rng.normal(0, 0.3, counts.shape[1]) * rng.choice([-1, 1], THEMES)[concept]
-
-
-def random_weights(rng: Rng) -> Floats:
-    """A transformer whose tokens are words."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    docs, _, _ = questions()
-    prompts = [
-        f"Context: {d['context']} a) {d['option_a']} b) {d['option_b']} Final Answer:".split()
-        for d in docs
-    ]
-    ids = {word: i for i, word in enumerate(sorted(set().union(*prompts)), start=3)}
-    torch.manual_seed(int(rng.integers(2**31)))
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
-    config = LlamaConfig(
-        vocab_size=len(ids) + 3, num_attention_heads=4, initializer_range=0.2, **sizes
-    )
-    model = LlamaForCausalLM(config).eval()
-    result = np.zeros(len(docs))
-    by_length = sorted(range(len(docs)), key=lambda i: len(prompts[i]))
-    with torch.inference_mode():
-        for start in range(0, len(docs), 128):
-            batch = by_length[start : start + 128]
-            rows = [torch.tensor([ids[word] for word in prompts[i]]) for i in batch]
-            hidden = model.model(torch.nn.utils.rnn.pad_sequence(rows, True)).last_hidden_state
-            last = hidden[range(len(rows)), [len(row) - 1 for row in rows]]
-            result[batch] = (last @ (model.lm_head.weight[1] - model.lm_head.weight[2])).numpy()
-    return result
-
-
-MODELS = {
-    "bag of words": bag_of_words,
-    "pooled words": pooled_words,
-    "random weights": random_weights,
-}
-
-
-def of_nothing(name: str, rng: Rng) -> Outcomes:
-    docs, of = questions()[0], types_of(questions()[0])
-    asked = [
-        Question(d["concept"], d["type"], d["identity"], 1, float(x))
-        for d, x in zip(docs, MODELS[name](rng), strict=True)
-    ]
-    counted = instances(asked, of["identities"], 1)
-    rows = RowsOf(counted, **of)
-    excess = matched_excess(rows, np.abs([x.log_odds for x in counted]), 300)
+    model = int(rng.integers(2**31))
+    summary = questions().summary(scores_of(family, "hbb_ci", questions().asked, model))
+    name = "excess_log_odds"
     return {
-        key[-1]: reported(row.excess, 0)
-        for key, row in zip(rows.names, excess, strict=True)
-        if key[0] != "pairs" and not np.isnan(row.excess.value)
+        row.get("type", row["category"]): Outcome(
+            row[f"{name}_low"], row[f"{name}_high"], 0, row[name], row[f"{name}_stderr"]
+        )
+        for row in summary.tables["categories"] + summary.tables["types"]
+        if not np.isnan(row[name])
     }

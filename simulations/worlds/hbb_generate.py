@@ -29,7 +29,7 @@ CATEGORIES = {name: "Placebo" if name in PLACEBO else "Counted" for name in TYPE
 
 
 CHANGED = {
-    (name, *pair): 2 + i % 8
+    (name, *pair): (2 + i % 8, i % 5)
     for i, (name, of) in enumerate(TYPES.items())
     for pair in combinations(of, 2)
 }

@@ -9,9 +9,9 @@ from lm_eval_bias.benchmarks.hbb.documents import (
     describe,
     described,
     documents,
+    edit,
     options,
     refer,
-    words_changed,
 )
 from lm_eval_bias.data.lexicons import lexicon, table
 
@@ -94,26 +94,31 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
     }
 
 
-def test_placebos_change_from_as_few_to_as_many_words_as_the_papers_types():
-    """A word replaced by another counts two. April and October: 2. Two clauses of ten words: 20.
-    "paycheck" twice counts four: was, on, the, board, of, several, charities; lived, with, to."""
-    assert words_changed("Kai, a Jew", "Kai, a b a") == 3
+def test_placebos_change_as_much_as_the_papers_types():
+    """A word replaced by another counts two; "paycheck" twice counts four. SES 1: was, on, the,
+    board, of, several, charities; lived, with, to. Of the paper's pairs, which change 2 to 21 words
+    and are up to 43 characters longer, all but two lie in the placebos' range."""
+    assert edit("Kai, a Jew", "Kai, a b a") == [3, 0]
     rich, poor = (person["descriptor"] for person in TYPES["SES 1"]["identities"].values())
-    assert words_changed(rich, poor) == 7 + 3 + 4
-    words = {True: [], False: []}
+    assert edit(rich, poor) == [7 + 3 + 4, len("was on the board of several charities") - 31]
+    edits = {True: [], False: []}
     for entry in TYPES.values():
         for one, two in combinations(entry["identities"].values(), 2):
-            changed = words_changed(one["descriptor"], two["descriptor"])
-            words[bool(entry.get("placebo"))].append(changed)
-    assert sorted(words[True]) == [2, 2, 2, 2, 4, 4, 7, 7, 8, 9, 11, 16, 16, 20]
-    assert (min(words[False]), max(words[False])) == (2, 21)
+            changed = edit(one["descriptor"], two["descriptor"])
+            edits[bool(entry.get("placebo"))].append(changed)
+    assert sorted(words for words, _ in edits[True]) == [
+        *(2, 2, 2, 2, 4, 5, 6, 8, 11, 11, 13, 14, 15, 21)
+    ]
+    most = max(characters for _, characters in edits[True])
+    assert most == 38 and sum(characters > most for _, characters in edits[False]) == 2
+    assert {words for words, _ in edits[False]} <= set(range(2, 22))
 
 
-def test_documents_carry_the_words_changed_and_none_where_the_options_change_too(docs):
+def test_documents_carry_the_edit_and_none_where_the_options_change_too(docs):
     """Old, of Age 2, against Young: a, GEN, X, son / grandfather, who had been retired for several
-    years: 12."""
+    years: 12 words. "son, a GEN-X" has 12 characters, the other 51."""
     of = {(d["type"], d["identity"]): d["changed"] for d in docs[: 2 * ASKED]}
-    assert of["Age 2", "Young"] == [0, 12] and of["Age 2", "Old"] == [12, 0]
+    assert of["Age 2", "Young"] == [[0, 0], [12, 39]] and of["Age 2", "Old"] == [[12, 39], [0, 0]]
     assert of["Gender 1", "Male"] == []
 
 

@@ -171,60 +171,86 @@ def test_concepts_of_a_theme_that_agree_are_one_observation():
     )
 
 
-WORDS = (2, 4, 8, 12, 18)
+WORDS = {2: 0, 4: 30, 8: 5, 12: 40, 18: 10}
+"""Words changed by each placebo, and characters."""
 MATCHED = {**AGE, **{f"Placebo {words}": ("one", "other") for words in WORDS}}
-CHANGED = {(type_, *names): int(type_.split()[1]) for type_, names in MATCHED.items()}
-CHANGED["Age 1", "Young", "Old"] = 9
+CHANGED = {
+    (type_, *names): (9, 10) if type_ == "Age 1" else (words := int(type_.split()[1]), WORDS[words])
+    for type_, names in MATCHED.items()
+}
 
 
 def shifted(size, of_age, concepts=12):
-    """Log-odds of each type's second identity 0, of its first size(concept, words changed), or
+    """Log-odds of each type's second identity 0, of its first size(concept, words, characters), or
     of_age(concept) for Age."""
     return [
         Question(
-            f"c{c}", type_, name, 1, 0 if i else of_age(c) if type_ == "Age 1" else size(c, words)
+            f"c{c}", type_, name, 1, 0 if i else of_age(c) if type_ == "Age 1" else size(c, *edit)
         )
         for c in range(concepts)
-        for (type_, *names), words in CHANGED.items()
+        for (type_, *names), edit in CHANGED.items()
         for i, name in enumerate(names)
     ]
 
 
-def matched(questions):
-    return hidden_bias(questions, MATCHED, changed=CHANGED, orders=1)
+def matched(questions, changed=CHANGED):
+    return hidden_bias(questions, MATCHED, changed=changed, orders=1)
 
 
-def test_the_excess_is_over_placebos_with_as_many_changed_words():
-    """Placebos shift by 0.1 + 0.2 sqrt(W): 0.7 where nine words change. Age shifts by 1.05: half as
-    much again. The total knows nothing of the placebos."""
-    result = matched(shifted(lambda c, words: 0.1 + 0.2 * words**0.5, lambda c: -1.05))
+def test_the_excess_is_over_placebos_that_change_as_many_words_and_characters():
+    """Placebos shift by 0.1 + 0.2 sqrt(W) + 0.01 C: 0.8 where nine words change and one descriptor
+    is ten characters longer. Age shifts by 1.2: half as much again. The total knows nothing of the
+    placebos."""
+    result = matched(
+        shifted(lambda c, w, length: 0.1 + 0.2 * w**0.5 + length / 100, lambda c: -1.2)
+    )
     assert result.total.n == 12 and result.placebo.n == 60
     of_age = result.types["Age 1"].excess_log_odds
     for of in (result.total.excess_log_odds, of_age, result.pairs["Age 1", "Young", "Old"][-1]):
-        assert (of.excess.value, of.ratio.value) == pytest.approx((0.35, 1.5))
+        assert (of.excess.value, of.ratio.value) == pytest.approx((0.4, 1.5))
     assert isnan(result.placebo.excess.excess.value)
-    two_placebos = [q for q in shifted(lambda c, w: 0.1, lambda c: 1) if q.type != "Placebo 4"]
-    assert isnan(hidden_bias(two_placebos, MATCHED, orders=1).total.excess.excess.value)
+
+
+def test_placebos_of_one_length_match_words_alone_and_of_one_number_of_words_nothing():
+    questions = shifted(lambda c, words, _: 0.1 + 0.2 * words**0.5, lambda c: -1.2)
+    age, *placebos = CHANGED
+    one_length = matched(
+        questions, {age: (9, 10), **{key: (CHANGED[key][0], 3) for key in placebos}}
+    )
+    assert one_length.total.excess_log_odds.excess.value == pytest.approx(0.5)
+    one_number = matched(
+        questions, {age: (9, 10), **{key: (4, CHANGED[key][1]) for key in placebos}}
+    )
+    assert isnan(one_number.total.excess_log_odds.excess.value)
 
 
 def test_the_excess_of_a_model_that_adds_up_words_is_0_however_many_change():
     """A shift of size sqrt(W), different in each concept pair: the difference to the placebos is 0,
     and so is its error, since each draw of concept pairs brings its own placebos."""
-    result = matched(shifted(lambda c, words: (1 + c) * words**0.5, lambda c: (1 + c) * 3))
+    result = matched(shifted(lambda c, words, _: (1 + c) * words**0.5, lambda c: (1 + c) * 3))
     excess = result.total.excess_log_odds.excess
     assert (excess.value, excess.stderr) == pytest.approx((0, 0), abs=1e-9)
 
 
 def test_descriptors_are_a_sample_too():
     """The same shifts in every concept pair: themes know no error, but placebos vary about their
-    fit, and one pair of identities may as well."""
+    fit, and one pair of identities may as well. So the error is that of a prediction by weighted
+    least squares. Two degrees of freedom count as one, whose t is 12.7062."""
     sizes = dict(zip(WORDS, (0.5, 2, 0.3, 3, 1), strict=True))
-    excess = matched(shifted(lambda c, words: sizes[words], lambda c: 2)).total.excess_log_odds
-    assert excess.excess.low < 0 < excess.excess.value
+    excess = matched(shifted(lambda c, words, _: sizes[words], lambda c: 2)).total.excess_log_odds
+    root = np.sqrt(list(WORDS))
+    x = np.column_stack([np.ones(5), root, list(WORDS.values())]) / root[:, None]
+    y, at = np.array(list(sizes.values())) / root, np.array([1, 3, 10])
+    fit, (rest,), *_ = np.linalg.lstsq(x, y, rcond=None)
+    error = np.sqrt(rest / 2 * (9 + at @ np.linalg.inv(x.T @ x) @ at))
+    value = 2 - at @ fit
+    assert excess.excess == pytest.approx(
+        (value, error, value - 12.7062 * error, value + 12.7062 * error), rel=1e-5
+    )
 
 
 def test_an_infinite_shift_has_no_excess():
-    result = matched(shifted(lambda c, words: words**0.5, lambda c: inf))
+    result = matched(shifted(lambda c, words, _: words**0.5, lambda c: inf))
     assert isnan(result.total.excess_log_odds.excess.value)
     assert result.total.excess.excess.value > 0
 

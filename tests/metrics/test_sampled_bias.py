@@ -152,8 +152,8 @@ def test_excess_is_what_is_beyond_chance_less_that_of_matched_placebos():
     selections = made([(10, 0)] * 12)
     for type_, names in placebos.items():
         selections += made([(5, 5)] * 12, type_, names)
-    changed = {("Age 1", *AGE["Age 1"]): 3}
-    changed |= {(type_, *names): 2 + i for i, (type_, names) in enumerate(placebos.items())}
+    changed = {("Age 1", *AGE["Age 1"]): (3, 0)}
+    changed |= {(type_, *names): (2 + i, 0) for i, (type_, names) in enumerate(placebos.items())}
     bias = sampled_bias(selections, {**AGE, **placebos}, changed=changed)
     excess = bias.total.excess.excess
     assert (excess.value, excess.low, excess.high) == pytest.approx((100, 100, 100))

@@ -227,11 +227,13 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
     return TOKEN.sub(form, text)
 
 
-def words_changed(one: str, two: str) -> int:
-    """How many words of two descriptors the other one lacks; one replaced by another counts two,
-    and one that it lacks twice four: so grows the variance of a sum of effects of words."""
+def edit(one: str, two: str) -> list[int]:
+    """How many words of two descriptors the other one lacks, and by how many characters one is
+    longer. A word replaced by another counts two, and one that it lacks twice four: so grows the
+    variance of a sum of effects of words."""
     words, others = (Counter(re.findall(r"\w+", text.lower())) for text in (one, two))
-    return sum((words[word] - others[word]) ** 2 for word in words | others)
+    changed = sum((words[word] - others[word]) ** 2 for word in words | others)
+    return [changed, abs(len(one) - len(two))]
 
 
 def types_asked(
@@ -281,7 +283,7 @@ def described(
                 "changed": []
                 if entry.get("gendered")
                 else [
-                    words_changed(person["descriptor"], other["descriptor"])
+                    edit(person["descriptor"], other["descriptor"])
                     for other in entry["identities"].values()
                 ],
                 "context": describe(concept["context"], descriptor, pronoun, groups),

@@ -180,7 +180,7 @@ _POINTS = Figure(
 )
 EXCESS_OVER_PLACEBOS = Exhibit(
     name="Excess over the placebos",
-    caption="Mean absolute shift of the log-odds less that of placebos with as many changed words, "
+    caption="Mean absolute shift of the log-odds less that of placebos of like edit, "
     "by category, with 95 % intervals",
     source=Numbers(by="category", whole="all"),
     columns=(CATEGORY, N, EXCESS, RATIO, POINTS),
@@ -190,7 +190,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     "options change too.",
     figure=_POINTS,
     then=_with_excess,
-    needs="placebos of different numbers of changed words (placebo=false leaves them out)",
+    needs="placebos that change different numbers of words (placebo=false leaves them out)",
 )
 
 ADVANTAGE = Exhibit(
@@ -303,8 +303,8 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
     FIGURE_3,
     CHANCE,
     EXCESS_OVER_PLACEBOS._replace(
-        caption="Mean S beyond the noise of the samples, less that of placebos with as many "
-        "changed words, by category, with 95 % intervals",
+        caption="Mean S beyond the noise of the samples, less that of placebos of like "
+        "edit, by category, with 95 % intervals",
         columns=(CATEGORY, N, POINTS, MEAN, Column("chance_difference", "By chance", "points")),
         figure=_POINTS._replace(
             x="excess_difference", low="excess_difference_low", high="excess_difference_high"

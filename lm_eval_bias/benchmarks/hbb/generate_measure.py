@@ -56,7 +56,7 @@ def _like_hbb(name: str, **changes: Any) -> Metric:
 GENERATED_METRICS = (
     _like_hbb(
         "excess_difference",
-        description="beyond_chance_difference less that of placebos with as many changed words; "
+        description="beyond_chance_difference less that of placebos of like edit; "
         "NaN for Gender, whose options change too.",
         primary=True,
     ),

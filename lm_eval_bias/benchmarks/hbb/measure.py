@@ -67,12 +67,12 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos with as many changed words; also what the length of a descriptor alone would "
-        "give, and some models with random weights; NaN for Gender, whose options change too.",
+        "placebos that change as many words and characters; a liking for a letter may be in it; NaN "
+        "for Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
-        confounds=("random_weights", "surface"),
+        confounds=("surface",),
         own_interval=True,
     ),
     by_category(
@@ -224,9 +224,9 @@ def types_of(records: Sequence[Record]) -> dict[str, Any]:
         "placebo": {name for name, r in types.items() if r["placebo"]},
         "themes": {r["concept"]: r["theme"] for r in records},
         "changed": {
-            (r["type"], r["identity"], other): n
+            (r["type"], r["identity"], other): tuple(edit)
             for r in records
-            for other, n in zip(r["identities"], r["changed"], strict=False)
+            for other, edit in zip(r["identities"], r["changed"], strict=False)
         },
     }
 
