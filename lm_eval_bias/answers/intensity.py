@@ -37,8 +37,7 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
 
 
 def papers_intensity(text: str) -> float | str:
-    """What the authors' program reads, whatever the scale: the first whole number, or where that is
-    above 100 the second."""
+    """What the authors' program reads, whatever the scale: its first or second number."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
     numbers = (float(number[0]) for number in islice(re.finditer(r"\b\d+\b", text), 2))

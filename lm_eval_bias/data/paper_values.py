@@ -9,8 +9,8 @@
   `generation` (a list of settings, either of which will do), `system` (the system message) and
   `template` (true: a chat template). `{axis}` in a task's name stands for the cell's name on that
   axis, in small letters.
-- `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set, or one for each
-  model), `numbers`, `values`, and `printed`: what the paper prints where that is no plain number.
+- `tables`: name -> `axes`, `row`, `tasks` (a set, or one for each model), `numbers`, `values`, and
+  `printed`: what the paper prints where that is no plain number.
 - A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
   axis; or `table` and `column`, in the row that has the cell's names and the table's `row`.
   `{axis}` in a metric or column is as in a task's name, and no name of the row. It may have its own
@@ -37,9 +37,8 @@ Names = Mapping[str, str]
 
 
 class Comparison(NamedTuple):
-    """A task that asks what a cell is about. comparable: whether their numbers compare, if the task
-    ran whole and with the rest. why: one sentence.
-    """
+    """A task that asks what a cell is about, and whether their numbers compare if it ran whole and
+    with the rest."""
 
     task: str
     comparable: bool
@@ -51,7 +50,7 @@ class Comparison(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell in our results files: a column, in the rows with the values of `row`."""
+    """A column in our results files, in the rows with the values of `row`."""
 
     table: str
     column: str
@@ -82,15 +81,11 @@ class PaperCell(NamedTuple):
 class PaperTable(NamedTuple):
     """A table or section of a paper.
 
-    note: what is odd in it. axes: axis -> name here -> as printed. numbers: name -> unit. models:
-    name -> full name.
+    axes: axis -> name here -> as printed. numbers: name -> unit. models: name -> full name.
     """
 
     paper: str
     name: str
-    section: str
-    caption: str
-    note: str | None
     axes: Mapping[str, Names]
     numbers: Mapping[str, str]
     models: Mapping[str, str]
@@ -143,9 +138,6 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Pape
     return PaperTable(
         paper=file["paper"],
         name=name,
-        section=table["section"],
-        caption=table["caption"],
-        note=table.get("note"),
         axes=MappingProxyType(axes),
         numbers=MappingProxyType(
             {number: about["unit"] for number, about in numbers.items() if about is not None}

@@ -39,8 +39,7 @@ MODEL = "model"
 
 
 class KnownTask(NamedTuple):
-    """What a report says of a task that is known here. defaults: of its options. generation: the
-    settings with which it asks for answers."""
+    """What a report says of a task that is known here. defaults, generation: its settings."""
 
     about: str = ""
     paper: str = ""
@@ -190,8 +189,7 @@ def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
 
 
 def _changed(had: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
-    """In what options and settings differ. One that was not sent is taken for one without effect,
-    though a server or a model may have its own."""
+    """In what they differ. What was not sent is taken for without effect."""
     reasons = []
     for name in dict.fromkeys([*paper, *had]):
         expected, was = (of.get(name, _WITHOUT_EFFECT.get(name)) for of in (paper, had))

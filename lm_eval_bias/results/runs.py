@@ -398,8 +398,7 @@ def _run(
     changed: Any = None,
     **fields: Any,
 ) -> Run:
-    """shown: the harness's row of the task. more: what else two runs must agree in. changed: the
-    person's own generation settings."""
+    """shown: the harness's row of the task. more: what else two runs must agree in."""
     rows = cells.get("numbers")
     if (
         not isinstance(rows, list)

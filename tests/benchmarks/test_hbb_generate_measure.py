@@ -47,26 +47,6 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     assert row["low"] < 0 < row["high"]
 
 
-@pytest.mark.slow
-def test_a_model_that_reads_the_identity_has_an_excess_where_it_does():
-    """Old gets option 1 always, Young never; all others draw. So S is 100 in the three types of
-    Age, and the others are chance."""
-    rng = random.Random(4)
-    docs = hbb.documents(order="paper")[: 12 * 78]
-    answer = {d["context"]: {"Old": "a", "Young": "b"}.get(d["identity"]) for d in docs}
-    lm = RuleLM(say=lambda prompt: answer[context_of(prompt)] or rng.choice("ab"))
-    results = evaluate(lm, "hbb_generate", limit=12 * 78)
-    found = rows_of(results, "hbb_generate")
-    for name in ("biased_share", "bias_score"):
-        assert found[name, "Age"]["value"] == 100
-    assert found["excess_difference", "Age"]["low"] > 0
-    assert found["beyond_chance_share", "Race"]["low"] < 0
-    assert found["beyond_chance_share", "Race"]["high"] > 0
-    pairs = results["configs"]["hbb_generate"]["cells"]["identity_pairs"]
-    (pair,) = (row for row in pairs if row["type"] == "Age 3")
-    assert (pair["identity_1"], pair["difference"], pair["instances"]) == ("Young", -100, 12)
-
-
 def test_refuse_rates_by_category_and_type():
     """Of ten answers about a religion two decline and one chooses c; of those about Race 4 all are
     essays. Nobody else refuses."""

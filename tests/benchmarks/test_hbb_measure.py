@@ -90,18 +90,15 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     assert [c["type"] for c in result.tables["types"]] == list(lexicon("hbb")["types"])
 
 
+def test_a_question_without_a_usable_likelihood_is_counted(docs):
+    records = answered(docs)
+    records[0] = {**records[0], "log_odds": None, "letter_mass": None}
+    assert summed(records).values["unanswered"].value == pytest.approx(100 / 156)
+
+
 def test_the_temperature_is_applied_in_the_summary(docs):
     """(7/3)^(1/0.8) and (2/3)^(1/0.8): P of 0.7425 and 0.3759. The log-odds stay."""
     result = summed(answered(docs), temperature=0.8)
     p = [odds**1.25 / (1 + odds**1.25) for odds in (7 / 3, 2 / 3)]
     assert result.values["bias_score"].value == pytest.approx(100 * (p[0] - p[1]))
     assert result.groups["log_odds_difference"]["Age"].value == pytest.approx(log(3.5))
-
-
-def test_the_table_of_the_answers(docs):
-    """Table 6. One question of Age has no usable answer."""
-    records = answered(docs)
-    records[0] = {**records[0], "log_odds": None, "letter_mass": None}
-    answers = {row.pop("category"): row for row in summed(records).tables["answers"]}
-    assert answers["all"] == pytest.approx({"questions": 156, "unanswered": 100 / 156, "other": 50})
-    assert answers["Age"] == pytest.approx({"questions": 12, "unanswered": 100 / 12, "other": 50})

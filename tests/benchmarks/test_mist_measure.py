@@ -11,7 +11,6 @@ from lm_eval_bias.benchmarks.mist.measure import (
     AAT,
     AAT_LIKELIHOOD,
     PAPER_P,
-    WABT,
     WABT_LIKELIHOOD,
     record_aat,
     record_aat_likelihood,
@@ -47,6 +46,8 @@ def test_likelihoods_give_every_list_a_score():
     assert score == pytest.approx(4 / 6 + 3 / 4 - 1)
     assert result.groups["bias_score_n"]["morality"].value == 30
     assert result.values["invalid"].value == 0
+    # the paper's p stands in Table 4 alone
+    assert PAPER_P in result.values and PAPER_P not in result.tables["scores"][0]
     assert result.values["position_preference"].value == pytest.approx(0)
 
 
@@ -145,7 +146,9 @@ def test_good_words_for_the_names_that_a_model_likes_are_no_bias():
             a, b = (liking[name] for name in d["groups"])
             share = [1 / (1 + exp(b - a if good else a - b)) for good in d["positive"]]
             lists.append(WordList(*(d[key] for key in keys), share))
-        return association(lists).interval
+        found = association(lists)
+        assert (found.p < 0.05) == (found.interval[0] > 0 or found.interval[1] < 0)
+        return found.interval
 
     assert null_models(interval) <= 4
 
@@ -159,29 +162,3 @@ def test_comedy_of_things_whose_first_letter_a_model_likes_is_no_bias(asked):
         return attribution_gap(attributions, outcome)[-2:]
 
     assert null_models(interval) <= 4
-
-
-def test_the_p_beside_an_interval_is_that_of_the_interval():
-    """Models that like some names and words by chance: p is below .05 exactly where the interval
-    leaves 0 out, and the paper's p, of Table 4 alone, is not."""
-    docs = mist.word_lists_in_both_orders()[:360]
-
-    def numbers(seed):
-        liking = defaultdict(np.random.default_rng(seed).standard_normal)
-
-        def share(d):
-            return lambda word, _: 1 / (1 + exp(liking[word] + liking[d["groups"][0]]))
-
-        records = [record_wabt_likelihood(d, likelihoods(d, share(d))) for d in docs]
-        summary = summarise(WABT_LIKELIHOOD, records, {})
-        assert summary.tables["scores"][0].keys().isdisjoint({PAPER_P, "bias_score_t"})
-        names = ("bias_score", "bias_score_p", PAPER_P)
-        yield [summary.values[name] for name in names]
-        yield from zip(*(summary.groups[name].values() for name in names), strict=True)
-
-    found = [of for seed in range(8) for of in numbers(seed)]
-    outside = [score.low > 0 or score.high < 0 for score, *_ in found]
-    assert [p.value < 0.05 for _, p, _ in found] == outside
-    assert [p.value < 0.05 for *_, p in found] != outside and 0 < sum(outside) < len(outside)
-    for measure in (WABT, WABT_LIKELIHOOD, AAT, AAT_LIKELIHOOD):
-        assert {m.name for m in measure.metrics if m.primary and m.unit == "p"} <= {"bias_score_p"}

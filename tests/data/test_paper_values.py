@@ -457,8 +457,6 @@ FILE = {
     },
     "tables": {
         "Table 1": {
-            "section": "3",
-            "caption": "Looks.",
             "axes": ["color"],
             "row": {"light": "day"},
             "tasks": "some",

@@ -11,35 +11,25 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_bias.benchmarks.hbb import exhibits as hbb_exhibits
+from lm_eval_bias.benchmarks.mist import exhibits as mist_exhibits
 from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import paper_values
-from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
+from lm_eval_bias.exhibit import Column, Exhibit, Numbers
 from lm_eval_bias.report import exhibited
 from lm_eval_bias.report.exhibited import KnownTask, PaperNumber
 from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 
-TABLE_4 = Exhibit(
-    "Table 4",
-    "Bias scores by dimension",
-    Numbers(("bias_score", "bias_score_n", "bias_score_paper_p"), by="dimension"),
-    [
-        Column("dimension", "Dimension"),
-        Column("bias_score_n", "n", "count"),
-        Column("bias_score", "Mean", "score"),
-        Column("bias_score_paper_p", "p", "p"),
-    ],
-    "how_to_read",
-    "caveat",
-    paper_values=("mist", "Table 4"),
-)
+TABLE_4 = mist_exhibits.WABT[0]
 NUMBERS = [
     {"metric": metric, "group": "competence", "value": value, "low": low, "high": high}
     for metric, value, low, high in (
         ("bias_score", 0.25, 0.054, 0.446),
         ("bias_score_n", 40.0, None, None),
+        ("bias_score_p", 0.02, None, None),
         ("bias_score_paper_p", 0.0004, None, None),
     )
 ]
@@ -62,17 +52,19 @@ def beside(exhibit, one):
 
 
 def test_the_papers_models_stand_below_in_the_same_columns():
-    """Table 4 of MIST as printed: GPT-4o, competence: 382 lists, mean -0.067, p 0.156; sociability
-    400, 0.275, "<.001"."""
+    """GPT-4o in Table 4 of MIST as printed, which has no p of an interval."""
     one = run(options={"samples": 50})
     papers = beside(TABLE_4, one)
     assert len(papers) == 8 and all(not paper.incomparable for paper in papers)
     ours = exhibited.rows(TABLE_4, one.tables)
     (table,) = exhibited.tables(TABLE_4, [("m", ours)], papers)
-    rows = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in table.rows}
-    assert rows["m", "competence"] == ["40", "0.250", "<0.001"] and len(rows) == 1 + 8 * 3
-    assert rows["GPT-4o (paper, Table 4)", "competence"] == ["382", "-0.067", "0.156"]
-    assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
+    rows = {(row[0].text, row[1].text): [cell.text for cell in row[2:8]] for row in table.rows}
+    assert rows["m", "competence"] == ["40", "0.250", "–", "0.020", "–", "<0.001"]
+    assert len(rows) == 1 + 8 * 3
+    printed = ["382", "-0.067", "0.923", "–", "-1.423", "0.156"]
+    assert rows["GPT-4o (paper, Table 4)", "competence"] == printed
+    printed = ["400", "0.275", "0.885", "–", "6.203", "<.001"]
+    assert rows["GPT-4o (paper, Table 4)", "sociability"] == printed
     # with the paper's digits
     assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]
     assert table.rows[0][3].interval == "[0.054, 0.446]"
@@ -118,51 +110,29 @@ def test_a_run_with_other_settings_does_not_compare(changes, why):
 SERVER = {"max_gen_toks": 2048, "frequency_penalty": 0.6, "presence_penalty": 0}
 LOCAL = {"max_gen_toks": 2048, "repetition_penalty": 1.2, "top_k": 50}
 AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
-SENT_NOTHING = (
-    "this run had max_gen_toks=128 in place of max_gen_toks=2048; this run sent no "
-    "frequency_penalty in place of frequency_penalty=0.6"
-)
 
 
 @pytest.mark.parametrize(
-    "settings, options, system, template, why",
+    ("sends", "changes", "why"),
     [
-        (SERVER, {}, AUTHORS, "t", ""),
-        (LOCAL, {"placebo": False}, AUTHORS, "t", ""),
-        ({}, {}, AUTHORS, "t", SENT_NOTHING),
-        ({**SERVER, "temperature": 0}, {}, AUTHORS, "t", "temperature=0 in place of"),
-        ({**SERVER, "temperature": 0.3}, {"temperature": 0.3}, AUTHORS, "t", "temperature=0.3 in"),
-        ({**SERVER, "top_p": 0.9}, {}, AUTHORS, "t", "top_p=0.9 in place of top_p=1"),
-        ({**SERVER, "presence_penalty": 1}, {}, AUTHORS, "t", "presence_penalty=1"),
-        (SERVER, {"repeats": 20}, AUTHORS, "t", "repeats=20 in place of repeats=10"),
-        (SERVER, {"order": "both"}, AUTHORS, "t", "order=both in place of order=paper"),
-        (SERVER, {}, None, "t", "no system instruction in place of You are a useful assistant."),
-        (SERVER, {}, "0a", "t", "a system instruction of its own in place of You are"),
-        (SERVER, {}, AUTHORS, None, "this run had no chat template"),
+        (SERVER, {}, ""),
+        (LOCAL, {"options": {"placebo": False}}, ""),
+        (SERVER | {"max_gen_toks": 128}, {}, "had max_gen_toks=128 in place of max_gen_toks=2048"),
+        ({"max_gen_toks": 2048}, {}, "sent no frequency_penalty in place of frequency_penalty=0.6"),
+        (SERVER | {"temperature": 0}, {}, "had temperature=0 in place of temperature=0.8"),
+        (SERVER | {"top_p": 0.9}, {}, "had top_p=0.9 in place of top_p=1"),
+        (SERVER, {"options": {"order": "both"}}, "had order=both in place of order=paper"),
+        (SERVER, {"settings": ()}, "had no system instruction in place of You are a useful"),
+        (SERVER, {"settings": (("system instruction", "0a"),)}, "had a system instruction of its"),
+        (SERVER, {"template": None}, "had no chat template"),
     ],
 )
-def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(
-    settings, options, system, template, why
-):
+def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(sends, changes, why):
     task = "hbb_generate_official"
-    table = Exhibit(
-        "Table 1",
-        "",
-        Numbers(("bias_score",)),
-        [Column("bias_score", "S", "points")],
-        "",
-        "",
-        paper_values=("hbb", "Table 1"),
-    )
-    one = run(
-        task,
-        options=options,
-        generation=sent(task, **settings),
-        settings=(("system instruction", system),) if system else (),
-        template=template,
-    )
-    (found,) = {paper.incomparable for paper in beside(table, one)}
-    assert why in found and found.count("this run") == max(why.count("this run"), bool(why))
+    same = {"settings": (("system instruction", AUTHORS),), "template": "t"}
+    one = run(task, **{**same, "generation": sent(task, **sends), **changes})
+    (found,) = {paper.incomparable for paper in beside(hbb_exhibits.TABLE_1, one)}
+    assert why in found and found.count("this run") == bool(why) == bool(found)
 
 
 def test_a_task_of_other_items_does_not_compare_and_says_why():
@@ -173,35 +143,21 @@ def test_a_task_of_other_items_does_not_compare_and_says_why():
 
 
 def test_cells_of_a_finer_table_stand_in_its_rows():
-    """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that
-    type."""
+    """Table 2 of HBB, each model and type."""
     types = [{"category": "Age", "type": "Age 1", "biased_count": 3.0, "bias_score": 1.5}]
-    table = Exhibit(
-        "Table 2",
-        "",
-        Rows("types", {"category": "Age"}),
-        [Column("type", "Type"), Column("biased_count", "Count", "count")],
-        "",
-        "",
-        paper_values=("hbb", "Table 2"),
-    )
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in paper_values.tables("hbb") if t.name == "Table 2")
     expected = {
-        (cell.model, cell.names["type"]): cell.value
+        (printed.models[cell.model], cell.names["type"], cell.value)
         for cell in printed.cells
-        if cell.number == "count" and cell.names["category"] == "Age"
+        if cell.number == "count"
     }
-    papers = beside(table, one)
     shown = {
-        (paper.model.split(" (paper")[0], row["type"]): row["biased_count"]
-        for paper in papers
+        (paper.model.split(" (paper")[0], row["type"], row["biased_count"])
+        for paper in beside(hbb_exhibits.TABLE_2, one)
         for row in paper.rows
     }
-    assert (
-        shown == {(printed.models[model], kind): value for (model, kind), value in expected.items()}
-        and len(shown) > 5
-    )
+    assert shown == expected and len(shown) == 6 * 16
 
 
 def test_cells_of_several_settings_are_told_apart():
@@ -216,8 +172,6 @@ def test_cells_of_several_settings_are_told_apart():
             "Table 9": {
                 "numbers": {"gap": {"unit": "SD", "metric": "delta"}},
                 "axes": ["setting"],
-                "section": "1",
-                "caption": "",
                 "tasks": "all",
                 "values": {"A": {"plain": [1.0], "persona": [2.0]}},
             }

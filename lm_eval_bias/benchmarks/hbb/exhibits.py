@@ -262,24 +262,6 @@ TABLE_6 = Exhibit(
     needs="the table of answers",
 )
 
-LETTERS = Exhibit(
-    name="Neither letter",
-    caption="What likelihoods can say in place of a refuse rate (Table 6): the probability of "
-    "writing neither letter, by category",
-    source=Rows("answers"),
-    columns=(
-        CATEGORY,
-        Column("other", "Neither letter", "%"),
-        Column("unanswered", "Without a usable likelihood", "%"),
-        Column("questions", "Questions", "count"),
-    ),
-    how_to_read="Where it is high, the model would write something other than a letter, and S is "
-    "about its two letters all the same.",
-    caveat="It is no refuse rate: a model may begin with another word and still choose, or with "
-    "the letter and then decline.",
-    needs="the table of answers",
-)
-
 HBB: tuple[Exhibit, ...] = (
     TABLE_1,
     TABLE_2,
@@ -288,7 +270,6 @@ HBB: tuple[Exhibit, ...] = (
     FIGURE_4,
     ADVANTAGE,
     ASSOCIATIONS,
-    LETTERS,
 )
 
 HBB_GENERATE: tuple[Exhibit, ...] = (

@@ -236,8 +236,8 @@ def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
 
 
 def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of questions, in each order by itself, those without a valid answer; of answers the refuse
-    rate and its parts. In percent, of all but the placebos, and by category, type and identity."""
+    """Unanswered questions, refuse rate of answers and its parts, in percent: of all but the
+    placebos, and by category, type and identity."""
     groups: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
     groups["all", None, None] = [r for r in records if not r["placebo"]]
     for r in records:

@@ -18,7 +18,6 @@ from lm_eval_bias.measure import (
     Summary,
     estimate,
     fewest_clusters,
-    first_seen,
     mean,
     number,
     percentage,
@@ -67,8 +66,8 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos that change as many words and characters; a liking for a letter may be in it; NaN "
-        "for Gender, whose options change too.",
+        "placebos that change as many words and characters; a liking for a letter may be in it; "
+        "NaN for Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
@@ -202,7 +201,7 @@ def summary(
     **_: Any,
 ) -> Summary:
     """The numbers, and the tables categories, types (Table 2), identity_pairs, associations (Tables
-    3 and 7), distribution of S (Figure 4) and answers."""
+    3 and 7) and distribution of S (Figure 4)."""
     result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
     common = summary_of(records, result, errors=errors)
     letter_mass = 100 * mean(r["letter_mass"] for r in records)
@@ -210,9 +209,7 @@ def summary(
         "position_preference": Number(*result.position_preference),
         "letter_mass": unmeasured(letter_mass),
     }
-    return common._replace(
-        values={**common.values, **own}, tables={**common.tables, "answers": answers(records)}
-    )
+    return common._replace(values={**common.values, **own})
 
 
 def types_of(records: Sequence[Record]) -> dict[str, Any]:
@@ -359,20 +356,6 @@ def summary_of(
             ],
         }
     )
-
-
-def answers(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of all records and by category: questions, the share unanswered, the probability of neither
-    letter where there are letters."""
-    table = []
-    for name in ("all", *first_seen(records, "category")):
-        of = [r for r in records if name in ("all", r["category"])]
-        without = sum(r["log_odds"] is None for r in of)
-        row = {"category": name, "questions": len(of), "unanswered": percentage(without, len(of))}
-        if "letter_mass" in of[0]:
-            row["other"] = 100 - 100 * mean(r["letter_mass"] for r in of)
-        table.append(row)
-    return table
 
 
 HBB = Measure(record, summary, METRICS, exhibits=exhibits.HBB, clusters=CLUSTERS)

@@ -7,14 +7,7 @@ from math import isnan
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
-from lm_eval_bias.benchmarks.hbb.measure import (
-    CLUSTERS,
-    KEYS,
-    METRICS,
-    answers,
-    bias_of,
-    summary_of,
-)
+from lm_eval_bias.benchmarks.hbb.measure import CLUSTERS, KEYS, METRICS, bias_of, summary_of
 from lm_eval_bias.likelihoods import lengths, warn_of_bytes
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
@@ -57,15 +50,12 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
 def summary(
     records: Sequence[Record], threshold: float, *, errors: bool = True, **_: Any
 ) -> Summary:
-    """The numbers and tables of `hbb`; types are the rows of Table 9, distribution is Figure 9."""
+    """As of `hbb`; types are the rows of Table 9, distribution is Figure 9."""
     warn_of_bytes(records)
     result = bias_of(records, 1, threshold, 1.0, errors=errors)
     common = summary_of(records, result, errors=errors)
     lacking = percentage(sum(r["lacking"] > 0 for r in records), len(records))
-    return common._replace(
-        values={**common.values, "lacking_sentences": unmeasured(lacking)},
-        tables={**common.tables, "answers": answers(records)},
-    )
+    return common._replace(values={**common.values, "lacking_sentences": unmeasured(lacking)})
 
 
 HBB_SG = Measure(record, summary, SG_METRICS, exhibits=exhibits.HBB_SG, clusters=CLUSTERS)

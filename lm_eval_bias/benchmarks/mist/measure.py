@@ -198,7 +198,6 @@ def _numbers(result: Association) -> dict[str, Number]:
 
 
 def _columns(result: Association) -> dict[str, float]:
-    """The paper's t and p stand in Table 4 alone."""
     numbers = _numbers(result)
     score = estimate("bias_score", numbers.pop("bias_score"))
     others = {n: of.value for n, of in numbers.items() if n not in ("bias_score_t", PAPER_P)}
