@@ -59,25 +59,28 @@ class Number(NamedTuple):
 
 
 def number(
-    estimate: Sequence[Any], clusters: int, unit: str = "", scale: tuple[float, float] | None = None
+    estimate: Sequence[Any],
+    clusters: int,
+    unit: str = "",
+    scale: tuple[float, float] | None = None,
+    alpha: float = 0.05,
 ) -> Number:
     """A number with the interval of its unit: Korn and Graubard's of a share, else Student's on
     clusters - 1 degrees of freedom, cut to its scale.
 
     estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
     of their scale have an interval. clusters: effective ones. scale: its ends; by default the
-    unit's. Source: `metrics.resampling`.
+    unit's. alpha: the interval is of confidence 1 - alpha. Source: `metrics.resampling`.
     """
     from lm_eval_bias.metrics import resampling  # scipy, which takes a quarter second
 
     value, stderr = map(float, estimate[:2])
     if unit in SHARES and not isnan(value):
         most = RANGE[unit][1]
-        low, high = (
-            most * end for end in resampling.share_interval(value / most, stderr / most, clusters)
-        )
+        ends = resampling.share_interval(value / most, stderr / most, clusters, alpha)
+        low, high = (most * end for end in ends)
     else:
-        low, high = map(float, resampling.t_interval(value, stderr or nan, clusters))
+        low, high = map(float, resampling.t_interval(value, stderr or nan, clusters, alpha))
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 

@@ -14,7 +14,7 @@ from .resampling import Bools, Estimate, Floats, ratio
 
 LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
-SHARES = ("difference", "entailment", "contradiction")
+SHARES = ("both", "entailment", "contradiction")
 
 
 class Pair(NamedTuple):
@@ -78,7 +78,7 @@ class Halo(NamedTuple):
     differences: list[Gap]
 
     def gap(
-        self, effect: str, gender: str = "all", category: str = "all", share: str = "difference"
+        self, effect: str, gender: str = "all", category: str = "all", share: str = "both"
     ) -> Gap:
         """KeyError where there is none."""
         for g in (*self.gaps, *self.differences):
@@ -100,9 +100,9 @@ def halo(
     descriptors: the one that the stereotype favours and the other; None for one that no pair has.
     effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
     twins. Of the good categories, %E(favoured) - %E(other) and %C(other) - %C(favoured), of the bad
-    ones the reverse; "difference" is their sum. Without errors there are no cells, and gaps of no
-    single category. ValueError for a pair that is of none of them. Source: BIStereo, section 4.2
-    and appendix I, without gaps.
+    ones the reverse; "both" is their mean, within 100 points of 0. Without errors there are no
+    cells, and gaps of no single category. ValueError for a pair that is of none of them. Source:
+    BIStereo, section 4.2 and appendix I, without gaps.
     """
     for p in pairs:
         if (
@@ -167,7 +167,7 @@ def gap_beyond_words(
     """
     twins = _twins([p for p in pairs if p.label is not None], descriptors)
     return with_placebos(
-        [e - c for e, c in twins.values()],
+        [(e - c) / 2 for e, c in twins.values()],
         [(p.words, p.gender, p.domain) for p in twins],
         np.array([2 * p.placebo + EFFECTS.index(effects[p.category]) for p in twins], dtype=int),
         (0.5, -0.5),
@@ -234,7 +234,7 @@ def _gaps(
     for effect, gender in product(EFFECTS, ("all", *genders)):
         members = [category for category in effects if effects[category] == effect]
         sign = 1 if effect == "halo" else -1
-        shares = dict(zip(SHARES, (sign * e + -sign * c, sign * e, -sign * c), strict=True))
+        shares = dict(zip(SHARES, (sign * (e - c) / 2, sign * e, -sign * c), strict=True))
         for category in ("all", *members) if errors else ("all",):
             which = np.isin(rows.category, members if category == "all" else [category])
             if gender != "all":

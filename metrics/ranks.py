@@ -21,14 +21,13 @@ class Ranks(NamedTuple):
 
     ranks: least and greatest of each, 1 is the lowest; shape (k, 2), NaN for one that is not
     ranked. p: adjusted, shape (k, k). lower: whether the row is significantly below the column.
-    ties: the largest sets of which no two differ. pairs: how many were tested.
+    ties: the largest sets of which no two differ.
     """
 
     ranks: Floats
     p: Floats
     lower: Bools
     ties: list[tuple[int, ...]]
-    pairs: int
 
 
 def ranks(
@@ -99,7 +98,7 @@ def _of_tests(value: Floats, raw: Floats, ranked: Bools) -> Ranks:
     lower = different & (value[:, None] < value[None, :])
     ends = np.stack([1 + lower.sum(axis=0), ranked.sum() - lower.sum(axis=1)], axis=1)
     ends = np.where(ranked[:, None], ends, np.nan)
-    return Ranks(ends, p, lower, _ties(ranked, different, value), int((~np.isnan(raw)).sum()))
+    return Ranks(ends, p, lower, _ties(ranked, different, value))
 
 
 def _ties(ranked: Bools, different: Bools, value: Floats) -> list[tuple[int, ...]]:

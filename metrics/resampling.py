@@ -77,21 +77,26 @@ def effective_clusters(sizes: ArrayLike) -> Floats:
     return np.nan_to_num(ratio(n.sum(axis=0) ** 2, (n**2).sum(axis=0)))
 
 
-def t_interval(value: ArrayLike, stderr: ArrayLike, n_clusters: float) -> tuple[Floats, Floats]:
-    """The ends of the 95 % interval around values with bootstrap standard errors over clusters.
+def t_interval(
+    value: ArrayLike, stderr: ArrayLike, n_clusters: float, alpha: float = 0.05
+) -> tuple[Floats, Floats]:
+    """The ends of the interval of confidence 1 - alpha around values with bootstrap standard errors
+    over clusters.
 
     n_clusters: effective ones. The bootstrap's variance of a mean has ddof 0, so it is multiplied
     by n_clusters / (n_clusters - 1). NaN where the error is, and with fewer than `FEWEST_CLUSTERS`.
     Source: Cameron, Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered
     Errors (2008), section II.
     """
-    value, half = np.asarray(value, dtype=float), _stretch(n_clusters) * np.asarray(stderr)
+    value, half = np.asarray(value, dtype=float), _stretch(n_clusters, alpha) * np.asarray(stderr)
     return value - half, value + half
 
 
-def share_interval(value: float, stderr: float, n_clusters: float) -> tuple[float, float]:
-    """The ends of the 95 % interval of a share from 0 to 1: Clopper and Pearson's of so many
-    answers as have, independent, an error as large as Student's.
+def share_interval(
+    value: float, stderr: float, n_clusters: float, alpha: float = 0.05
+) -> tuple[float, float]:
+    """The ends of the interval of a share from 0 to 1: Clopper and Pearson's of so many answers as
+    have, independent, an error as large as Student's. alpha: as in `t_interval`.
 
     With fewer than `FEWEST_CLUSTERS` such answers on one of the two sides the error tells nothing,
     and each cluster is one answer: whatever clusters do to their own answers, all of them are on
@@ -101,21 +106,22 @@ def share_interval(value: float, stderr: float, n_clusters: float) -> tuple[floa
     """
     if not stderr >= 0 or n_clusters < FEWEST_CLUSTERS or (not stderr and 0 < value < 1):
         return np.nan, np.nan
-    n, error = float(n_clusters), stderr * _stretch(n_clusters) / ndtri(0.975)
+    alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
+    n, error = float(n_clusters), stderr * _stretch(n_clusters, alpha) / -ndtri(alpha / 2)
     if stderr:
         answers = value * (1 - value) / error**2
         few = min(value, 1 - value) * answers < FEWEST_CLUSTERS
         n = min(n, answers) if few else answers
     hits, others = value * n, (1 - value) * n
-    low = betaincinv(hits, others + 1, 0.025) if hits > 0 else 0.0
-    high = betaincinv(hits + 1, others, 0.975) if others > 0 else 1.0
+    low = betaincinv(hits, others + 1, alpha / 2) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, others, 1 - alpha / 2) if others > 0 else 1.0
     return float(low), float(high)
 
 
-def _stretch(n_clusters: float) -> float:
+def _stretch(n_clusters: float, alpha: float) -> float:
     if n_clusters < FEWEST_CLUSTERS:
         return np.nan
-    return float(stdtrit(n_clusters - 1, 0.975) * np.sqrt(n_clusters / (n_clusters - 1)))
+    return float(-stdtrit(n_clusters - 1, alpha / 2) * np.sqrt(n_clusters / (n_clusters - 1)))
 
 
 @lru_cache(maxsize=2)

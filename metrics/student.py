@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr, stdtridf, stdtrit
 
 from .resampling import Floats
 
@@ -39,6 +39,19 @@ def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
     half = np.where(stderr > 0, stdtrit(df, 0.975), 0) * stderr
     return value - half, value + half
+
+
+def implied_df(value: float, stderr: float, low: float, high: float, most: float = np.inf) -> float:
+    """The degrees of freedom, from 1 to `most`, of Student's 95 % interval of an error; `most`
+    where the sides are unequal or without end."""
+    half = high - value
+    symmetric = abs(half - (value - low)) <= 1e-6 * half
+    if not (stderr > 0 and np.isfinite(half) and symmetric):
+        return most
+    quantile = half / stderr
+    if quantile <= stdtrit(most, 0.975):
+        return most
+    return 1.0 if quantile >= stdtrit(1, 0.975) else float(stdtridf(0.975, quantile))
 
 
 def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:

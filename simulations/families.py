@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,11 +39,23 @@ BAD = set(
     depression feeble lacking"""
     )
 )
-TRUE = {
-    **dict.fromkeys(["rich", "educated", "professionals", "doctors", "engineers", "students"], 1),
-    **dict.fromkeys(["criminals", "homeless", "addicts", "poor", "welfare", "jobless"], -1),
-}
-"""What is so by the meaning of the word: the rich are well off, thieves are not honest."""
+TRUE = dict.fromkeys(
+    words(
+        """able accountants artists athletes bankers businesswomen celebrities ceos college degree
+    doctors educated engineers fit fitness graduate health investors ivy lawyers leaguers musicians
+    nurses professionals rich sane sanity schooled scientists stability students teachers upper
+    wealthy wellness"""
+    ),
+    1,
+) | dict.fromkeys(
+    words(
+        """addicts bipolar blind criminals debts depression disable disabled disorder drug handicap
+    homeless impairment jobless obese obesity paralysed paycheck poor schizophrenia sick stuttering
+    unemployed welfare wheelchair"""
+    ),
+    -1,
+)
+"""What is so by the meaning of the word: the rich are well off, the sick are not well."""
 
 
 class Row(NamedTuple):
@@ -88,6 +101,17 @@ class Asked:
         self.named = named[self.context].multiply(self.of_text[self.text]).sum(axis=1)
         self.twice = standard((named.multiply(named > 1)).sum(axis=1))
         self.frequency = np.log1p(self.of_context.sum(axis=0) + self.of_text.sum(axis=0))
+
+    @cached_property
+    def tokenizers(self) -> list[Any]:
+        """Of several sizes, made of the prompts."""
+        from transformers import AutoTokenizer
+
+        known = AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
+        return [
+            known.train_new_from_iterator(self.contexts, size, show_progress=False)
+            for size in (300, 1000, 3000)
+        ]
 
     def centred(self, raw: np.ndarray) -> np.ndarray:
         """Scores less the mean of the answers that compete."""
@@ -157,46 +181,72 @@ def echo(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return rng.exponential() * asked.named + asked.push(rng, asked.twice)
 
 
-def surface(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Length, frequency, alliteration, a letter, the place in the list, what is named first, and
-    the middle of a scale count, each with a random weight, few of them much."""
-    letter = "etaoinshrdlcumwf"[rng.integers(16)]
-    initials = [" ".join(w[0] for w in words(c)) for c in asked.contexts]
-    contexts = asked.contexts
-    features = [
-        np.array([len(t) for t in asked.texts])[asked.text],
-        ((asked.of_text @ asked.frequency) / asked.of_text.sum(axis=1))[asked.text],
-        np.array(
-            [
-                initials[c].count(asked.texts[t][:1].lower())
-                for c, t in zip(asked.context, asked.text, strict=True)
-            ]
-        ),
-        np.array([t.lower().count(letter) for t in asked.texts])[asked.text],
-        asked.place,
-        asked.place == 0,
-        np.array(
-            [
-                contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
-                for c, t in zip(asked.context, asked.text, strict=True)
-            ]
-        ),
-        -(asked.x**2),
-        *(
-            asked.push(rng, standard(np.array(of)))
-            for of in (
-                [len(c) for c in contexts],
-                [c.lower().count(letter) for c in contexts],
-                [len(set(i)) / len(i) for i in initials],
-                asked.of_context @ asked.frequency / asked.of_context.sum(axis=1),
-            )
-        ),
-    ]
-    weights = rng.standard_normal(len(features)) ** 3
-    return sum(
-        w * standard(asked.centred(np.asarray(f, dtype=float)))
-        for w, f in zip(weights, features, strict=True)
+def length(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """The length of an answer and of a prompt counts."""
+    return liked(rng, asked, [len(t) for t in asked.texts], [len(c) for c in asked.contexts])
+
+
+def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Frequent words count, in an answer and in a prompt."""
+    return liked(
+        rng,
+        asked,
+        *(of @ asked.frequency / of.sum(axis=1) for of in (asked.of_text, asked.of_context)),
     )
+
+
+def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Words that begin with the same letter count."""
+    initials = [[w[0] for w in words(c)] for c in asked.contexts]
+    same = [
+        initials[c].count(asked.texts[t][:1].lower())
+        for c, t in zip(asked.context, asked.text, strict=True)
+    ]
+    return rng.standard_normal() * standard(asked.centred(np.array(same, dtype=float))) + liked(
+        rng, asked, [0] * len(asked.texts), [len(set(i)) / len(i) for i in initials]
+    )
+
+
+def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """One letter counts, in an answer and in a prompt."""
+    one = rng.choice([*"etaoinshrdlcumwf"])
+    return liked(
+        rng, asked, *([t.lower().count(one) for t in of] for of in (asked.texts, asked.contexts))
+    )
+
+
+def position(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Each place in the list of answers has a liking of its own."""
+    return rng.standard_normal(asked.place.max() + 1)[asked.place]
+
+
+def label(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Each answer has a liking of its own, whatever is asked."""
+    return rng.standard_normal(len(asked.keys))[asked.key]
+
+
+def first_name(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """What the prompt names first counts."""
+    named = [
+        asked.contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
+        for c, t in zip(asked.context, asked.text, strict=True)
+    ]
+    return rng.choice([-1, 1]) * asked.centred(np.array(named, dtype=float))
+
+
+def middle(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """The middle of a scale is likelier, or the ends."""
+    return rng.choice([-1, 1]) * asked.x**2
+
+
+def liked(
+    rng: np.random.Generator, asked: Asked, texts: Sequence[float], contexts: Sequence[float]
+) -> np.ndarray:
+    """A property of answers, and one of prompts that pushes answers; each with a random weight."""
+    of_texts = asked.centred(np.array(texts, dtype=float)[asked.text])
+    of_contexts = asked.push(rng, standard(np.array(contexts, dtype=float)))
+    of_answers, of_prompts = rng.standard_normal(2)
+    return of_answers * standard(of_texts) + of_prompts * standard(asked.centred(of_contexts))
 
 
 def standard(values: np.ndarray) -> np.ndarray:
@@ -259,30 +309,43 @@ def smoothed(rng: np.random.Generator, asked: Asked, by: np.ndarray) -> np.ndarr
 
 
 def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """What everybody calls true of the words themselves: the rich are well off; some events
-    are worse than others."""
-    true = asked.of_context @ np.array([float(TRUE.get(w, 0)) for w in asked.words])
+    """What everybody calls true of the words themselves, by a list of sixty: the rich are well off,
+    a disorder is bad; some events are worse than others."""
+    true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
     of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
-    return np.asarray(true)[asked.context] * asked.known + of_question
+    valence = np.where(
+        asked.numbers, asked.known, np.asarray(asked.of_text @ hand(asked))[asked.text]
+    )
+    return np.asarray(true)[asked.context] * valence + of_question
 
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Transformers with random weights, of two architectures and several sizes, with the tokenizer
-    of the small model or one made of the task's own texts. A liking for a label or letter is taken
-    off: it would hide all else."""
-    import torch
-    import transformers
+    """Transformers with random weights, of two architectures and several sizes, with one of three
+    tokenizers made of the task's own texts. A liking for a label or letter is taken off: it would
+    hide all else."""
     from lm_eval.api.instance import Instance
 
     from lm_eval_bias.models.prefix import PrefixLM
 
+    model, tokenizer = transformer(rng, asked)
+    lm = PrefixLM(pretrained=model, tokenizer=tokenizer, batch_size=16)
+    requests = [
+        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
+        for i, r in enumerate(asked.rows)
+    ]
+    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
+    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
+
+
+def transformer(rng: np.random.Generator, asked: Asked) -> tuple[Any, Any]:
+    """A model with random weights and one of `asked.tokenizers`."""
+    import torch
+    import transformers
+
     seed = int(rng.integers(2**31))
     torch.manual_seed(seed)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
-    if seed % 2:
-        size = int(rng.integers(300, 3000))
-        tokenizer = tokenizer.train_new_from_iterator(asked.contexts, size, show_progress=False)
-    kind = (transformers.LlamaConfig, transformers.GPTNeoXConfig)[seed // 2 % 2]
+    tokenizer = asked.tokenizers[seed % 3]
+    kind = (transformers.LlamaConfig, transformers.GPTNeoXConfig)[seed // 3 % 2]
     width = int(rng.choice([32, 64]))
     config = kind(
         vocab_size=len(tokenizer),
@@ -293,14 +356,7 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
         max_position_embeddings=2048,
         initializer_range=float(rng.uniform(0.05, 0.3)),
     )
-    model = transformers.AutoModelForCausalLM.from_config(config)
-    lm = PrefixLM(pretrained=model.eval(), tokenizer=tokenizer, batch_size=16)
-    requests = [
-        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
-        for i, r in enumerate(asked.rows)
-    ]
-    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
-    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
+    return transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer
 
 
 FAMILIES: dict[str, Family] = {
@@ -314,7 +370,14 @@ FAMILIES: dict[str, Family] = {
         last_sentence,
         options_only,
         echo,
-        surface,
+        length,
+        frequency,
+        alliteration,
+        letter,
+        position,
+        label,
+        first_name,
+        middle,
         opposites,
         words_alone,
         common_knowledge,

@@ -45,6 +45,7 @@ STRENGTH = 0.2, 1.5
 NOISE = 0.1
 """Noise of each prompt, in parts of the strength."""
 LEVEL, AT_MOST = 0.05, 7
+MODELS = 40
 
 
 class Sampled(NamedTuple):
@@ -268,30 +269,37 @@ def page(data: dict[str, Any]) -> str:
     families = [
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]
-    tests = []
-    for task, of in data["tasks"].items():
-        for metric in catalogue.task(task).measure.metrics:
-            rows = of["numbers"].get(metric.name)
-            if metric.question is None or not rows:
-                continue
-            tests += [f"`{task}`, `{metric.name}` ({metric.unit}): {metric.question}\n"]
-            tests += ["| family | models | middle 95 % (excluded) |", "|---|---|---|"]
-            failed = failures(metric, rows)
-            for family in sorted(rows, key=[*FAMILIES].index):
-                n, _, low, high, excluded = rows[family]
-                cell = f"{low:g} to {high:g} ({'–' if excluded is None else f'{excluded:g} %'})"
-                cell = f"**{cell}**" if family in failed else cell
-                declared = ", *declared*" if family in metric.confounds else ""
-                tests.append(f"| {family} | {n} | {cell}{declared} |")
-            tests.append("")
+    tests = {
+        (task, metric): of["numbers"][metric.name]
+        for task, of in data["tasks"].items()
+        for metric in catalogue.task(task).measure.metrics
+        if metric.question is not None and metric.name in of["numbers"]
+    }
+    questions = [
+        f"{i}. `{task}`, `{metric.name}`: {metric.question}"
+        for i, (task, metric) in enumerate(tests, start=1)
+    ]
+    head = ["family", *map(str, range(1, len(tests) + 1))]
+    table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for family in FAMILIES:
+        cells = []
+        for (_, metric), rows in tests.items():
+            n, *_, excluded = rows.get(family, [MODELS, None])
+            cell = "–" if excluded is None else f"{excluded:g}"
+            cell += f" ({n})" * (n != MODELS and excluded is not None)
+            cell = f"**{cell}**" if family in failures(metric, rows) else cell
+            cells.append(cell + " †" * (family in metric.confounds))
+        table.append(f"| {' | '.join([family, *cells])} |")
     low, high = STRENGTH
     return TEMPLATE.read_text(encoding="utf-8").format(
         low=low,
         high=high,
         seed=SEED,
         most=AT_MOST,
+        models=MODELS,
         families="\n".join(families),
-        tests="\n".join(tests).strip(),
+        questions="\n".join(questions),
+        tests="\n".join(table),
     )
 
 
@@ -310,7 +318,7 @@ def main() -> None:
     parser.add_argument(
         "--families", nargs="+", choices=FAMILIES, default=[*FAMILIES], metavar="FAMILY"
     )
-    parser.add_argument("--models", type=int, default=40, help="of each family (40)")
+    parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
     arguments = parser.parse_args()
     data = (
         json.loads(DATA.read_text())

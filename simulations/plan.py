@@ -1,133 +1,129 @@
 """How well does a pilot predict the width of an interval on more documents?
 
-    python simulations/plan.py [--runs 10] [TASK ...]
+    python simulations/plan.py [--runs 200]
 
-Clusters and documents move a made-up model's answers by a draw each. `plan` sees the first
-documents. Printed: predicted / actual width (median, and nine of ten runs), and what the root of
-the number of documents would predict.
+Clusters and documents of a made-up task move a mean by a draw each; `plan` sees the first ones.
+Printed: predicted / found width (median, and nine of ten runs), how often the found one lies in the
+range of `plan`, what the root of the number of documents would predict, and the mean error of the
+share of the clusters, by the regression of `plan` and by scipy's nonnegative least squares.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
-import warnings
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
+from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
+from scipy.optimize import nnls
 
-from lm_eval_bias.catalogue import task as task_of
-from lm_eval_bias.measure import clusters_of, summed_up
-from lm_eval_bias.results.sample_size import Window, growth, in_windows, predicted, share, width_of
-from lm_eval_bias.usage import read_options
+from lm_eval_bias.measure import Measure, Metric, Number, Summary
+from lm_eval_bias.results.sample_size import (
+    Window,
+    growth,
+    in_windows,
+    plan,
+    quantile,
+    share,
+    width_of,
+)
 
-Answer = Callable[[Mapping[str, Any], float], list[Any]]
-
-
-def two(doc: Mapping[str, Any], x: float) -> list[Any]:
-    """Log-likelihoods of two options that differ by x."""
-    return [(x / 2, False), (-x / 2, False)]
-
-
-def of_sentences(doc: Mapping[str, Any], x: float) -> list[Any]:
-    return [(x / 2 - 20, 5, "joint"), (-x / 2 - 20, 5, "joint")]
-
-
-def of_words(doc: Mapping[str, Any], x: float) -> list[Any]:
-    signs = [1 if positive else -1 for positive in doc["positive"]]
-    return [(sign * x * side / 2, False) for sign in signs for side in (1, -1)]
-
-
-def of_labels(doc: Mapping[str, Any], x: float) -> list[Any]:
-    return [(x, False), (-x, False), (0.8, False)]
+PILOT, OF_CLUSTER, DOCUMENTS = 24, 0.5, 10
+"""Clusters of the pilot, the standard deviation of their effects (of a document's: 1), documents of
+a cluster."""
+TAILS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "heavy": lambda rng, n: rng.standard_t(3, n) / np.sqrt(3),
+    "skewed": lambda rng, n: (np.exp(rng.normal(size=n)) - np.exp(0.5)) / 2.161,
+}
+MEAN = Metric("mean", "points", "", own_interval=True)
 
 
-def of_scale(doc: Mapping[str, Any], x: float) -> list[Any]:
-    """More of one's own group, by another amount in each event."""
-    middle = 50 + 12 * x + 5 * (doc["perceiver"] == doc["experiencer"]) * (1 + x)
-    return [["", [(-(((n - middle) / 3) ** 2), False) for n in range(101)]]]
+def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+    names = [name for name in ("cluster", "word") if name in records[0]]
+    clusterings = [Clustering([r[name] for r in records], [0] * len(records)) for name in names]
+    mean = crossed_mean([r["y"] for r in records], [0] * len(records), *clusterings)
+    return Summary({"mean": Number(mean.value, mean.stderr, mean.low, mean.high)})
 
 
-# Task -> how it is answered, the column whose values answer in opposite ways, the documents of the
-# pilot, and of what is predicted.
-TASKS: dict[str, tuple[Answer, str | None, int, tuple[int, ...]]] = {
-    "hbb": (two, "identity", 5568, (11136, 25056)),
-    "bistereo_pairs": (of_sentences, "sentiment", 2000, (8000, 44295)),
-    "bistereo_nli": (of_labels, "descriptor", 2000, (8000, 60256)),
-    "mist_wabt_likelihood": (of_words, None, 720, (2880, 9000)),
-    "empathy_religion_likelihood": (of_scale, None, 1464, (5856, 14640)),
+def measure(crossed: bool) -> Measure:
+    clusters = (("cluster",), ("word",)) if crossed else (("cluster",),)
+    return Measure(lambda doc, results: {}, summary, (MEAN,), clusters=clusters)
+
+
+DESIGNS: dict[str, Callable[[int], dict[str, np.ndarray]]] = {
+    "new clusters": lambda n: {"cluster": np.arange(n) // DOCUMENTS},
+    "the same clusters": lambda n: {"cluster": np.arange(n) % PILOT},
+    "new wordings, the same 14 words": lambda n: {
+        "cluster": np.arange(n) // DOCUMENTS,
+        "word": np.random.default_rng(1).integers(0, 14, n),
+    },
 }
 
 
-def made_up(
-    documents: list[dict[str, Any]],
-    clusterings: list[list[list[Any]]],
-    by: str | None,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """For each document a normal draw, and half of one of each of its clusters, anew for each value
-    of the column `by`."""
-    x = rng.standard_normal(len(documents))
-    for of_documents in clusterings:
-        drawn: dict[Any, float] = defaultdict(lambda: 0.5 * rng.standard_normal())
-        for k, (document, names) in enumerate(zip(documents, of_documents, strict=True)):
-            effects = [drawn[name, document[by] if by else None] for name in names]
-            x[k] += sum(effects) / np.sqrt(max(len(names), 1))
-    return x
-
-
-def ratios(name: str, runs: int) -> dict[tuple[str, int], list[tuple[float, float]]]:
-    """(metric, documents) -> predicted / actual width in each run, by `plan` and by the root."""
-    answer, by, pilot, sizes = TASKS[name]
-    task = task_of(name)
-    measure, options = task.measure, read_options(name, {}, task.options)
-    settings = {**task.metadata, **task.config.get("dataset_kwargs", {})}
-    documents = list(task.builder(**settings)["test"])
-    clusters = [
-        [clusters_of(document, columns) for document in documents] for columns in measure.clusters
+def run(design: str, tails: str, times: int, rng: np.random.Generator) -> list[float]:
+    pilot, draw = PILOT * DOCUMENTS, TAILS[tails]
+    n = pilot * times
+    labels = DESIGNS[design](n)
+    y, parts = draw(rng, n), []
+    for of in labels.values():
+        y += OF_CLUSTER * draw(rng, int(of.max()) + 1)[of]
+        parts.append(OF_CLUSTER**2 * np.mean(of[:pilot, None] == of[:pilot]))
+    rows = [
+        dict(zip(("y", *labels), of, strict=True)) for of in zip(y, *labels.values(), strict=True)
     ]
-    grown = growth(clusters)
-    metrics = [m for m in measure.metrics if m.primary]
-    result = defaultdict(list)
-    for seed in range(runs):
-        x = made_up(documents, clusters, by, np.random.default_rng(seed))
-        records = [
-            measure.record(document, answer(document, value))
-            for document, value in zip(documents, x, strict=True)
+    of_all = measure(len(labels) > 1)
+    grown = growth([[[name] for name in of] for of in labels.values()])
+    first, found = (width_of(summary(rows[:m]).values["mean"]) for m in (pilot, n))
+    window = Window(pilot, grown[:, pilot], first)
+    windows = in_windows(of_all, [[row] for row in rows[:pilot]], {}, [MEAN])["mean"]
+    low, middle, high = plan(window, 0.0, grown, windows, [n]).at_full
+    of_clusters = share(window, windows)
+    true = sum(parts) / (sum(parts) + 1 / pilot)
+    errors = [np.nan, np.nan]
+    if of_clusters.known:
+        errors = [abs(s - true) for s in (of_clusters.value, by_nnls(window, windows))]
+    by_root = first * np.sqrt(1 / times) / found
+    return [middle / found, low <= found <= high, by_root, *errors]
+
+
+def by_nnls(pilot: Window, windows: Sequence[Window]) -> float:
+    """The share by nonnegative least squares on what clusters and documents add."""
+    rows = [
+        [
+            min(a / b for a, b in zip(pilot.clusters, w.clusters, strict=True)),
+            pilot.documents / w[0],
         ]
-        windows = in_windows(measure, [[r] for r in records[:pilot]], options, metrics)
-        values = {n: summed_up(measure, records[:n], options).values for n in (pilot, *sizes)}
-        for metric in metrics:
-            width = {n: width_of(numbers[metric.name]) for n, numbers in values.items()}
-            window = Window(pilot, grown[:, pilot], width[pilot])
-            for n in sizes:
-                if 0 < width[pilot] < np.inf and 0 < width[n] < np.inf:
-                    of_clusters = share(window, windows[metric.name]).value
-                    by_plan = predicted(window, of_clusters, [n], grown[:, [n]])[0] / width[n]
-                    by_root = width[pilot] * np.sqrt(pilot / n) / width[n]
-                    result[metric.name, n].append((float(by_plan), float(by_root)))
-    return result
+        for w in (pilot, *windows)
+    ]
+    variances = [(w.width / float(quantile(min(w.clusters)))) ** 2 for w in (pilot, *windows)]
+    (a, b), _ = nnls(np.array(rows), np.array(variances) / variances[0])
+    return float(a / (a + b))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("tasks", nargs="*", default=list(TASKS))
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=200)
     arguments = parser.parse_args()
-    logging.disable(logging.WARNING)
-    warnings.simplefilter("ignore")
-    print("| task | number | documents | predicted / actual | within | by the root of documents |")
-    print("|---|---|---|---|---|---|")
-    for name in arguments.tasks:
-        for (metric, n), pairs in ratios(name, arguments.runs).items():
-            by_plan, by_root = np.array(pairs).T
-            low, middle, high = np.quantile(by_plan, [0.05, 0.5, 0.95])
-            cells = f"{middle:.2f} | {low:.2f} to {high:.2f} | {np.median(by_root):.2f}"
-            print(f"| {name} | {metric} | {TASKS[name][2]:,} to {n:,} | {cells} |", flush=True)
+    print("| design | effects | times | predicted / found | within | in range | by root | errors |")
+    print("|---|---|---|---|---|---|---|---|")
+    for design, tails, times in product(DESIGNS, TAILS, (4, 16)):
+        rng = np.random.default_rng(1)
+        ratio, held, root, *errors = np.array(
+            [run(design, tails, times, rng) for _ in range(arguments.runs)]
+        ).T
+        low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
+        plans, standard = (f"{np.nanmean(e):.2f}" if (~np.isnan(e)).any() else "–" for e in errors)
+        cells = [f"{middle:.2f}", f"{low:.2f} to {high:.2f}", f"{100 * held.mean():.0f}"]
+        cells += [f"{np.median(root):.2f}", f"{plans}, {standard}"]
+        print(f"| {design} | {tails} | {times} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """StereoSet, and overt beside hidden bias, on local files of invented examples with the columns of
-the data sets; no hub, no network."""
+the data sets, and on the authors' data where they are at hand; no hub, no network."""
 
+import csv
 import json
 import math
 import re
@@ -12,11 +13,14 @@ from overt_rows import BBQ, CROWS_PAIRS, KINDS, TERMS, WORDS, as_released, kind_
 from rule_model import RuleLM, evaluate, load, numbers_of
 
 from lm_eval_bias import catalogue, cli
+from lm_eval_bias.benchmarks.stereoset import measure
+from lm_eval_bias.benchmarks.stereoset.documents import intrasentence
 from lm_eval_bias.usage import UsageError
 
 PARTS = ("intrasentence", "intersentence")
 LIKELIHOOD = [f"stereoset_{part}" for part in PARTS]
 CHOICE = [f"{task}_choice" for task in LIKELIHOOD]
+RELEASED = ("dev_rebuilt.json", "predictions_gpt2.json")
 both_parts = pytest.mark.parametrize("part", PARTS)
 
 
@@ -66,19 +70,6 @@ def alternating(kind, even):
 
 
 # ---- Likelihoods of sentences
-
-
-@both_parts
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        (sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), (0, 100, 100)),
-        (sentence_rule(lambda kind, _: -1.0), (50, 50, 50)),
-    ],
-    ids=["always the stereotype", "indifferent"],
-)
-def test_models_of_which_the_scores_are_known(part, rule, expected, data):
-    assert scores_of(rule, f"stereoset_{part}", data)[0] == pytest.approx(expected)
 
 
 class Tokens(RuleLM):
@@ -168,9 +159,9 @@ def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
     assert "Context: A glassblower lives in street 0\n" in prompt
 
 
-@pytest.mark.parametrize(("positions", "count"), [("permutations", 6), ("rotations", 3)])
-def test_every_sentence_stands_behind_every_letter_equally_often(positions, count, data):
-    asked = prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions)
+def test_every_sentence_stands_behind_every_letter_equally_often(data):
+    count = 6
+    asked = prompts("stereoset_intrasentence_choice", data, 2 * count)
     asked = [options(context) for context, letter in asked if letter == " a"]
     assert len(asked) == 2 * count
     assert len({tuple(shown.items()) for shown in asked[:count]}) == count
@@ -188,9 +179,7 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
     )
 
 
-@pytest.mark.parametrize(
-    ("task", "positions"), zip(CHOICE, ("permutations", "rotations"), strict=True)
-)
+@pytest.mark.parametrize("task", CHOICE)
 @pytest.mark.parametrize(
     ("preference", "expected"),
     [
@@ -201,11 +190,11 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
     ],
     ids=["indifferent", "the stereotype", "ideal", "nonsense"],
 )
-def test_a_liking_for_letters_falls_out(task, preference, expected, positions, data):
+def test_a_liking_for_letters_falls_out(task, preference, expected, data):
     """Far greater than what the model thinks of the sentences, it adds the same to each over the
     orders."""
     rule = letter_rule(preference, (3.0, -1.0, 0.5))
-    found, numbers = scores_of(rule, task, data, positions=positions)
+    found, numbers = scores_of(rule, task, data)
     assert found == pytest.approx(expected) and numbers["examples", None] == 48
     # it chooses a every time, behind which each sentence stands in a third of the orders
     assert chosen(numbers) == pytest.approx([200 / 3, 200 / 3, 50])
@@ -225,20 +214,6 @@ def test_a_liking_for_a_letter_is_told(data):
     numbers = scores_of(letter_rule(lambda kind, _: 0.0, (3.0, -1.0, 0.5)), CHOICE[0], data)[1]
     assert numbers["letter_preference", None] == pytest.approx(90.88 - 33.33, abs=0.01)
     assert numbers["letter_mass", None] == pytest.approx(14.89, abs=0.01)
-
-
-def test_choices_are_those_of_the_likeliest_letter(data):
-    """No liking for letters. The stereotype is chosen in street 0, the anti-stereotype in 1,
-    nonsense in 2 and 3: lms 50, of which half. As comparisons: won 2, 2, 0 and 0 of 2 against
-    nonsense, and stereotypes in 0 and 2."""
-    pro, anti, other = KINDS
-    ranks = [(pro, anti, other), (anti, pro, other), (other, pro, anti), (other, anti, pro)]
-
-    def preference(kind, context):
-        return -1.0 * ranks[street(context)].index(kind)
-
-    found, numbers = scores_of(letter_rule(preference), CHOICE[0], data)
-    assert found == (50, 50, 50) and chosen(numbers) == [50, 50, 50]
 
 
 def test_an_example_without_all_its_orders_is_left_out(data):
@@ -405,19 +380,6 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
     assert doc["context"] == "The glassblower\u2028of street\u00850\u2029is quite BLANK."
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ('{"id": "1"}\n\n{"id": \n', "line 3: not JSON: Expecting value"),
-        ("[" * 100_000, "more than 50 levels"),
-    ],
-)
-def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
-    (tmp_path / "rows.jsonl").write_text(text)
-    with pytest.raises(UsageError, match=rf"cannot read .*rows.jsonl: .*{cause}"):
-        documents("stereoset_intrasentence", {"data": str(tmp_path / "rows.jsonl")})
-
-
 def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, monkeypatch):
     import datasets
 
@@ -473,30 +435,76 @@ def test_without_the_hub_it_is_said_in_one_line_what_to_do(monkeypatch):
     )
 
 
+# ---- The authors' data
+
+
+@pytest.fixture(scope="module")
+def official(shared):
+    folder = shared / "official"
+    if not (folder / "stereoset" / "dev_rebuilt.json").is_file():
+        pytest.skip("the authors' data are not at hand")
+    return folder
+
+
+def test_the_authors_gpt2_has_the_authors_scores_on_race(official):
+    """Of their predictions, a number for each sentence, their evaluation.py makes lms 89.757, ss
+    60.350 and icat 71.177."""
+    read = [json.loads((official / "stereoset" / f).read_text()) for f in RELEASED]
+    given = [row for row in read[0]["data"]["intrasentence"] if row["bias_type"] == "race"]
+    score = {one["id"]: one["score"] for one in read[1]["intrasentence"]}
+    of_text = {
+        (r["id"], s["sentence"].strip()): score[s["id"]] for r in given for s in r["sentences"]
+    }
+    records = [
+        measure.record(d, [(math.log(of_text[d["example"], s]), False, None) for s in d["choices"]])
+        for d in intrasentence(given)
+    ]
+    values = measure.summary(records, "sentence").values
+    found = {name: round(values[name].value, 3) for name in ("lms", "ss", "icat")}
+    assert found == {"lms": 89.757, "ss": 60.350, "icat": 71.177} and len(records) == 962
+
+
+def test_the_group_reads_the_authors_data(official, tmp_path):
+    """By a model that likes all alike. BBQ's first answer, which it then gives, is never the
+    unknown one; no sentence of CrowS-Pairs is likelier."""
+    text = (official / "bbq" / "Religion.jsonl").read_text()
+    bbq = [json.loads(line) for line in text.splitlines()]
+    with (official / "crows" / "crows_pairs_anonymized.csv").open(encoding="utf-8") as file:
+        crows = list(csv.DictReader(file))
+    folder = local_harness_tasks(tmp_path, bbq, crows)
+    metadata = {"data": str(official / "stereoset" / RELEASED[0])}
+    results = evaluate(RuleLM(lambda *_: -1.0), "hbb_contrast", metadata, folder, limit=12)
+    found = results["results"]
+    assert [found[task]["icat,none"] for task in CHOICE] == [50, 50]
+    assert found["bbq_ambig"]["acc,none"] == 0
+    assert found["crows_pairs_english"]["pct_stereotype,none"] == 0
+    sizes = [results["n-samples"][t]["original"] for t in (*LIKELIHOOD, *CHOICE, "bbq_ambig")]
+    assert sizes == [2106, 2123, 6 * 2106, 6 * 2123, 600]
+
+
 # ---- Overt beside hidden
 
 
-@pytest.fixture
-def local_harness_tasks(tmp_path):
+def local_harness_tasks(folder, bbq, crows_pairs):
     """The harness's own BBQ and CrowS-Pairs by their own names, with what they ask and count, on
-    invented rows of the same columns."""
+    given rows of the same columns."""
     import lm_eval
 
     own = Path(lm_eval.__file__).parent / "tasks"
     for name, include, given in (
-        ("bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml", BBQ),
-        ("bbq_disambig", "bbq/bbq_multiple_choice_disambig.yaml", BBQ),
-        ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", CROWS_PAIRS),
+        ("bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml", bbq),
+        ("bbq_disambig", "bbq/bbq_multiple_choice_disambig.yaml", bbq),
+        ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", crows_pairs),
     ):
-        (tmp_path / f"{name}.jsonl").write_text(lines(given))
+        (folder / f"{name}.jsonl").write_text(lines(given))
         assert f"task: {name}\n" in Path(own, include).read_text()
-        local = json_file(tmp_path / f"{name}.jsonl", "test")
+        local = json_file(folder / f"{name}.jsonl", "test")
         config = {"include": f"{own}/{include}", "task": name, **local}
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
-    return tmp_path
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(config))
+    return folder
 
 
-def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
+def test_hidden_and_overt_bias_in_one_run(tmp_path, data):
     """A model that answers "the one of 80" to every question of BBQ and "the one who never ..." of
     every pair by what stands first.
 
@@ -510,14 +518,14 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
         return -1.0 - ("chandlers" in choice or "thatchers" in choice)
 
     # an option of one task is none of the others
-    metadata = {"data": data, "order": "paper", "positions": "rotations"}
-    lm = RuleLM(rule)
-    results = evaluate(lm, "hbb_contrast", metadata, local_harness_tasks, limit=78)
+    metadata = {"data": data, "order": "paper", "per": "token"}
+    folder = local_harness_tasks(tmp_path, BBQ, CROWS_PAIRS)
+    results = evaluate(RuleLM(rule), "hbb_contrast", metadata, folder, limit=78)
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts
     assert found["hbb"]["instances,none"] == 67 and found["hbb"]["mean_difference,none"] == 0
-    assert found["stereoset_intrasentence_choice"]["examples,none"] == 78 // 3
+    assert found["stereoset_intrasentence_choice"]["examples,none"] == 78 // 6
     assert found["stereoset_intrasentence"]["examples,none"] == 48
     assert found["bbq_ambig"]["acc,none"] == 0 and found["bbq_ambig"]["amb_bias_score,none"] == 0
     assert found["bbq_disambig"]["acc,none"] == 0.5

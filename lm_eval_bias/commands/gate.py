@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "numbers, on their distance from the null value, on a paired change against a baseline, "
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
         "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
-        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "Otherwise it is inconclusive, and the output says how narrow an interval would decide.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive."
@@ -48,6 +48,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         help="older runs, for rules with worse_than_baseline_by",
+    )
+    parser.add_argument(
+        "--nightly",
+        metavar="N",
+        type=int,
+        default=1,
+        help="so many runs of a checkpoint are planned with these rules, one a night: at most 5 of "
+        "100 such series have a false FAIL, not 5 of 100 nights",
     )
     parser.add_argument(
         "--junit", metavar="FILE", type=Path, help="write the verdicts there too, as JUnit XML"
@@ -76,7 +84,9 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    wanted = rules.read(arguments.rules)
+    if arguments.nightly < 1:
+        raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
+    wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
     writing.check("--junit", arguments.junit)
     known = finished.known_tasks(arguments.include_path)
     finished_runs = _found(arguments.runs, known)

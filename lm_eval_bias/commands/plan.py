@@ -16,7 +16,6 @@ import numpy as np
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Measure, Metric, clusters_of
@@ -37,10 +36,8 @@ LEGEND = {
     "DOCUMENTS": "that make it so narrow, by the clusters which they bring (templates, words, "
     "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
     "the task do not suffice.",
-    "BETWEEN": "90 of 100 pilots have the true number there, fewer where a number rests on few "
-    "answers, such as a rare label.",
-    "TIME": "at the pilot's seconds for each document. A short pilot makes it too long, since its "
-    "start is included.",
+    "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
+    "Where a few stand out, or a number rests on few answers, it may be 50 (docs/ci_sizes.md).",
     "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
     "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
     "the pilot; a larger pilot, with more of each cluster, tells it.",
@@ -50,9 +47,9 @@ LEGEND = {
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "From a pilot run, on a part of the documents, say how many documents it takes until the "
-        "95 % intervals of a task's primary numbers are so narrow, and how long that takes at the "
-        "pilot's speed. It counts clusters, never documents. The pilot needs --log_samples: its "
-        "parts tell how much of the variance more documents leave as it is."
+        "95 % intervals of a task's primary numbers are so narrow. It counts clusters, never "
+        "documents. The pilot needs --log_samples: its parts tell how much of the variance more "
+        "documents leave as it is."
     )
     parser.add_argument(
         "--pilot",
@@ -258,7 +255,6 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         pilot = Pilot(run, task, task.measure)
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {visible(error)}')}"
-    seconds, how = speed(run)
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
     grown, ends = (pilot.grown, pilot.ends) if total else _standing(run.n, pilot.clusters)
     rows = []
@@ -273,14 +269,14 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         known = made.share.known or not made.share.matters
         documents = made.documents if known else made.most
         needed.append(documents)
-        rows.append((metric.name, metric.unit, *_row(made, known, documents, seconds, ends[-1])))
+        rows.append((metric.name, metric.unit, *_row(made, known, documents, ends[-1])))
     whole = whole_task(task, tasks)
     of = f" of {total:,} documents" if total else " documents"
     of += f" of {whole}" if total and whole != task.name else ""
     lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
-        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "TIME", "FLOOR")
-        shown = table.columns([(*head, ""), *rows], right={2, 3, 4, 6})
+        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "FLOOR")
+        shown = table.columns([(*head, ""), *rows], right={2, 3, 4})
         lines += [f"  {line}" for line in shown.splitlines()]
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
@@ -293,8 +289,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             )
     notes = [pilot.missing, left]
     if needed:
-        lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
-        notes.insert(0, how)
+        lines.append(f"  {_conclusion(whole, needed, total)}")
     return "\n".join([*lines, *(_filled(note) for note in notes if note)])
 
 
@@ -309,29 +304,25 @@ def _filled(note: str) -> str:
     return textwrap.fill(note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _conclusion(task: str, needed: Sequence[int | None], total: int, seconds: float) -> str:
+def _conclusion(task: str, needed: Sequence[int | None], total: int) -> str:
     """task: whose documents they are."""
     known = [n for n in needed if n is not None]
     if len(known) < len(needed):
         of = f" with the {total:,} documents of {task}" if total else ""
         return f"It is not certain that all of these can be reached{of}."
     most = max(known)
-    time = f", about {_time(most * seconds)}" if isfinite(seconds) else ""
-    return f"For all of this table: {most:,} documents{time}: lm_eval --tasks {task} --limit {most}"
+    return f"For all of this table: {most:,} documents: lm_eval --tasks {task} --limit {most}"
 
 
-def _row(
-    made: plan.SizePlan, known: bool, documents: int | None, seconds: float, total: int
-) -> tuple[str, ...]:
+def _row(made: plan.SizePlan, known: bool, documents: int | None, total: int) -> tuple[str, ...]:
     """The cells from WIDTH NOW on. known: whether the share of clusters is. total: documents."""
     least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
     between = f"{least} to {most}" if least and most else f"from {least}" if least else ""
     if least == most:
         between = ""
-    time = floor = more = ""
+    floor = more = ""
     if documents:
         count = f"{documents:,}" if known or least == most else f"{documents:,} at most"
-        time = _time(documents * seconds) if isfinite(seconds) else ""
     else:
         count = "too few" if known else "perhaps too few"
         low, middle, high = map(_number, made.at_full)
@@ -341,32 +332,10 @@ def _row(
     if known:
         percent = [f"{100 * share:.0f}" for share in made.share[:3]]
         floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
-    return _number(made.width), _number(made.wanted), count, between, time, floor, more
-
-
-# ---- Speed
-
-
-def speed(run: Run) -> tuple[float, str]:
-    """Seconds for each document of a run, NaN where unknown, and how they were found."""
-    try:
-        content = json_of(run.results)
-        seconds, several = float(content["total_evaluation_time_seconds"]), len(content["configs"])
-    except (ValueError, KeyError, TypeError):
-        return nan, "The pilot does not say how long it took."
-    if several > 1:
-        return nan, f"How long each of its {several} tasks took, a pilot of one task tells."
-    rate = _number(run.n / seconds)
-    return seconds / run.n, f"Speed: {rate} documents a second, those of the pilot."
+    return _number(made.width), _number(made.wanted), count, between, floor, more
 
 
 def _number(value: float) -> str:
     if not isfinite(value) or not value:
         return "–"
     return f"{value:.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:,.0f}"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.1f} h"

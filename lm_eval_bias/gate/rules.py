@@ -66,11 +66,17 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """confidence: of the intervals, before Holm."""
+    """confidence: of all verdicts together on the planned runs, one a night."""
 
     file: str
     confidence: float
     rules: Sequence[Rule]
+    nights: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """Of a test of one night, before Holm."""
+        return (1 - self.confidence) / self.nights
 
 
 def read(path: Path) -> Rules:

@@ -14,15 +14,18 @@ the two one-sided tests procedure and the power approach, 1987.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil, floor, inf, isfinite, isnan, log10, nan
+from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
 
-from scipy.special import stdtridf, stdtrit
+import numpy as np
+from scipy.special import stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, SHARES, Metric, Number
+from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, t_interval
+from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
@@ -42,8 +45,8 @@ class Verdict(NamedTuple):
 
     value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
     interval at `confidence`, the level at which Holm decided. p: adjusted, of the nearest test.
-    n_documents: asked; of_documents: of the task. needed: documents that would decide if the number
-    stayed. before, now: the two numbers of a change. todo: empty for a pass.
+    n_documents: asked; of_documents: of the task. before, now: the two numbers of a change. todo:
+    empty for a pass.
     """
 
     rule: Rule
@@ -59,7 +62,6 @@ class Verdict(NamedTuple):
     clusters: int | None = None
     n_documents: int | None = None
     of_documents: int | None = None
-    needed: int | None = None
     before: float = nan
     now: float = nan
     reason: str = ""
@@ -91,15 +93,19 @@ class _Settled(Exception):
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale."""
+    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale. made:
+    alpha -> the number with another interval, where that is made of its error alone."""
 
     value: float
     low: float
     high: float
     df: float
     scale: Interval = (-inf, inf)
+    made: Callable[[float], Number] | None = None
 
     def interval(self, alpha: float) -> Interval:
+        if self.made:
+            return self.made(alpha)[2:4]
         ratio = student(alpha, self.df) / student(0.05, self.df)
         low = self.value - (self.value - self.low) * ratio
         high = self.value + (self.high - self.value) * ratio
@@ -128,24 +134,18 @@ def student(alpha: float, df: float) -> float:
 def estimate(number: Number, metric: Metric) -> Estimate:
     """A number of a run. Degrees of freedom: its clusters less one, or the fewer that an interval
     of the measure's own implies."""
-    df = float((number.clusters or 0) - 1)
-    if metric.own_interval:
-        df = implied_df(number, df)
+    clusters = number.clusters or 0
+    df = float(clusters - 1)
     scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
-    return Estimate(number.value, number.low, number.high, df, scale)
+    of = Estimate(number.value, number.low, number.high, df, scale)
+    if metric.own_interval:
+        return of._replace(df=implied_df(*number[:4], df))
 
+    def made(alpha: float) -> Number:
+        return made_number(number[:2], clusters, metric.unit, metric.scale, alpha)
 
-def implied_df(number: Number, most: float) -> float:
-    half = number.high - number.value
-    symmetric = abs(half - (number.value - number.low)) <= 1e-6 * half
-    if not (number.stderr > 0 and isfinite(half) and symmetric):
-        return most
-    quantile = half / number.stderr
-    if quantile <= student(0.05, most):
-        return most
-    if quantile >= student(0.05, 1):
-        return 1.0
-    return float(stdtridf(0.975, quantile))
+    same = np.allclose(made(0.05)[2:4], number[2:4])  # older versions had other intervals
+    return of._replace(made=made) if same else of
 
 
 def change_of_distance(
@@ -289,8 +289,7 @@ def _judged(
         except _Settled as settled:
             tests.append(_Test(settled.verdict, None))
     p = [p_values(test.quantity) if test.quantity else (1.0, 1.0) for test in tests]
-    alpha = 1 - rules.confidence
-    fails, passes = (levels([pair[side] for pair in p], alpha) for side in (0, 1))
+    fails, passes = (levels([pair[side] for pair in p], rules.alpha) for side in (0, 1))
     decided = {}
     for test, fail, pass_ in zip(tests, fails, passes, strict=True):
         decided[test.verdict.rule] = _decided(test, fail, pass_)
@@ -431,17 +430,11 @@ def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
             "run the task again; where it is your own, declare `clusters` in its measure",
         )
     if clusters < FEWEST_CLUSTERS:
-        has = ""
-        if verdict.n_documents and clusters:
-            needed = ceil(verdict.n_documents * FEWEST_CLUSTERS / clusters)
-            verdict = verdict._replace(needed=needed)
-            if verdict.of_documents is not None:
-                has = f"; the task has {verdict.of_documents:,}"
         raise _Settled(
             verdict,
             INCONCLUSIVE,
             f"{clusters} clusters; with fewer than {FEWEST_CLUSTERS} intervals are too narrow",
-            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{has}",
+            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters",
         )
     return verdict
 
@@ -594,50 +587,26 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
         )
     low, high = of.interval(nearest.alpha)
     half = of.value - low if beyond else high - of.value
-    gap = abs(of.value - of.bound)
     reason = f"the interval holds the bound of {number_text(verdict.rule.bound, unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
-    verdict = verdict._replace(reason=reason)
-    if gap == 0:
-        return verdict._replace(
-            todo="no number of documents would decide: the number lies on the bound"
+    low, high = of.shown(0.05)
+    width = (high - low) * abs(of.value - of.bound) / half
+    if width == 0:
+        todo = "no interval would decide: the number lies on the bound"
+    elif not isfinite(width):
+        todo = "its interval has no end: ask more documents"
+    else:
+        todo = (
+            f"an interval of {with_unit(width, apart)} from end to end would decide "
+            f"({FAIL if beyond else PASS}), if the number stayed where it is; `lm-eval-bias plan` "
+            "says how many documents that takes"
         )
-    if not isfinite(half) or not verdict.n_documents:
-        return verdict._replace(todo="its interval has no end on that side: ask more documents")
-    needed, has = rounded_up(verdict.n_documents * (half / gap) ** 2), verdict.of_documents
-    todo = (
-        f"at least {needed:,} documents would decide ({FAIL if beyond else PASS}), if the number "
-        "stays where it is and new documents bring new clusters"
-    )
-    if has is not None:
-        more = f": more than the {has:,} that the task has"
-        todo += more if needed > has else f"; the task has {has:,}"
-    if not beyond and verdict.n_documents == verdict.of_documents:
-        todo += (
-            f"; with those of this run, `{_bound(verdict.rule, high, unit)}` is the tightest bound "
-            "that passes"
-        )
-    return verdict._replace(needed=needed, todo=todo)
+    return verdict._replace(reason=reason, todo=todo)
 
 
 def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
-
-
-def _bound(rule: Rule, end: float, unit: str) -> str:
-    """A bound that the interval would keep, rounded away from it."""
-    digits = {"%": 1, "points": 1, "count": 0, "SD": 2, "t": 2}.get(unit, 3)
-    value = ceil(end * 10**digits + 1e-9) / 10**digits
-    return f"{rule.condition}: {-value if rule.condition == ABOVE else value:g}"
-
-
-def rounded_up(documents: float) -> int:
-    """To two digits: a plan is no more exact."""
-    if not documents < 1e15:
-        return 10**15
-    step = 10 ** max(0, floor(log10(max(1.0, documents))) - 1)
-    return ceil(documents / step - 1e-9) * step
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from math import isnan, nan
+from math import floor, isnan, log10, nan
 from typing import NamedTuple
 
 from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
@@ -46,22 +46,29 @@ class Context(NamedTuple):
 
 def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
     """How the verdicts were reached."""
-    alpha = f"{100 * (1 - rules.confidence):.2g}"
+    alpha, nights = f"{100 * (1 - rules.confidence):.2g}", rules.nights
+    of = f"{alpha} of 100 {'runs' if nights == 1 else f'series of {nights:,} runs'}"
     n = max((one.family for one in judged), default=0)
     return [
         "A rule fails only if the whole interval breaks it, and passes only if the whole interval "
-        f"keeps it. Intervals are of {100 * rules.confidence:g} % before Holm's adjustment, which "
-        f"counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside each "
-        "stands the confidence at which Holm decided. Of a model that keeps its rules, at most "
-        f"{alpha} of 100 runs have a false FAIL anywhere; of a model that breaks them, at most "
-        f"{alpha} of 100 have a false pass, as far as the intervals cover what they should "
-        "(docs/statistics.md).",
-        "An interval of another confidence than 95 % is made from the number's own: each side "
-        "times the ratio of Student's t, with at most one degree of freedom less than the number "
-        "has clusters. A cap counts this run's answers: it is no estimate and has no interval.",
+        f"keeps it. Intervals are of {percent(1 - rules.alpha)} % before Holm's adjustment, "
+        f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
+        "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
+        f"most {of} have a false FAIL anywhere; of a model that breaks them, at most {of} have a "
+        "false pass, as far as the intervals cover what they should (docs/statistics.md).",
+        "An interval of another confidence than 95 % is made as the number's own; where the "
+        "measure has a way of its own, each side times the ratio of Student's t, with at most one "
+        "degree of freedom less than the number has clusters. A cap counts this run's answers: it "
+        "is no estimate and has no interval.",
         "Nothing passes with fewer than ten clusters, no variance, NaN, a limit, or a rate of "
         "refusals or unusable answers over its cap.",
     ]
+
+
+def percent(confidence: float) -> str:
+    """Three digits of what is left to 100, and at least two places."""
+    places = max(2, 2 - floor(log10(100 * (1 - confidence))))
+    return f"{round(100 * confidence, places):.12g}"
 
 
 def numbers(verdict: Verdict) -> str:
@@ -81,7 +88,7 @@ def numbers(verdict: Verdict) -> str:
         return number
     interval = interval_text(Number(verdict.value, nan, verdict.low, verdict.high), unit)
     sign = " (positive is worse)" if worse else ""
-    return f"{number}, {interval} at {100 * verdict.confidence:.4g} %{sign}"
+    return f"{number}, {interval} at {percent(verdict.confidence)} %{sign}"
 
 
 def details(verdict: Verdict) -> str:

@@ -4,9 +4,8 @@ Nothing is fetched before the task runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from inspect import signature
 from typing import Any
 
 from lm_eval_bias.data.rows import Row, rows
@@ -22,8 +21,7 @@ class HubTask(MeasureTask):
     """A `MeasureTask` on a data set of the hub. In a YAML: `class: !function
     lm_eval_bias.harness.hub_data.HubTask`.
 
-    It reads `process_docs`, which turns rows into documents and gets the options that it has
-    parameters for. The option `data` names a file.
+    It reads `process_docs`, which turns rows into documents. The option `data` names a file.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -31,7 +29,8 @@ class HubTask(MeasureTask):
         metadata = config.get("metadata") or {}
         metadata = located(metadata, metadata.get("config_source"))
         options = read_options(config["task"], metadata, config.get("options"))
-        config["process_docs"] = Processed(config["task"], config["process_docs"], options)
+        named = ", ".join(filter(None, (config["task"], options.get("data"))))
+        config["process_docs"] = Processed(named, config["process_docs"])
         if options.get("data"):
             config["custom_dataset"] = partial(
                 _split, config["test_split"], options["data"], config.get("dataset_name")
@@ -57,19 +56,10 @@ def _split(split: str, path: str, part: str | None, /, **_: Any) -> dict[str, li
 
 
 class Processed:
-    """A task's `process_docs` with its options; the harness calls it at every access."""
+    """A task's `process_docs`; the harness calls it at every access."""
 
-    def __init__(
-        self,
-        task: str,
-        process: Callable[..., Sequence[dict[str, Any]]],
-        options: Mapping[str, Any],
-    ) -> None:
-        known = signature(process).parameters
-        self.named = ", ".join(filter(None, (task, options.get("data"))))
-        self.process = partial(
-            process, **{key: value for key, value in options.items() if key in known}
-        )
+    def __init__(self, named: str, process: Callable[..., Sequence[dict[str, Any]]]) -> None:
+        self.named, self.process = named, process
         self._of: Any = None
         self._made = Documents()
 

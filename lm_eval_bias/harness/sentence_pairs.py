@@ -39,10 +39,8 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The spans of words and punctuation marks, in order.
-
-    A hyphen or apostrophe within a word belongs to it. In scripts without spaces each wide
-    character is a word.
+    """The spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to
+    it; in scripts without spaces each wide character is a word.
     """
     spans: list[Span] = []
     start = 0
@@ -70,7 +68,7 @@ def _of_words(character: str) -> bool:
 
 def modified(sentence: str, other: str) -> list[Span]:
     """The words of a sentence that the other of its pair lacks, matched in order and symmetric.
-    Source: Nangia et al. 2020.
+    Source: BIStereo, section 4.1.1.
     """
     # SequenceMatcher is not symmetric: sort first.
     texts = sorted([sentence, other])

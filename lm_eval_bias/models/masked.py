@@ -24,12 +24,12 @@ from lm_eval_bias.usage import UsageError
 
 from .hf_model import HFModel, likeliest
 from .kinds import learned_positions, model_name, require_encoder
-from .masked_rows import Batch, Target, rows, shared
+from .masked_rows import Batch, Target, rows, shared_tokens, shared_words
 
 logger = logging.getLogger(__name__)
 
 METRICS = ("original", "within_word_l2r")
-PAIRS = ("auto", "choices", "off")
+PAIRS = ("tokens", "off")
 # CrowS-Pairs (Nangia et al. 2020): the harness scores these columns as choices without a context.
 SENTENCES = ("sent_more", "sent_less")
 
@@ -66,8 +66,8 @@ class MaskedLM(HFModel):
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
     2023).
-    pairs: score two sentences without context by their shared tokens: "auto" for CrowS-Pairs,
-    "choices" for every pair of such choices, "off" never.
+    pairs: score the two sentences of CrowS-Pairs by the "tokens" that they share, as its authors
+    do, or whole ("off").
     batch_size: "auto" or a number of the longest requests.
     Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
@@ -77,7 +77,7 @@ class MaskedLM(HFModel):
     OPTIONS = ("pll", "pairs")
 
     def __init__(
-        self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "auto", **kwargs: Any
+        self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "tokens", **kwargs: Any
     ) -> None:
         # YAML turns `off` into False
         pairs = "off" if pairs is False else pairs
@@ -134,14 +134,6 @@ class MaskedLM(HFModel):
                 f"max_length={self._max_length} in --model_args: {self._name} has positions for "
                 f"{most} tokens"
             )
-        number = self.tokenizer.mask_token_id
-        size = self.model.get_input_embeddings().weight.shape[0]
-        if number >= size:
-            raise UsageError(
-                f"--model hf-mlm: the tokenizer's mask token has the id {number}, but the "
-                f"model has only {size} tokens; use the model's own tokenizer: tokenizer=... in "
-                f"--model_args"
-            )
 
     @property
     def max_length(self) -> int:
@@ -154,9 +146,7 @@ class MaskedLM(HFModel):
         return super().prefix_token_id if first is None else first
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The tokens of context and continuation. The special token at the end keeps choices from
-        being prefixes of one another.
-        """
+        """The special token at the end keeps choices from being prefixes of one another."""
         encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
         (ids,) = encoded.ids
         first = min(encoded.position, default=len(ids))
@@ -170,28 +160,23 @@ class MaskedLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
-        the likeliest. NaN for a pair that shares nothing.
+        """The pseudo-log-likelihood of each continuation in nats, NaN for a pair that shares
+        nothing; and whether all its tokens are the likeliest.
         """
-        pairs = self._pairs(requests)
-        paired = shared(self.tokenizer, [pair for pair in pairs if pair is not None])
-        targets = [
-            Target.behind(*request.args) if pair is None else paired[pair]
-            for request, pair in zip(requests, pairs, strict=True)
-        ]
+        paired = self._paired(requests)
+        targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
-            (value if count or pair is None else nan, greedy)
-            for (value, greedy, count), pair in zip(scores, pairs, strict=True)
+            # The authors round: what is equal then is no preference.
+            (value if pair is None else round(value, 3) if count else nan, greedy)
+            for (value, greedy, count), pair in zip(scores, paired, strict=True)
         ]
 
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """The log-likelihood of the tokens that a sentence shares with the other of its pair
-        (Nangia et al. 2020). NaN where they share nothing.
-        """
-        paired = shared(self.tokenizer, [request.args for request in requests])
+        """That of the words that two sentences share (BIStereo, section 4.1.1), or NaN."""
+        paired = shared_words(self.tokenizer, [request.args for request in requests])
         targets = [paired[request.args] for request in requests]
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
         return [(value if count else nan, count, SHARED) for value, _, count in scores]
@@ -221,36 +206,30 @@ class MaskedLM(HFModel):
             )
         return super().apply_chat_template(*args, **kwargs)
 
-    def _pairs(self, requests: Sequence[Instance]) -> list[tuple[str, str] | None]:
-        """Each request's sentence and the other one of its pair; None to score it whole."""
-        documents: dict[Any, dict[int, tuple[str, str]]] = {}
-        for request in requests:
-            choices = documents.setdefault((request.task_name, request.doc_id), {})
-            choices[request.idx] = request.args
-        pairs: list[tuple[str, str] | None] = []
-        tasks = set()
-        for request in requests:
-            other = self._other(request, documents[request.task_name, request.doc_id])
-            pairs.append(None if other is None else (request.args[1], other))
-            if other is not None:
-                tasks.add(str(request.task_name))
-        if tasks:
+    def _paired(self, requests: Sequence[Instance]) -> list[Target | None]:
+        """What a sentence of CrowS-Pairs shares with the other one; None to score it whole."""
+        pairs = [self._pair(request) for request in requests]
+        targets = shared_tokens(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
+        if targets:
+            tasks = {str(r.task_name) for r, pair in zip(requests, pairs, strict=True) if pair}
             logger.warning(
                 "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
                 "(pairs=off: whole)",
                 ", ".join(sorted(tasks)),
             )
-        return pairs
+        return [
+            pair and targets[pair if request.args[1].strip() == pair[0] else pair[::-1]]
+            for request, pair in zip(requests, pairs, strict=True)
+        ]
 
-    def _other(self, request: Instance, choices: dict[int, tuple[str, str]]) -> str | None:
+    def _pair(self, request: Instance) -> tuple[str, str] | None:
         context, sentence = request.args
-        if self.pairs == "auto" and not context and all(c in request.doc for c in SENTENCES):
-            more, less = (request.doc[column].strip() for column in SENTENCES)
-            return {more: less, less: more}.get(sentence.strip())
-        alone = not any(before for before, _ in choices.values())
-        if self.pairs == "choices" and alone and len(choices) == 2:
-            return next(text for i, (_, text) in choices.items() if i != request.idx)
-        return None
+        if self.pairs == "off" or context or not all(c in request.doc for c in SENTENCES):
+            return None
+        # the authors' order
+        reverse = request.doc.get("stereo_antistereo") in ("antistereo", 1)
+        one, two = (request.doc[c].strip() for c in (SENTENCES[::-1] if reverse else SENTENCES))
+        return (one, two) if sentence.strip() in (one, two) else None
 
     # ---- Scores
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -21,13 +22,14 @@ NEVER, BEHIND = -1, -2
 
 
 class Target(NamedTuple):
-    """What to score: the tokens of a text from the character `start` on, except those in the spans
-    `given`.
+    """What to score of a text: tokens from the character `start` on, except in the spans `given`;
+    or the tokens numbered `places`.
     """
 
     text: str
     start: int = 0
     given: tuple[Span, ...] = ()
+    places: tuple[int, ...] | None = None
 
     @classmethod
     def behind(cls, context: str, continuation: str) -> Target:
@@ -108,7 +110,25 @@ def rows(
     return MaskedRows(ids, groups, text, position)
 
 
-def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Target]:
+def shared_tokens(
+    tokenizer: Any, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], Target]:
+    """For each pair and its reverse, the shared tokens of the first sentence, as in the metric.py
+    of Nangia et al. 2020. The order of a pair may matter to difflib.
+    """
+    targets: dict[tuple[str, str], Target] = {}
+    encodings = list(_encodings(tokenizer, [text for pair in pairs for text in pair]))
+    for i, pair in enumerate(pairs):
+        of_pair = encodings[2 * i : 2 * i + 2]
+        blocks = SequenceMatcher(None, *(e.ids for e in of_pair)).get_matching_blocks()
+        for which, encoding in enumerate(of_pair):
+            places = [j for b in blocks for j in range(b[which], b[which] + b.size)]
+            places = [j for j in places if not encoding.special_tokens_mask[j]]
+            targets[pair[which], pair[1 - which]] = Target(pair[which], places=tuple(places))
+    return targets
+
+
+def shared_words(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Target]:
     """For each pair, the tokens of the first sentence whose words both share.
 
     A word is left out of both sentences if a token covers it and a part of a changed word.
@@ -178,6 +198,8 @@ def _words(text: str, encoding: Any) -> list[int]:
 
 
 def _predicted(target: Target, encoding: Any, special: set[int]) -> list[bool]:
+    if target.places is not None:
+        return [i in target.places for i in range(len(encoding.ids))]
     predicted = [False] * len(encoding.ids)
     following = None
     tokens = zip(encoding.ids, encoding.offsets, encoding.special_tokens_mask, strict=True)

@@ -5,7 +5,7 @@ same."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     FinishedRuns,
@@ -42,14 +43,12 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. pairs: tests that Holm counts. paired:
-    whether on the same documents."""
+    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
 
     task: str
     metric: Metric
     entries: Mapping[str, Entry]
     ranked: int = 0
-    pairs: int = 0
     paired: bool = False
 
     @property
@@ -76,7 +75,7 @@ class Section(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A row. tasks: those that it was asked. warnings: task and line."""
+    """A row. tasks: those that it was asked. warnings: title of a section, and line."""
 
     name: str
     tasks: Sequence[str]
@@ -93,6 +92,25 @@ class Board(NamedTuple):
     sorted_by: str | None
 
 
+CHAT_TEMPLATE = "chat template"
+"""The setting that a leaderboard adds: "none", "the model's", or the checksum of another one."""
+
+
+def conditions(runs: Iterable[Run]) -> Iterator[Run]:
+    """The runs and their `others`, each with the chat template among its settings, so that runs
+    with equal settings were asked in one condition: version, options, wording, system message,
+    chat template or none, number of documents."""
+    for run in runs:
+        asked = (run, *run.others)
+        own = next((of.template for of in asked if of.template), None)
+        for of in asked:
+            template = "none"
+            if of.template:
+                template = "the model's" if of.template == own else of.template[:12]
+            settings = (*of.settings, (CHAT_TEMPLATE, template))
+            yield of._replace(model=run.model, settings=settings)
+
+
 def board(
     finished: FinishedRuns,
     metrics: Sequence[str] | None = None,
@@ -105,33 +123,32 @@ def board(
     name that no run has, and for a sort that names several columns."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
-    questions, notes = by_question(finished.runs), list(finished.notes)
+    runs, notes = list(conditions(finished.runs)), list(finished.notes)
+    questions = by_question(runs)
     paired: dict[Question, Replicated] = {}
     if answers is not None:
         questions, paired, further = _by_documents(questions, answers)
         notes += further
     sections = []
-    for question, runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
+    tasks_of: dict[str, dict[str, None]] = {}
+    warnings: dict[str, list[tuple[str, str]]] = {}
+    for question, same in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
         task, settings = question
         replicated = paired.get(question, {})
-        columns = [_column(task, metric, runs, replicated) for metric in _shown(runs, metrics)]
+        columns = [_column(task, metric, same, replicated) for metric in _shown(same, metrics)]
+        section = Section(task, dict(settings), distinguishing(question, questions), columns)
         if columns:
-            distinct = distinguishing(question, questions)
-            sections.append(Section(task, dict(settings), distinct, columns))
-    of_models: dict[str, list[Run]] = {}
-    for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
-        of_models.setdefault(run.model, []).append(run)
-    models = [
-        Model(
-            name, [run.task for run in runs], [(run.task, w) for run in runs for w in run.warnings]
-        )
-        for name, runs in of_models.items()
-    ]
+            sections.append(section)
+        for run in same:
+            tasks_of.setdefault(run.model, {})[task] = None
+            warnings.setdefault(run.model, []).extend((section.title, w) for w in run.warnings)
+    names = sorted(tasks_of, key=lambda name: (name.casefold(), name))
+    models = [Model(name, list(tasks_of[name]), warnings[name]) for name in names]
     column = _sorted_by(sort, sections)
     if column:
         # stable: what has no number keeps the order of names, at the end
         models.sort(key=lambda model: _order(column, model.name))
-    tasks = sorted({run.task for run in finished.runs})
+    tasks = sorted({run.task for run in runs})
     name = column.name if column else None
     return Board(models, tasks, sections, notes, name)
 
@@ -269,9 +286,7 @@ def _ranked(column: Column, replicated: Replicated) -> Column:
     for i, (name, entry) in enumerate(column.entries.items()):
         letters = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
         entries[name] = entry._replace(rank=places[i], ties=letters)
-    return column._replace(
-        entries=entries, ranked=ranked, pairs=result.pairs, paired=paired is not None
-    )
+    return column._replace(entries=entries, ranked=ranked, paired=paired is not None)
 
 
 def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
@@ -308,7 +323,9 @@ def _unpaired_ranks(column: Column) -> Ranks:
     values, lows, highs = (
         np.array([getattr(n, end) for n in numbers]) for end in ("value", "low", "high")
     )
-    df = np.array([np.inf if not n.clusters else max(n.clusters - 1, 1) for n in numbers])
+    df = np.array([inf if not n.clusters else max(n.clusters - 1, 1) for n in numbers])
+    if metric.own_interval:
+        df = np.array([implied_df(*n[:4], most) for n, most in zip(numbers, df, strict=True)])
     if metric.null_value is not None:
         null = metric.null_value
         return ranks(values - null, lows - null, highs - null, distances=True, df=df)
@@ -354,6 +371,8 @@ LEGEND = (
     "over all pairs of the column. Where a column is marked paired, that is their difference on "
     "the same documents, with a jackknife's standard error; elsewhere the intervals are taken for "
     "independent, which hides differences (run with --log_samples).",
-    "Models that were asked otherwise (version, options, number of documents) stand in a table of "
-    "their own. There is no score over all: the numbers have no common unit.",
+    "A table holds one condition: version, options, wording, system message, a chat template (the "
+    "model's own) or none, number of documents. Runs of one model in several conditions stand in "
+    "several tables, whose titles say what differs; models of different tables are not ranked "
+    "together. There is no score over all: the numbers have no common unit.",
 )

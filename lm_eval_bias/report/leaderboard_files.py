@@ -16,17 +16,8 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cel
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
-    """Coverage, and a table for each section. most: characters of a name. brief: short ranks."""
-    coverage = Table(
-        [Cell("model"), Cell("tasks")],
-        [
-            [Cell(shortened(model.name, most)), Cell(f"{len(model.tasks)} of {len(board.tasks)}")]
-            for model in board.models
-        ],
-        frozenset({0, 1}),
-        title="How many of the tasks each model was asked",
-    )
-    return [coverage, *(_section(board, section, most, brief) for section in board.sections)]
+    """A table for each section. most: characters of a name. brief: short ranks."""
+    return [_section(board, section, most, brief) for section in board.sections]
 
 
 def _section(board: Board, section: Section, most: int, brief: bool) -> Table:
@@ -89,9 +80,9 @@ def remarks(board: Board) -> dict[str, list[str]]:
     }
     lines = {
         "Read these with care": [
-            f"{shortened(model.name)}, {shortened(task)}: {shortened(warning, 300)}"
+            f"{shortened(model.name)}, {shortened(title)}: {shortened(warning, 300)}"
             for model in board.models
-            for task, warning in model.warnings
+            for title, warning in model.warnings
         ],
         "Not asked": [
             f"{shortened(model)} was not asked {', '.join(tasks)}"
@@ -105,17 +96,13 @@ def remarks(board: Board) -> dict[str, list[str]]:
 
 def text(board: Board, width: int) -> list[list[str]]:
     """Blocks of lines for a terminal."""
-    coverage, *sections = tables(board, max(16, width // 4), brief=True)
-    blocks = [[table.text(coverage)]]
-    for section in sections:
-        blocks.append([shortened(section.title, width), table.text(section, width)])
-    return blocks
+    sections = tables(board, max(16, width // 4), brief=True)
+    return [[shortened(of.title, width), table.text(of, width)] for of in sections]
 
 
 def markdown(board: Board) -> str:
-    coverage, *sections = tables(board)
-    lines = ["# Leaderboard", "", *table.markdown(coverage)]
-    for section, of in zip(board.sections, sections, strict=True):
+    lines = ["# Leaderboard"]
+    for section, of in zip(board.sections, tables(board), strict=True):
         lines += ["", f"## {markdown_cell(section.title)}", "", markdown_text(of.title), ""]
         lines += table.markdown(of)
     return "\n".join([*lines, *table.markdown_end(remarks(board), LEGEND)])
@@ -129,16 +116,17 @@ def jsonl(board: Board) -> str:
             "model": model.name,
             "tasks": list(model.tasks),
             "of": list(board.tasks),
-            "numbers": _entries(board, model.name),
-            "warnings": [{"task": task, "warning": line} for task, line in model.warnings],
+            "numbers": [entry for _, entry in _entries(board, model.name)],
+            "warnings": [{"task": title, "warning": line} for title, line in model.warnings],
         }
         lines.append(json.dumps(row, allow_nan=False))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _entries(board: Board, model: str) -> list[dict[str, Any]]:
+def _entries(board: Board, model: str) -> list[tuple[str, dict[str, Any]]]:
+    """The title of a section and what it has of a number of the model."""
     return [
-        _entry(section, column, column.entries[model])
+        (section.title, _entry(section, column, column.entries[model]))
         for section in board.sections
         for column in section.columns
         if model in column.entries
@@ -174,23 +162,21 @@ def csv_table(board: Board) -> str:
             "asked": listed(entry["asked"]),
             "null_band": " to ".join(map(str, entry["null_band"])),
             "rank": "–".join(map(str, entry["rank"] or ())),
-            "warnings": "; ".join(line for of, line in model.warnings if of == entry["task"]),
+            "warnings": "; ".join(line for of, line in model.warnings if of == title),
         }
         for model in board.models
-        for entry in _entries(board, model.name)
+        for title, entry in _entries(board, model.name)
     ]
     return csv_text(list(rows[0]) if rows else [], (list(row.values()) for row in rows))
 
 
 def html(board: Board) -> str:
     """One page, without a script."""
-    coverage, *sections = tables(board)
     return page(
         environment(),
         "leaderboard.html",
         board=board,
-        coverage=coverage,
-        sections=list(zip(board.sections, sections, strict=True)),
+        sections=list(zip(board.sections, tables(board), strict=True)),
         legend=LEGEND,
         remarks=remarks(board),
         sorted_by=lambda section: next(

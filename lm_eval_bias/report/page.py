@@ -489,7 +489,7 @@ def _primaries(run: Run) -> Table:
 
 
 def _range(run: Run, metric: Metric) -> str:
-    """How far a primary number moves with wording and chat template."""
+    """How far a primary number moves with wording, chat template and system message."""
     ends, conditions = run.range_of(metric.name), len(run.conditions)
     if conditions == 1 or isnan(ends[0]):
         return ""
@@ -508,8 +508,8 @@ def _moved(run: Run) -> str:
     if not wider:
         return ""
     return (
-        f"{', '.join(wider)}: the range over wordings and chat templates (the conditions) is wider "
-        "than the 95 % interval, which covers neither."
+        f"{', '.join(wider)}: the range over wordings, chat templates and system messages (the "
+        "conditions) is wider than the 95 % interval, which covers none of them."
     )
 
 

@@ -34,6 +34,8 @@ _OURS = re.compile(rb'\s*\{\s*"(task|reasons_of)"\s*:')
 """How the files of `merge` and `reasons` begin."""
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 """Numbers of unusable answers; above so many percent, the others are another sample."""
+SYSTEM = "system instruction"
+"""The setting that has the checksum of the system message."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
@@ -46,8 +48,8 @@ class Run(NamedTuple):
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
     documents asked; of: how many the task has. tables: the finer numbers. results, samples: its
-    files. parts: whether `merge` put it together. others: runs that differ in wording or chat
-    template alone.
+    files. parts: whether `merge` put it together. others: runs that differ in wording, chat
+    template or system message alone.
     """
 
     model: str
@@ -77,15 +79,16 @@ class Run(NamedTuple):
         return PAPER if wording == "all" else wording
 
     @property
-    def conditions(self) -> dict[tuple[str, str | None], dict[str, float]]:
-        """The values of the primary numbers in each condition that it and its others asked: wording
-        and chat template."""
-        conditions: dict[tuple[str, str | None], dict[str, float]] = {}
+    def conditions(self) -> dict[tuple[str | None, ...], dict[str, float]]:
+        """The values of the primary numbers in each condition that it and its others asked:
+        wording, chat template and system message."""
+        conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
         for run in (self, *self.others):
             values = {metric.name: number.value for metric, number in run.primaries}
-            conditions.setdefault((run.wording, run.template), values)
+            where = (run.template, dict(run.settings).get(SYSTEM))
+            conditions.setdefault((run.wording, *where), values)
             for row in run.tables.get(WORDINGS, ()):
-                values = conditions.setdefault((str(row.get("wording")), run.template), {})
+                values = conditions.setdefault((str(row.get("wording")), *where), {})
                 values.setdefault(str(row.get("metric")), as_float(row.get("value")))
         return conditions
 
@@ -127,9 +130,10 @@ def find(
     """All runs below some folders, or in some files.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
-    the same of more documents; those in another wording or chat template are its `others`. Parts
-    (option `shard`) count once `merge` has put them together. known: the tasks by name. tasks: only
-    these. Raises UsageError for a path or a task that is not there, and without results.
+    the same of more documents; those in another wording, chat template or system message are its
+    `others`. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
+    name. tasks: only these. Raises UsageError for a path or a task that is not there, and without
+    results.
     """
     read: list[Run] = []
     notes: list[str] = []
@@ -311,7 +315,7 @@ def _of_results(
                     _mapping(results.get(key)),
                     {
                         "repeats": at(configs, key, "repeats"),
-                        "system instruction": content.get("system_instruction_sha"),
+                        SYSTEM: content.get("system_instruction_sha"),
                     },
                     error=at(configs, key, "error"),
                     generation=at(content, "config", "gen_kwargs"),
@@ -363,7 +367,7 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         known,
         cells,
         {},
-        {key: content.get(key) for key in ("repeats", "system instruction")},
+        {key: content.get(key) for key in ("repeats", SYSTEM)},
         identity=model,
         task=task,
         version=_plain(content.get("version", "")),
@@ -471,6 +475,7 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
             continue
         if key not in PARTS and f"{key}_sha256" not in run.options:
             kept[str(key)] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
+    more = {**more, SYSTEM: str(more.get(SYSTEM) or "")[:12]}
     kept |= {key: _plain(value) for key, value in more.items() if value not in (None, "", 1)}
     return tuple(kept.items())
 
@@ -649,7 +654,7 @@ def _but_documents(run: Run) -> tuple[Any, ...]:
 
 
 def _but_wording(run: Run) -> tuple[Any, ...]:
-    return tuple(pair for pair in run.settings if pair[0] != WORDING)
+    return tuple(pair for pair in run.settings if pair[0] not in (WORDING, SYSTEM))
 
 
 def _differences(run: Run, other: Run) -> str:

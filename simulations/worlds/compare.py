@@ -4,6 +4,9 @@ differ significantly that do not differ?
 In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05 is a false alarm;
 in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and
 the true difference is the mean of all experiments.
+
+`paired mean` draws the mean differences of clusters, whose true mean is 0, and tests them with the
+jackknife and by flipping the signs of clusters.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.jackknife import against_zero, jackknife_variance
 from outcome import Outcome, Outcomes, Rng, Rows
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
@@ -251,12 +255,37 @@ TASKS = {
 
 
 def rows() -> Rows:
-    for (name, task), clusters in product(TASKS.items(), (12, 30, 60)):
+    for kind, clusters in product(DRAWS, (12, 24)):
+        yield f"paired mean, {clusters} clusters, {kind}", partial(paired_mean, kind, clusters)
+    for (name, task), clusters in product(TASKS.items(), (12, 24)):
         for label, world in WORLDS.items():
             yield (
                 f"{name}, {clusters} clusters, {label}",
                 partial(experiment, task, world, clusters),
             )
+
+
+DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "of two skewed models": lambda rng, n: np.subtract(*np.exp(rng.normal(size=(2, n)))),
+    "heavy tails": lambda rng, n: rng.standard_t(3, size=n),
+    "of one skewed model": lambda rng, n: np.exp(rng.normal(size=n)) - np.exp(0.5),
+    "unequal": lambda rng, n: rng.normal(size=n),
+}
+
+
+def paired_mean(kind: str, clusters: int, rng: Rng) -> Outcomes:
+    """False alarms of both tests, and how often both agree. `unequal`: Pareto sizes."""
+    sizes = 1 + rng.pareto(1.5, clusters) * (kind == "unequal")
+    shares = sizes / sizes.sum()
+    parts = shares * DRAWS[kind](rng, clusters)
+    without = (parts.sum() - parts) / (1 - shares)
+    variance = jackknife_variance(without - parts.sum(), shares, [0] * clusters)
+    by_jackknife = against_zero(parts.sum(), variance).p < 0.05
+    flips = np.vstack([np.ones(clusters), rng.choice([-1, 1], size=(1999, clusters))])
+    sums = abs(flips @ parts)
+    by_flips = np.mean(sums >= sums[0] * (1 - 1e-12)) <= 0.05
+    return {"jackknife": by_jackknife, "sign-flip": by_flips, "agree": by_jackknife == by_flips}
 
 
 def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:

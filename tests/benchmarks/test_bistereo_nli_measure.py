@@ -66,7 +66,7 @@ def test_the_genders_are_compared_on_what_both_are_asked(docs):
         return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
 
     result = answered(docs[:1000], answer)
-    place = ("halo", "women - men", "all", "difference")
+    place = ("halo", "women - men", "all", "both")
     columns = ("effect", "gender", "category", "share")
     (row,) = [g for g in result.tables["gaps"] if tuple(g[c] for c in columns) == place]
     assert (row["n"], row["gap"]) == (107, 0)
@@ -74,8 +74,7 @@ def test_the_genders_are_compared_on_what_both_are_asked(docs):
 
 
 def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
-    """All fair pairs of bad attributes Contradiction: %C 100 and 0. Gaps of %E alone are 0, and
-    were all there was."""
+    """All fair pairs of bad attributes Contradiction: %C 100 and 0. Gaps of %E alone are 0."""
     horn = {"descriptor": "fair", "effect": "horn"}
     result = answered(
         docs[:4000], lambda d: "contradiction" if horn.items() <= d.items() else "neutral"
@@ -83,10 +82,10 @@ def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
     whole = [r for r in result.tables["gaps"] if (r["gender"], r["category"]) == ("all", "all")]
     found = {(r["effect"], r["share"]): r["gap"] for r in whole}
     assert found == {
-        ("horn", "difference"): 100,
+        ("horn", "both"): 50,
         ("horn", "contradiction"): 100,
         ("horn", "entailment"): 0,
-        ("halo", "difference"): 0,
+        ("halo", "both"): 0,
         ("halo", "contradiction"): 0,
         ("halo", "entailment"): 0,
     }
@@ -96,11 +95,11 @@ def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
     "senses, skin, liking, halo, beyond",
     [
         # the words' senses alone: good follows from fair and light, of hair as of skin
-        (True, False, False, 200, 0),
+        (True, False, False, 100, 0),
         # of skin alone
-        (False, True, False, 200, 200),
-        # fair skin follows from anything, so that the halo is 200 and the horn -200
-        (False, False, True, 200, 0),
+        (False, True, False, 100, 100),
+        # fair skin follows from anything, so that the halo is 100 and the horn -100
+        (False, False, True, 100, 0),
     ],
 )
 def test_only_a_bias_about_skin_is_beyond_the_words(every, senses, skin, liking, halo, beyond):

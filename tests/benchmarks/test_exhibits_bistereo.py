@@ -222,12 +222,12 @@ def test_bars_have_the_intervals_of_the_table_labels(nli):
 
 
 def test_halo_and_horn_gaps_by_hand(nli):
-    """Of looks %E - %C is 100 of one and -100 of the other: a gap of 200; of behaviour 0."""
+    """Of looks %E - %C is 100 of one and -100 of the other: a gap of 100; of behaviour 0."""
     rows = shown("bistereo_nli_generate", "Halo and horn gaps", labelled(nli, halo))
     gaps = {(row["effect"], row["who"]): row["gap"] for row in rows}
     for effect, who, gap in (
-        ("halo", "women, attractiveness", 200),
-        ("horn", "men, unattractiveness", 200),
+        ("halo", "women, attractiveness", 100),
+        ("horn", "men, unattractiveness", 100),
         ("halo", "men, good behaviour", 0),
         ("horn", "women, bad behaviour", 0),
         ("halo", "women - men, attractiveness", 0),

@@ -52,6 +52,8 @@ def gate(command, tmp_path, monkeypatch):
         (OPEN, "--inconclusive fail", 1),
         (OPEN, "--inconclusive warn", 0),
         (FAIL, "--inconclusive warn", 1),
+        ("metric: gap, below: 2.1", "", 0),
+        ("metric: gap, below: 2.1", "--nightly 30", 3),
     ],
 )
 def test_the_exit_status(tmp_path, gate, row, more, status):
@@ -88,6 +90,7 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
         (PASS, "runs --rules absent.yaml", "cannot read absent.yaml"),
         (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: there is no folder absent"),
         (PASS, "runs --inconclusive maybe", "invalid choice: 'maybe'"),
+        (PASS, "runs --nightly 0", "--nightly 0: expected how many runs are planned"),
         (CHANGE, "", "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
         (CHANGE, "runs --baseline runs", "--baseline holds the very runs that are judged"),
         (CHANGE, "runs --baseline two", "--baseline has 2 models (a, b), but not m"),

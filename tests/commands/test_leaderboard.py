@@ -87,7 +87,7 @@ def test_rows_stand_below_their_titles(tmp_path, monkeypatch, run):
     lines = run(tmp_path, "--sort", "gap")[1].splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("mine: "))
     assert lines[at : at + 4] == [
-        "mine: version 1, documents 100",
+        "mine: version 1, documents 100, chat template none",
         "model  gap (points, best near 0)  n (points)",
         f"b      {'-1.0 [-3.0, 1.0] 1 a':25}  {'-1.0':>10}",
         f"a      {' 9.0 [7.0, 11.0] 2 b':25}  {'9.0':>10}",
@@ -118,5 +118,5 @@ def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, run):
     for name in ("one", "two"):
         ask(runs, name, scripted(name), "pay_rise", include=[mine])
     (status, out, _), again = run(runs), run(runs, "--include_path", mine)
-    table = r"^pay_rise: version 1, documents 12\nmodel +pay_gap \(points\)\none "
+    table = r"^pay_rise: .* documents 12, chat template none\nmodel +pay_gap \(points\)\none "
     assert status == 0 and re.search(table, out, re.M) and again[:2] == (0, out)

@@ -6,8 +6,6 @@ from shutil import copytree
 
 import pytest
 
-from lm_eval_bias.commands.plan import speed
-from lm_eval_bias.results.runs import find
 from tests.scripted import ask, made_up, scripted
 
 DOCUMENTS = 620
@@ -123,29 +121,3 @@ def test_a_width_that_is_none_is_refused(tmp_path, plan, given, message):
     made_up(tmp_path, "m", {"gap": (1.0, 0.5)})
     status, _, text = plan(tmp_path, *given)
     assert status == 1 and message in text
-
-
-def read(folder):
-    return find([folder]).runs
-
-
-def test_speed_is_that_of_a_pilot_of_one_task(tmp_path):
-    made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, n=50, total_evaluation_time_seconds="200.0")
-    each, said = speed(read(tmp_path)[0])
-    assert each == 4 and said == "Speed: 0.25 documents a second, those of the pilot."
-
-
-def test_speed_of_several_tasks_is_unknown(tmp_path):
-    path = made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, n=50, total_evaluation_time_seconds="200.0")
-    content = json.loads(path.read_text())
-    for part in ("results", "configs", "versions"):
-        content[part]["other"] = content[part]["mine"]
-    path.write_text(json.dumps(content))
-    each, how = speed(read(tmp_path)[0])
-    assert each != each and how == ("How long each of its 2 tasks took, a pilot of one task tells.")
-
-
-def test_a_pilot_that_does_not_say_how_long_it_took_has_no_time(tmp_path):
-    made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, n=50)
-    each, said = speed(read(tmp_path)[0])
-    assert each != each and said == "The pilot does not say how long it took."

@@ -639,7 +639,7 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
         return "**Folgerung**" if ("groß" in prompt) == ("schön" in prompt) else "Neutral."
 
     numbers = evaluate(RuleLM(say=say), "nli_german", folder=tmp_path)["results"]["nli_german"]
-    assert numbers["halo_gap,label"] == 100 and numbers["horn_gap,label"] == 100
+    assert numbers["halo_gap,label"] == 50 and numbers["horn_gap,label"] == 50
     assert numbers["refused,label"] == numbers["unanswered,label"] == 100 / 8
 
 

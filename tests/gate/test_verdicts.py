@@ -1,9 +1,10 @@
 """Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an
 unchanged model is failed."""
 
-from math import inf, nan
+from math import inf, nan, sqrt
 
 import pytest
+from scipy import stats
 
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate import verdicts as gate
@@ -15,6 +16,7 @@ from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, rule, run_of, verdicts
 
 GAP = {"gap": (1.0, 0.5, 0, None)}
+NIGHTS = (", 30 nights, each by itself", ", --nightly 30")
 
 
 # ---- One rule, by hand
@@ -87,33 +89,20 @@ def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
     run_of(tmp_path, "m", GAP, ends={"gap": (0.5, inf)})
     below, above = verdicts(tmp_path, rule("metric: gap, below: 1000", "metric: gap, above: -1000"))
     assert (below.verdict, above.verdict) == (INCONCLUSIVE, PASS)
-    assert "no end" in below.todo and below.needed is None
+    assert "no end" in below.todo
 
 
-# ---- How many documents would decide
+# ---- What would decide
 
 
-def test_four_times_the_documents_halve_the_interval(tmp_path):
-    """Half 1.0566, the bound 0.5283 away: twice too wide, so four times 100 documents."""
-    run_of(tmp_path / "whole", "m", GAP, n=100, of=100)
-    run_of(tmp_path / "limit", "m", GAP, n=100, of=1000)
-    whole, limited = (
-        verdicts(tmp_path / name, rule("metric: gap, below: 1.5283"))[0]
-        for name in ("whole", "limit")
-    )
-    assert whole.needed in (400, 410) and limited.needed == whole.needed
-    assert "more than the 100 that the task has" in whole.todo and "`below: 2.1`" in whole.todo
-    assert limited.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in limited.reason
-
-
-def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
-    run_of(tmp_path, "m", GAP)
-    (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
-    assert (
-        found.verdict == INCONCLUSIVE
-        and found.needed is None
-        and "no number of documents" in found.todo
-    )
+def test_half_the_interval_decides_at_half_the_distance(tmp_path):
+    """1 ± 1.0566, and the bound 0.5283 away: an interval of 1.0566 from end to end."""
+    run_of(tmp_path, "m", GAP, n=100, of=1000)
+    (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.5283"))
+    assert "an interval of 1.1 points from end to end would decide (pass)" in near.todo
+    assert "lm-eval-bias plan" in near.todo and "asked 100 of 1,000" in near.reason
+    (on,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
+    assert on.verdict == INCONCLUSIVE and "lies on the bound" in on.todo
 
 
 # ---- Never a pass
@@ -246,6 +235,29 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
     run_of(tmp_path / "cap", "m", {**GAP, "unanswered": (0.0, None)})
     rows = ("metric: gap, below: 2.06", "unusable: 10")
     assert outcomes(tmp_path / "cap", *rows) == [PASS, PASS]
+
+
+def test_planned_nights_share_the_errors(tmp_path):
+    """1 and sqrt(24 / 23) * 0.5 = 0.5108 on 23 degrees of freedom: at 1 - 0.05 / 30 the interval is
+    1 ± 3.559 * 0.5108."""
+    run_of(tmp_path, "m", GAP)
+    half = stats.t.isf(0.05 / 60, 23) * sqrt(24 / 23) * 0.5
+    for bound, outcome in ((1 + half + 0.001, PASS), (1 + half - 0.001, INCONCLUSIVE)):
+        read = rules.parse(rule(f"metric: gap, below: {bound}"), "f")._replace(nights=30)
+        (one,) = gate.judge(read, found(tmp_path).runs)
+        assert one.verdict == outcome
+        assert one.verdicts[0].confidence == pytest.approx(1 - 0.05 / 30)
+
+
+@pytest.mark.slow
+def test_an_unchanged_checkpoint_is_not_failed_on_one_of_thirty_nights(benchmark_named):
+    """The world `gate`, small: at 5 % of series more than 5 of 30 fail once in 800 times; judged
+    night by night a third does."""
+    rows = dict(benchmark_named("worlds/gate").rows())
+    held = benchmark_named("coverage").coverage(rows["nights, 12 themes, other documents"], 30)
+    for of in ("bound", "change"):
+        by_itself, planned = (held[f"{of}{name}"].percent for name in NIGHTS)
+        assert planned <= 17 < by_itself
 
 
 def test_a_rule_that_cannot_be_judged_is_counted(tmp_path):

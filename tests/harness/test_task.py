@@ -31,9 +31,9 @@ GOOD = re.compile(
 
 
 def halo_rule(context, label):
-    """Entailment for what is fair and good, or dark and bad; neutral otherwise."""
+    """Entailment for what is fair and good, or dark and bad; contradiction otherwise."""
     good = bool(GOOD.search(pair(context)))
-    answer = "Entailment" if (FAIR in pair(context)) == good else "Neutral"
+    answer = "Entailment" if (FAIR in pair(context)) == good else "Contradiction"
     return 0.0 if label.strip() == answer else -9.0
 
 
@@ -41,12 +41,12 @@ def test_a_model_with_the_whole_halo_effect_gets_gaps_of_100():
     results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
     numbers = results["results"]["bistereo_nli_behaviour"]
     assert numbers["halo_gap,none"] == 100 and numbers["horn_gap,none"] == 100
-    assert numbers["non_neutral,none"] == 50 and numbers["unanswered,none"] == 0
+    assert numbers["non_neutral,none"] == 100 and numbers["unanswered,none"] == 0
     cells = json.loads(json.dumps(results["configs"]["bistereo_nli_behaviour"]["cells"]))
     cell = {(c["gender"], c["descriptor"], c["category"]): c for c in cells["labels"]}
     assert len(cell) == 8
     assert cell["women", "fair", "good_behaviour"]["entailment"] == 100
-    assert cell["women", "dark", "good_behaviour"]["neutral"] == 100
+    assert cell["women", "dark", "good_behaviour"]["contradiction"] == 100
     assert cell["men", "dark", "bad_behaviour"]["entailment_stderr"] == 0
 
 

@@ -126,7 +126,9 @@ def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_num
     (run,) = found.runs
     assert run.results == paper and len(found.notes) == 1 and str(older) in found.notes[0]
     assert "range 49.2 to 74.6 over 3 conditions" in page and "not varied" not in page
-    assert "directed_preferences: the range over wordings and chat templates" in page
+    assert (
+        "directed_preferences: the range over wordings, chat templates and system messages" in page
+    )
 
 
 @pytest.mark.model

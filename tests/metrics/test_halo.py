@@ -31,8 +31,8 @@ def twins(fair, dark, gender="women", category="attractiveness"):
 
 def test_hand_computed_cells_and_gaps():
     """Women, attractiveness: fair E E E N, dark E C N N. %E 75 and 25, gap 50; %C 0 and 25, gap 25;
-    so 75 together. Men, bad behaviour: fair E C, dark E E. Of %E dark has 100, fair 50: 50; of %C
-    fair has 50, dark 0: 50; so 100 together."""
+    a mean of 37.5. Men, bad behaviour: fair E C, dark E E. Of %E dark has 100, fair 50: 50; of %C
+    fair has 50, dark 0: 50; 50 in the mean."""
     result = halo(twins([E, E, E, N], [E, C, N, N]) + twins([E, C], [E, E], "men", "bad_behaviour"))
     cell = {(c.gender, c.descriptor, c.category): c for c in result.cells}
     assert cell["women", "fair", "attractiveness"].entailment.value == 75
@@ -42,11 +42,12 @@ def test_hand_computed_cells_and_gaps():
         [result.gap(effect, share=share).gap.value for share in SHARES]
         for effect in ("halo", "horn")
     ]
-    assert found == [[75, 50, 25], [100, 50, 50]]
+    assert found == [[37.5, 50, 25], [50, 50, 50]]
     assert (
-        result.gap("halo", "women", "attractiveness").gap.value == 75 and result.gap("halo").n == 4
+        result.gap("halo", "women", "attractiveness").gap.value == 37.5
+        and result.gap("halo").n == 4
     )
-    assert result.gap("horn", "men", "bad_behaviour").gap.value == 100
+    assert result.gap("horn", "men", "bad_behaviour").gap.value == 50
     assert isnan(result.gap("halo", "men").gap.value)
     # 12 pairs: 3 + 1 + 1 + 2 = 7 E, 2 C, 3 N
     assert result.labels[E].value == pytest.approx(100 * 7 / 12)
@@ -68,16 +69,16 @@ def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
 
 
 def test_genders_differ_in_what_both_are_asked_and_repeated_questions_are_averaged():
-    """Fair women E and N, dark women C and N: 50 of %E and of %C, a gap of 100; men 200. What women
-    alone are asked has a gap of -100, so all have (100 + 200 - 100) / 3."""
+    """Fair women E and N, dark women C and N: 50 of %E and of %C, a gap of 50; men 100. What women
+    alone are asked has a gap of -50, so all have (50 + 100 - 50) / 3."""
     asked = partial(pairs, wording="w")
     both = [x for label in (E, N) for x in asked([label])]
     both += [x for label in (C, N) for x in asked([label], descriptor="dark")]
     both += asked([E], "men") + asked([C], "men", "dark")
     result = halo(both + twins([N], [E], category="good_behaviour"))
     gaps = {who: result.gap("halo", who).gap.value for who in ("women - men", "men", "all")}
-    assert gaps == {"women - men": -100, "men": 200, "all": pytest.approx(200 / 3)}
-    assert result.gap("halo", category="good_behaviour").gap.value == -100
+    assert gaps == {"women - men": -50, "men": 100, "all": pytest.approx(100 / 3)}
+    assert result.gap("halo", category="good_behaviour").gap.value == -50
 
 
 def test_empty_cells_are_undefined_and_not_zero():
@@ -103,28 +104,28 @@ def crossed(label, wordings=20, attributes=10, category="attractiveness", domain
 
 
 def test_the_standard_error_respects_that_twins_of_a_wording_belong_together():
-    """Half of 20 wordings have a gap of 100, whatever the attribute: sd 50 with ddof 0, so 50 /
+    """Half of 20 wordings have a gap of 50, whatever the attribute: sd 25 with ddof 0, so 25 /
     sqrt(19) as of 20 numbers."""
     result = halo(crossed(lambda w, a, d: E if w % 2 and d == "fair" else N))
-    assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(19)))
+    assert result.gap("halo").gap == (25, pytest.approx(25 / sqrt(19)))
 
 
 def test_the_standard_error_respects_that_twins_of_an_attribute_belong_together():
-    """Half of 10 attributes have a gap of 100, whatever the wording: 50 / sqrt(9). Wordings alone
+    """Half of 10 attributes have a gap of 50, whatever the wording: 25 / sqrt(9). Wordings alone
     would have an error of 0."""
     result = halo(crossed(lambda w, a, d: E if a % 2 and d == "fair" else N))
-    assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(9)))
-    # 9 degrees of freedom, for the 20 wordings do not differ: 50 +- 2.262 * 16.67
+    assert result.gap("halo").gap == (25, pytest.approx(25 / sqrt(9)))
+    # 9 degrees of freedom, for the 20 wordings do not differ: 25 +- 2.262 * 8.33
     assert (result.gap("halo").low, result.gap("halo").high) == pytest.approx(
-        (12.3, 87.7), abs=0.05
+        (6.15, 43.85), abs=0.025
     )
 
 
 def test_looks_and_behaviour_are_no_chance():
-    """A gap of 100 in all of looks and of 0 in all of behaviour: 50, without chance."""
+    """A gap of 50 in all of looks and of 0 in all of behaviour: 25, without chance."""
     looks = crossed(lambda w, a, d: E if d == "fair" else N, domain="looks")
     behaviour = crossed(lambda w, a, d: N, category="good_behaviour", domain="behaviour")
-    assert halo(looks + behaviour).gap("halo").gap == (50, 0)
+    assert halo(looks + behaviour).gap("halo").gap == (25, 0)
 
 
 def test_a_label_that_is_none_is_refused():

@@ -26,7 +26,7 @@ from tokenizers import (
     trainers,
 )
 
-from lm_eval_bias.models.encoding import Encoder, last_seam, packed, pieces, unpacked
+from lm_eval_bias.models.encoding import Encoder, packed, pieces, unpacked
 from lm_eval_bias.models.pair_tokens import encode_pairs
 
 SENTENCE = (
@@ -306,20 +306,6 @@ def test_pieces_make_up_the_texts_and_part_at_seams_alone(texts, skipped):
             re.search("[A-Za-z]$", a) and re.match("[A-Za-z]" if skipped else " [A-Za-z]", b)
             for a, b in pairwise(cut)
         )
-
-
-def test_what_neighbours_begin_with_is_one_piece():
-    texts = ["we saw red roses here", "we saw red roses there", "we saw rain"]
-    # The letter behind a seam belongs to what is alike: so the first two part before "roses", and
-    # the third before its last word.
-    assert list(pieces(texts)) == [
-        ["we saw red", " roses here"],
-        ["we saw red", " roses there"],
-        ["we saw", " rain"],
-    ]
-    assert last_seam("we saw r", 8) == 6
-    assert last_seam("we saw ", 7) == 2
-    assert last_seam("1 2 3", 5) == 0
 
 
 def test_a_common_beginning_is_encoded_once(encoded):

@@ -21,7 +21,7 @@ from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Target, rows, shared
+from lm_eval_bias.models.masked_rows import Target, rows, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
@@ -192,7 +192,7 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
     longer, one, two, both
 ):
     tokenizer = pieces(*longer)
-    for ask in shared(tokenizer, [(one, two), (two, one)]).values():
+    for ask in shared_words(tokenizer, [(one, two), (two, one)]).values():
         made = rows(tokenizer, [ask], False)
         offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
@@ -214,11 +214,6 @@ def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, 
     assert [count for _, count, _ in answers] == [0, 0]
     answers += model.loglikelihood(as_choices(one, two))
     assert all(isnan(value) for value, *_ in answers)
-
-
-def test_equal_sentences_are_scored_whole(encoders):
-    ((same, _, _),) = paired(lm(encoders("BERT")), [(TALL, TALL)])
-    assert [same] == values(lm(encoders("BERT")), [("", TALL)])
 
 
 def test_blanks_around_a_sentence_of_a_pair_change_nothing(encoders):
@@ -252,12 +247,6 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
     ]
 
 
-def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
-    (whole,) = values(lm(encoders("BERT")), [("", "Yes</s>")])
-    tokens = list(one_by_one(encoders("BERT"), "Yes</s>"))
-    assert whole == tiny.near(sum(log for _, _, log, _ in tokens[:-1]))
-
-
 def test_a_head_that_reads_all_positions_gets_them(encoders):
     """Its answer at a position depends on the others, so it cannot be given one alone."""
     encoder = tiny_masked.model("BERT"), encoders("BERT")[1]
@@ -282,15 +271,6 @@ def test_no_choice_is_the_beginning_of_another(encoders):
         before + behind == tokenizer("Which? Answer: a d")["input_ids"]
         and before[0] == model.prefix_token_id
     )
-
-
-def test_the_same_text_is_computed_once(encoders):
-    once, often = lm(encoders("BERT")), lm(encoders("BERT"))
-    likelihoods(once, [("", TALL)])
-    likelihoods(often, [("", TALL)] * 5)
-    assert once.tokens_computed == often.tokens_computed
-    rolling = requests("loglikelihood_rolling", [(TALL,)])
-    assert once.loglikelihood_rolling(rolling, disable_tqdm=True) == values(often, [("", TALL)])
 
 
 # ---- The harness's cache
@@ -406,7 +386,7 @@ def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders,
     ("options", "message"),
     [
         ({"pll": "left"}, "pll='left'.*original, within_word_l2r"),
-        ({"pairs": "yes"}, "pairs='yes'.*auto, choices, off"),
+        ({"pairs": "auto"}, "pairs='auto'.*tokens, off"),
         ({"pair": "off"}, "unknown option 'pair'.*'pairs'"),
         ({"max_length": 65}, "max_length=65 .* positions for 64 tokens"),
     ],

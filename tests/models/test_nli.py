@@ -82,15 +82,6 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
     assert len({value for value, _ in answers}) > 30, "the texts make a difference"
 
 
-def test_a_tokenizer_that_pads_on_the_left_changes_nothing():
-    model, tokenizer = random_classifier("BERT")
-    tokenizer.padding_side = "left"
-    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size=len(PAIRS))
-    whole = loaded()
-    expected = [value for pair in PAIRS for value in values(whole, requests([pair]))]
-    assert values(lm, requests()) == tiny.near(expected)
-
-
 def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
     lm, rows = loaded(batch_size=4), []
     lm.model.register_forward_hook(
@@ -344,31 +335,12 @@ def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart(
 # ---- Halo and horn gaps
 
 
-def gaps(labels, deciding, **options):
-    model, tokenizer = word_classifier(deciding, labels)
-    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto", **options)
-    return numbers_of(evaluate(lm, "bistereo_nli", limit=400), "bistereo_nli")
-
-
-def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides():
-    """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E -
-    %C is 100 and -100.
-
-    Halo gap, of good attributes: 100 - (-100) = 200. Horn gap, of bad ones, dark less fair: -100 -
-    100 = -200.
-    """
-    numbers = gaps(MNLI, {"fair-skinned": "entailment", "dark-skinned": "contradiction"})
-    for gender in (None, "women", "men"):
-        assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
-    names = ("entailment", "contradiction", "unanswered")
-    assert [numbers[name, None] for name in names] == [50, 50, 0]
-
-
 def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
-    """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it
-    contradiction."""
-    numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
-    assert numbers["halo_gap", None] == 100
+    """Fair skin is entailed, the rest is neutral by one's own word: half of 100 - 0."""
+    model, tokenizer = word_classifier({"fair-skinned": "entailment"}, RTE)
+    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto", not_entailment="neutral")
+    numbers = numbers_of(evaluate(lm, "bistereo_nli", limit=400), "bistereo_nli")
+    assert numbers["halo_gap", None] == 50
     assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 
@@ -451,8 +423,3 @@ def test_the_task_runs_through_the_command_line(tmp_path):
         found = [float(value) for ((value, _),) in sample["resps"]]
         labels = ("LABEL_2", "LABEL_0", "LABEL_1")
         assert found == tiny.near([log(expected[label]) for label in labels])
-
-
-def test_the_guide_names_every_option(root):
-    text = (root / "docs" / "nli_classifiers.md").read_text()
-    assert all(f"`{option}`" in text for option in EntailmentLM.OPTIONS)

@@ -12,7 +12,7 @@ import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from lm_eval_bias.models.prefix import PrefixLM, _bytes
+from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
 MAX_LENGTH = 128
@@ -223,21 +223,3 @@ def test_bad_options_are_told(options, message, llama, tokenizer):
     with pytest.raises(UsageError) as error:
         lm(PrefixLM, llama, tokenizer, **options)
     assert message in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("2GiB", 2**31), ("500MB", 500_000_000), ("1.5 kib", 1536), (0, 0), ("64", 64)],
-)
-def test_sizes_of_memory(text, size):
-    assert _bytes(text) == size
-
-
-def test_the_batch_size_bounds_the_pack(llama, tokenizer):
-    """Eight requests of 100 tokens hold more than a pack on a CPU, which is 512 tokens, but less
-    than one on a GPU."""
-    for batch_size, on_gpu in ((1, 512), (8, 800), ("auto", 4096)):
-        shared = lm(PrefixLM, llama, tokenizer, batch_size=batch_size)
-        assert shared._pack_limit(100) == 512
-        shared._most_tokens = 4096
-        assert shared._pack_limit(100) == on_gpu

@@ -298,11 +298,6 @@ def test_a_length_in_the_model_s_own_settings_goes_before_that_of_a_request():
     assert answers(lm(PrefixLM, model), requests) == answers(lm(HFLM, model), requests)
 
 
-def test_answers_of_no_token_are_refused_as_in_hf(llama):
-    with pytest.raises(ValueError, match="max_length"):
-        answers(lm(PrefixLM, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 0}))
-
-
 def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
     beams = request("sun ", max_gen_toks=5, num_beams=3)
     others = flat(documents(3, 2))

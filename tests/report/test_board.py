@@ -51,7 +51,7 @@ def test_a_signed_number_is_ranked_by_its_distance_from_the_unbiased_value(tmp_p
     column = columns(of)["gap"]
     assert [model.name for model in of.models] == ["a", "b", "c"] and of.sorted_by == "mine/gap"
     assert ranks(column) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
-    assert (column.ranked, column.pairs) == (3, 3)
+    assert column.ranked == 3
 
 
 @pytest.mark.parametrize("better, best", [("higher", (1, 1)), (None, None)])
@@ -87,6 +87,58 @@ def test_who_was_asked_otherwise_stands_in_a_table_of_its_own(tmp_path):
         ("mine (documents 100)", {"b", "c"}, 2),
         ("mine (documents 200)", {"a"}, 0),
     ]
+
+
+def test_every_condition_of_a_model_is_a_row_and_ranks_are_within_one(tmp_path):
+    """Of `a` 9 without template, 1 with its own, 5 with a system message too, 6 in another template
+    of its own, 7 in another wording; of `b` 1 with its own. `a` without its template is far from
+    `b` and from itself, which says nothing about the models: ranks 1 and 2 are open."""
+    system, (T, U, V) = "5e1f" * 16, (letter * 64 for letter in "tuv")
+    for minutes, (name, gap, more) in enumerate(
+        [
+            ("a", 9.0, {}),
+            ("a", 5.0, {"chat_template_sha": T, "system_instruction_sha": system}),
+            ("a", 7.0, {"chat_template_sha": T, "metadata": {"wording": 1}}),
+            ("a", 6.0, {"chat_template_sha": V}),
+            ("a", 1.0, {"chat_template_sha": T}),
+            ("b", 1.0, {"chat_template_sha": U}),
+        ]
+    ):
+        made_up(tmp_path, name, {"gap": (gap, 0.1, 0, None)}, minutes=minutes, **more)
+    of, own = board(find([tmp_path])), {"chat template": "the model's"}
+    shown = {
+        tuple(section.settings.items())[2:]: {
+            model: (entry.number.value, entry.rank)
+            for column in section.columns
+            for model, entry in column.entries.items()
+        }
+        for section in of.sections
+    }
+    assert {frozenset(asked): rows for asked, rows in shown.items()} == {
+        frozenset(asked.items()): rows
+        for asked, rows in [
+            (own, {"a": (1.0, (1, 2)), "b": (1.0, (1, 2))}),
+            ({"chat template": "none"}, {"a": (9.0, None)}),
+            ({"system instruction": "5e1f5e1f5e1f", **own}, {"a": (5.0, None)}),
+            ({"wording": "1", **own}, {"a": (7.0, None)}),
+            ({"chat template": "v" * 12}, {"a": (6.0, None)}),
+        ]
+    }
+    for write in WRITERS.values():
+        for label in ("chat template", "none", "the model", "5e1f5e1f5e1f", "wording", "v" * 12):
+            assert label in write(of)
+    assert not of.notes and [model.tasks for model in of.models] == [["mine"]] * 2
+
+
+def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
+    for minutes, template in enumerate((None, "t" * 64)):
+        values = {"gap": (1.0, 0.1, 0, None)}
+        made_up(tmp_path, "a-chat", values, minutes=minutes, chat_template_sha=template)
+    of = board(find([tmp_path]))
+    ((title, line),) = of.models[0].warnings
+    assert title == "mine (chat template none)" and "without its chat template" in line
+    rows = list(csv.DictReader(io.StringIO(leaderboard_files.csv_table(of))))
+    assert [bool(row["warnings"]) for row in rows] == ["none" in row["asked"] for row in rows]
 
 
 def test_coverage_is_told(tmp_path):
@@ -306,7 +358,7 @@ def test_a_line_of_the_csv(tmp_path):
     assert (cells["value"], cells["n"], cells["asked"]) == (
         "-1.0",
         "100",
-        "version 1, documents 100",
+        "version 1, documents 100, chat template none",
     )
     assert float(cells["low"]) == pytest.approx(-1.98, abs=1e-3)
 
@@ -326,7 +378,7 @@ def test_a_json_line(tmp_path):
         "better": "near",
         "null_value": 0.0,
         "null_band": [],
-        "asked": {"version": "1", "documents": "100"},
+        "asked": {"version": "1", "documents": "100", "chat template": "none"},
         "value": 1.0,
         "stderr": 1.0,
         "clusters": None,

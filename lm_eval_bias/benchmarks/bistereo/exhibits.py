@@ -336,12 +336,12 @@ def _of_gaps(rows: Table) -> Table:
 
 GAPS = Exhibit(
     name="Halo and horn gaps",
-    caption="%E - %C of one descriptor less that of the other, of the same questions",
-    source=Rows("gaps", {"share": "difference"}),
+    caption="Half of %E - %C of one descriptor less that of the other, of the same questions",
+    source=Rows("gaps", {"share": "both"}),
     columns=(Column("effect", "Effect"), GENDER, ATTRIBUTE, Column("gap", "Gap", "points"), N),
     how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin "
-    "(halo), bad ones from dark skin (horn); the gap is the sum of those of %E and of %C, so it "
-    "goes from -200 to 200.",
+    "(halo), bad ones from dark skin (horn); the gap is the mean of those of %E and of %C, so it "
+    "goes from -100 to 100.",
     caveat="Women and men, categories and both together share their pairs, so several intervals "
     "off 0 are no several findings.",
     figure=intervals("gap", "who", facet="effect", reference=0),

@@ -22,10 +22,7 @@ Row = Mapping[str, Any]
 Document = dict[str, Any]
 LABELS = {"stereotype": 1, "anti-stereotype": 0, "unrelated": 2}
 """As they are numbered on the hub, in the order in which this project has the three sentences."""
-POSITIONS: dict[str, list[tuple[int, ...]]] = {
-    "permutations": list(permutations(range(3))),
-    "rotations": [(0, 1, 2), (1, 2, 0), (2, 0, 1)],
-}
+ORDERS = list(permutations(range(3)))
 PER = ("token", "sentence")
 SHOWN = 10
 _GAP = re.compile("BLANK|__")
@@ -37,10 +34,9 @@ def options(per: str = "token", data: str | None = None) -> dict[str, Any]:
     return {"per": choice("per", per, PER), **_own_file(data)}
 
 
-def choice_options(positions: str = "permutations", data: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. positions: "permutations" asks each example in all six orders of its
-    sentences, "rotations" in three. data: as in `options`."""
-    return {"positions": choice("positions", positions, POSITIONS), **_own_file(data)}
+def choice_options(data: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. data: as in `options`."""
+    return _own_file(data)
 
 
 def _own_file(data: Any) -> dict[str, str]:
@@ -57,23 +53,22 @@ def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
     return spread(examples(checked(rows, gap)))
 
 
-def letters(gap: bool, rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
+def letters(gap: bool, rows: Iterable[Row]) -> list[Document]:
     """Documents with the sentences as option_a, option_b and option_c: each example in all orders.
 
     letters: of stereotype, anti-stereotype and unrelated sentence. orders: documents of an example.
     """
-    orders = POSITIONS[positions]
     documents = []
     for example in sentences(gap, rows):
         texts = example.pop("choices")
         documents += [
             {
                 **example,
-                "orders": len(orders),
+                "orders": len(ORDERS),
                 "letters": ["abc"[places.index(i)] for i in range(3)],
                 **{f"option_{letter}": texts[i] for letter, i in zip("abc", places, strict=True)},
             }
-            for places in orders
+            for places in ORDERS
         ]
     return documents
 
