@@ -66,12 +66,13 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos that change as many words and characters; a liking for a letter may be in it; "
-        "NaN for Gender, whose options change too.",
+        "placebos that change as many words and characters; rare names in some models with random "
+        "weights, and a liking for a letter, may give some; NaN for Gender, whose options change "
+        "too.",
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
-        confounds=("surface",),
+        confounds=("random_weights", "surface"),
         own_interval=True,
     ),
     by_category(
