@@ -100,7 +100,7 @@ def hbb_records(model: Model, clusters: int) -> Records:
                     "placebo": placebo,
                     "identities": list(names),
                     "identity": name,
-                    "changed": [words[type_] * (other != name) for other in names],
+                    "changed": [(words[type_] * (other != name), 0) for other in names],
                     "first": first,
                     "log_odds": None if model.declines() else answer,
                     "letter_mass": 0.9,

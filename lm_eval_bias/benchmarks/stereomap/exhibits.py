@@ -57,12 +57,14 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
             WARMTH,
             Column("t", "t", "t"),
             P,
+            Column("p_by_round", "p by round", "p"),
         ),
         how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t "
         "test of the groups' means at .001, = neither; clusters are named by their competence and "
         "warmth among these groups, from the lowest to the highest.",
         caveat="k-means finds five clusters in noise, too, and the test is of the very scores that "
-        "made them.",
+        "made them; p by round, which is ours, counts each group once a round and says little of "
+        "other groups.",
         needs=CLUSTERED,
         paper_values=paper_values,
     )

@@ -121,8 +121,13 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group."""
-    scores = [ratings.scale(dimension).values for dimension in (COMPETENCE, WARMTH)]
+    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group; beside it
+    the p of ours, a pair for each group in each round."""
+    scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
+    scores = [scale.values for scale in scales]
+    by_round = [scale.by_round for scale in scales]
+    if all(scale.repeats for scale in scales):
+        by_round = [of[:, None] for of in scores]  # ten copies of an answer are one
     rows = []
     for k, name in enumerate(clusters.names):
         inside = clusters.labels == k
@@ -139,6 +144,7 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
                 "sign": test.sign,
                 "t": float(test.t),
                 "p": float(test.p),
+                "p_by_round": float(paired_test(*(of[inside].ravel() for of in by_round)).p),
             }
         )
     return rows
