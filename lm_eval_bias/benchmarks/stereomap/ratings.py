@@ -56,6 +56,13 @@ class Scale:
         """Shape (groups, rounds): scores of each round alone."""
         return score(self.ratings[:, :, None, :], self.facets)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether each rating is the same in several rounds, as at temperature 0."""
+        there = ~np.isnan(self.ratings)
+        highest = self.ratings.max(axis=1, initial=0, where=there, keepdims=True)
+        return self.ratings.shape[1] > 1 and not (highest - self.ratings > ROUNDING).any()
+
 
 class Ratings:
     """groups: their names. scales: dimension -> the ratings on it."""
