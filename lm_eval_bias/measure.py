@@ -380,7 +380,8 @@ def fewest_clusters(
         labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
         for group in groups:
             for counts, clusters in zip(group, labels, strict=True):
-                counts.update(clusters)
+                for cluster in clusters:
+                    counts[cluster] += 1
     return {
         group: min(round(float(effective_clusters(list(of.values())))) for of in counts)
         for group, counts in sizes.items()

@@ -74,7 +74,8 @@ def effective_clusters(sizes: ArrayLike) -> Floats:
     sizes: shape (clusters, ...). Source: Kish, Survey Sampling (1965), section 11.7.
     """
     n = np.asarray(sizes, dtype=float)
-    return np.nan_to_num(ratio(n.sum(axis=0) ** 2, (n**2).sum(axis=0)))
+    squares = (n**2).sum(axis=0)
+    return n.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1)
 
 
 def t_interval(

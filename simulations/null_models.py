@@ -119,7 +119,9 @@ class Questions:
                 values = iter(scores[place].tolist())
                 answers = [answer(r, values) for r in requests]
             records.append(self.measure.record(doc, answers))
-        return summarise(self.measure, records, self.task._options)
+        if any(metric.question for metric in self.measure.metrics):
+            return summarise(self.measure, records, self.task._options)
+        return self.measure.summary(records, errors=False, **self.task._options)
 
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
