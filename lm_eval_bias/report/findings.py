@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
@@ -117,6 +117,16 @@ def sentences(tests: Sequence[Tested], named: bool = False, strongest: bool = Tr
         come = "comes from a run" if warned == 1 else "come from runs"
         result.append(f"{which} {total} {come} with a warning.")
     return result
+
+
+def scale(
+    numbers: Iterable[Number], metric: Metric, families: Sequence[Family]
+) -> Callable[[float], float]:
+    """A value -> its place in a picture of a test, from 0 to 100."""
+    ends = [end for number in numbers for end in (number.low, number.high)]
+    ends += [metric.null_value or 0.0, *(band(families) or ())]
+    low, high = (least(filter(isfinite, ends)) for least in (min, max))
+    return lambda x: round(3 + 94 * (min(max(x, low), high) - low) / ((high - low) or 1), 1)
 
 
 def brief(tests: Sequence[Tested]) -> str:

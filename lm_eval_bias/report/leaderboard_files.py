@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-from lm_eval_bias.data.null_bands import band, families
-from lm_eval_bias.report.findings import band_text
+from lm_eval_bias.data.null_bands import Family, band, families
+from lm_eval_bias.report.findings import band_text, scale
 from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import LEGEND, Board, Column, Entry, Section, direction, goal
 from lm_eval_bias.results import table
@@ -51,6 +52,15 @@ def about(column: Column) -> str:
 def _band(column: Column) -> tuple[float, float] | None:
     """The null band of a test."""
     return band(families(column.task, column.metric.name)) if column.metric.question else None
+
+
+def _pictures(section: Section) -> list[tuple[Column, list[Family], Callable[[float], float]]]:
+    """The tests whose null band is known, each with its families and its scale."""
+    return [
+        (column, of, scale((e.number for e in column.entries.values()), column.metric, of))
+        for column in section.columns
+        if column.metric.question and (of := families(column.task, column.metric.name))
+    ]
 
 
 def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
@@ -179,6 +189,7 @@ def html(board: Board) -> str:
         sections=list(zip(board.sections, tables(board), strict=True)),
         legend=LEGEND,
         remarks=remarks(board),
+        pictures=_pictures,
         sorted_by=lambda section: next(
             (i for i, c in enumerate(section.columns, 1) if c.name == board.sorted_by), None
         ),

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias.data.null_bands import band
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.measure import IN_FORM, Metric, Number
@@ -551,17 +550,11 @@ def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str
         "strongest": [
             (findings.described(t, named), t.metric.question) for t in surest[:STRONGEST]
         ],
-        "strips": [(t, findings.described(t, named), _strip(t)) for t in (*surest, *others)],
+        "strips": [
+            (t, findings.described(t, named), findings.scale([t.number], t.metric, t.families))
+            for t in (*surest, *others)
+        ],
     }
-
-
-def _strip(test: findings.Tested) -> Callable[[float], float]:
-    """A value -> its place in a picture of a test, from 0 to 100."""
-    number = test.number
-    ends = [test.metric.null_value or 0.0, number.low, number.high]
-    shown = [x for x in (*ends, *(band(test.families) or ())) if isfinite(x)]
-    low, high = min(shown), max(shown)
-    return lambda x: round(3 + 94 * (min(max(x, low), high) - low) / ((high - low) or 1), 1)
 
 
 def _overview(
