@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lm_eval_bias.data.null_bands import Family
 from lm_eval_bias.measure import Number
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import Entry, board, letter
@@ -335,6 +336,23 @@ def test_the_page_shows_hostile_names_as_text(hostile):
     for model in hostile.models:
         assert " ".join(visible(model.name).split()) in page.text
     assert "default-src 'none'; style-src 'sha256-" in page.policy and "unsafe" not in page.policy
+
+
+def test_a_test_is_drawn_before_models_without_meaning(tmp_path, monkeypatch):
+    """Scale: from -2, the band's end, to 3, the interval's, on 3 to 97 of 100: 0 is at 40.6."""
+    of = made(tmp_path, {"one": (2.0, 0.5), "other": (nan, nan)})
+    (column,) = of.sections[0].columns
+    asked = column.metric._replace(question="Is it <b>so</b>?", null_value=0)
+    number = Number(2.0, 0.5, 1.0, 3.0, 30)
+    entries = {**column.entries, "one": column.entries["one"]._replace(number=number)}
+    drawn = column._replace(metric=asked, entries=entries)
+    of = of._replace(sections=[of.sections[0]._replace(columns=[drawn])])
+    known = [Family("echo", 40, 0.0, -2.0, 1.0, 5.0), Family("noise", 40, 0.0, -1.0, 1.0, 5.0)]
+    monkeypatch.setattr(leaderboard_files, "families", lambda *_: known)
+    page = leaderboard_files.html(of)
+    assert page.count('class="model"') == 1 and page.count('class="band"') == 2
+    assert 'class="null" d="M40.6 0' in page and 'class="model" d="M59.4 4H97.0"' in page
+    assert "Is it &lt;b&gt;so&lt;/b&gt;?" in page
 
 
 @given(st.text())
