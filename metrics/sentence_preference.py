@@ -80,18 +80,6 @@ class Contrast(NamedTuple):
     high: float
 
 
-class Neutral(NamedTuple):
-    """Mean x in nats of n answered neutral pairs, uncalibrated, with its 95 % interval."""
-
-    axis: str
-    gender: str
-    descriptors: Hashable
-    n: int
-    estimate: Estimate
-    low: float
-    high: float
-
-
 class Preference(NamedTuple):
     """left_out: answered pairs in no contrast, in percent. within: z1 over positive and negative
     context."""
@@ -100,7 +88,6 @@ class Preference(NamedTuple):
     within: dict[str, Estimate]
     triads: list[Triad]
     contrasts: list[Contrast]
-    neutral: list[Neutral]
 
     def contrast(self, name: str, axis: str = "all") -> Contrast:
         """That of all genders, at the first threshold."""
@@ -206,22 +193,12 @@ def sentence_preference(
         if gender == "all":
             within[axis] = share(preference(x[which], thresholds[0]) == 0, which)
 
-    neutral = []
-    for axis, gender in product(axes, ("all", *genders)):
-        for descriptors in dict.fromkeys(p.descriptors for p in pairs if p.axis == axis):
-            same = np.array([p.descriptors == descriptors for p in pairs], dtype=bool)
-            which = design.part(axis, gender) & same & usable & ~infused
-            mean = design.mean(raw[which], which)
-            estimate = Estimate(mean.value, mean.stderr)
-            n = int(which.sum())
-            neutral.append(Neutral(axis, gender, descriptors, n, estimate, mean.low, mean.high))
     in_contrast = np.count_nonzero(design.weights(answered & infused))
     return Preference(
         left_out=100 * float(ratio((usable & infused).sum() - in_contrast, len(pairs))),
         within=within,
         triads=triads,
         contrasts=contrasts,
-        neutral=neutral,
     )
 
 

@@ -26,7 +26,7 @@ HELD = [
     ("hbb_generate", "biased", 25, ["beyond_chance_share", "excess_difference", "biased_share"]),
     ("bistereo_nli", "60,256 documents, both", 150, ["reported"]),
     ("bistereo_nli", "6,025 documents, both", 300, ["reported"]),
-    ("bistereo_pairs", "4,429 pairs, both", 100, ["favouritism", "log_odds_gap", "neutral, skin"]),
+    ("bistereo_pairs", "4,429 pairs, both", 100, ["favouritism", "log_odds_gap"]),
     ("bistereo_pairs", "4,429 pairs, attributes alone", 100, ["favouritism", "log_odds_gap"]),
     ("bistereo_analogy", "307 analogies, both", 200, ["reported"]),
     ("bistereo_analogy", "30 analogies, counterparts alone", 200, ["reported"]),

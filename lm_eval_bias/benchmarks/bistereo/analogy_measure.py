@@ -154,23 +154,10 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
 
 
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
-    """Tables: shares (Table 2, and by axis), content_free (each phrase alone), analogies."""
-    analogies = _split(records, *ANALOGY_KEYS)
-    rows = [_row(rows, _likelihood_numbers(rows)) for rows in analogies]
+    """Tables: shares (Table 2, and by axis), analogies."""
+    rows = [_row(of, _likelihood_numbers(of)) for of in _split(records, *ANALOGY_KEYS)]
     unanswered = sum(r["log_odds"] is None for r in records)
-    whole = _summary(METRICS, rows, errors, unanswered=percentage(unanswered, len(records)))
-    if not errors:
-        return whole
-    content_free = []
-    for phrase in first_seen([r for r in records if r["context"] == "content-free"], "c"):
-        alone = [[r for r in rows if r["c"] == phrase] for rows in analogies]
-        shares = [
-            {**row, "share": _percent(calibrated(row["log_odds"], _log_odds(free, "content-free")))}
-            for row, free in zip(rows, alone, strict=True)
-        ]
-        share = estimate("calibrated_preferences", _mean(shares, "share", "%"))
-        content_free.append({"phrase": phrase, **share})
-    return whole._replace(tables={**whole.tables, "content_free": content_free})
+    return _summary(METRICS, rows, errors, unanswered=percentage(unanswered, len(records)))
 
 
 def _log_odds(rows: Records, context: str) -> list[float]:
@@ -194,7 +181,6 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
         "calibrated_preferences": _percent(difference),
         "directed_preferences": _percent(directed),
         PER_TOKEN: _percent(nan if by_token in ([], [None]) else by_token[0]),
-        "log_odds": own,
     }
 
 

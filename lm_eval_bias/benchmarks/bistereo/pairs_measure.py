@@ -28,7 +28,6 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.metrics.sentence_preference import (
     CONTRASTS,
     Contrast,
-    Neutral,
     Pair,
     gap_beyond_words,
     sentence_preference,
@@ -195,21 +194,7 @@ def summary(
         }
         for c in result.contrasts
     ]
-    neutral = [
-        {
-            "axis": of.axis,
-            "gender": of.gender,
-            "desirable": of.descriptors[0],
-            "undesirable": of.descriptors[1],
-            "n": of.n,
-            **estimate("log_odds", _number(of)),
-            "method": records[0]["method"],
-        }
-        for of in result.neutral
-    ]
-    return Summary(
-        values, groups, {"trisentbias": triads, "contrasts": contrasts, "neutral": neutral}
-    )
+    return Summary(values, groups, {"trisentbias": triads, "contrasts": contrasts})
 
 
 def score_of(methods: Sequence[str]) -> str:
@@ -222,7 +207,7 @@ def score_of(methods: Sequence[str]) -> str:
     return SCORES[methods[0]]
 
 
-def _number(of: Contrast | Neutral) -> Number:
+def _number(of: Contrast) -> Number:
     return Number(of.estimate.value, of.estimate.stderr, of.low, of.high)
 
 
