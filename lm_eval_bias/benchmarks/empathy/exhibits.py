@@ -164,24 +164,6 @@ HEAT_MAP = Exhibit(
     needs=PAIRED,
 )
 
-TABLE_4 = Exhibit(
-    name="Table 4",
-    caption="Nations by culture, and what their personas predict for other nations",
-    source=Rows("cultures"),
-    columns=(
-        Column("culture", "Category"),
-        Column("groups", "Country"),
-        Column("n", "n", "count"),
-        Column("z_own_culture", "M of other nations of the culture", "SD"),
-        Column("z_other_cultures", "M of nations of other cultures", "SD"),
-    ),
-    how_to_read="Where the first number is above the second, the personas of a culture predict "
-    "more emotion for its other nations than for those of other cultures.",
-    caveat="The paper's table has the nations alone; the two means are ours and have no interval, "
-    "and a culture of one nation has only the second.",
-    needs="the task empathy_nationality",
-)
-
 FIGURE_4 = Exhibit(
     name="Figure 4",
     caption="t-SNE of the perceivers' rows of M; the colours are the cultures of Table 4 "
@@ -219,7 +201,7 @@ BY_EMOTION = Exhibit(
 
 
 def _exhibits(*refused: Column) -> tuple[Exhibit, ...]:
-    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, TABLE_4, FIGURE_4, _table_6(*refused), TABLE_7)
+    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, FIGURE_4, _table_6(*refused), TABLE_7)
 
 
 GENERATED = _exhibits(Column("refused", "Answers that decline", "%"))
