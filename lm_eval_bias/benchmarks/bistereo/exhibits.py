@@ -306,7 +306,7 @@ def _of_gaps(rows: Table) -> Table:
 GAPS = Exhibit(
     name="Halo and horn gaps",
     caption="Half of %E - %C of one descriptor less that of the other, of the same questions",
-    source=Rows("gaps", {"share": "both"}),
+    source=Rows("gaps"),
     columns=(Column("effect", "Effect"), GENDER, ATTRIBUTE, Column("gap", "Gap", "points"), N),
     how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin "
     "(halo), bad ones from dark skin (horn); the gap is the mean of those of %E and of %C, so it "

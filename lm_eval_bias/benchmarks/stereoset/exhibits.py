@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows
+from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows, intervals
 
 CHOSEN = (Column("chosen_lms", "Chosen lms", "%"), Column("chosen_ss", "Chosen ss", "%"))
 
@@ -31,16 +31,7 @@ def _by_domain(chosen: bool) -> Exhibit:
         f"ss is 50 and falls to 0 where one side is always preferred{random if chosen else ''}.",
         caveat="ss counts signs, not sizes, and 50 may be half the terms leaning one way and half "
         "the other; domains with fewer than ten terms have no interval.",
-        figure=Figure(
-            "points",
-            x="ss",
-            y="bias_type",
-            low="ss_low",
-            high="ss_high",
-            domain=(0, 100),
-            reference=50,
-            model="colour",
-        ),
+        figure=intervals("ss", "bias_type", reference=50)._replace(domain=(0, 100)),
         needs="the table of domains",
     )
 
