@@ -83,7 +83,6 @@ def test_places_without_variation_are_in_the_middle():
         "middle-middle",
         "middle-middle 2",
     ]
-    assert place_names(np.zeros((0, 2)), np.zeros((0, 2))) == []
 
 
 def test_clusters_are_ordered_from_low_low_to_high_high():
@@ -106,11 +105,10 @@ def test_changed_share_matches_clusters_by_overlap():
 
 def test_items_without_a_score_are_left_out_of_the_count():
     found = changed_share(
-        [0, 0, 1, 1, -1],
-        [[0, 0, 1, np.nan, 1], [1, 1, 0, -1, 0], [0, 1, 1, 1, np.nan], [0, 0, 1, np.nan, 0]],
+        [0, 0, 1, 1, -1], [[0, 0, 1, -1, 1], [1, 1, 0, -1, 0], [0, 1, 1, 1, -1], [0, 0, 1, -1, 0]]
     )
     assert found[:4].tolist() == [0, 0.25, 0, 0] and isnan(found[4])
-    assert np.isnan(changed_share([0, 1], [[np.nan, 0]])).tolist() == [True, False]
+    assert np.isnan(changed_share([0, 1], [[-1, 0]])).tolist() == [True, False]
     assert np.isnan(changed_share([0, 1], np.zeros((0, 2)))).all()
 
 

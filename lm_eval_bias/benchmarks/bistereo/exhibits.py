@@ -170,15 +170,11 @@ SECTION_4_1_2 = Exhibit(
 
 
 def _of_contrasts(rows: Table) -> Table:
-    """At the run's own threshold, which is the first one."""
-    shown = [
-        row
-        for row in rows
-        if row.get("threshold") == rows[0].get("threshold") and is_number(row.get("value"))
-    ]
     names = {ALL: "all axes"}
     return [
-        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"} for row in shown
+        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"}
+        for row in rows
+        if is_number(row.get("value"))
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
@@ -187,7 +187,7 @@ def summary(
             "contrast": c.name,
             "axis": c.axis,
             "gender": c.gender,
-            "threshold": c.threshold,
+            "threshold": nan if c.name == "log_odds_gap" else threshold,
             "n": c.n,
             **estimate("value", _number(c)),
             "score": score,

@@ -15,7 +15,6 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     OF_S,
     by_category,
     numbers_of,
-    of_placebos,
     primary,
     summary_of,
     types_of,
@@ -115,7 +114,6 @@ GENERATED_METRICS = (
         by="category",
         own_interval=True,
     ),
-    of_placebos("beyond_chance_difference", "points"),
     HBB.metric("biased_count"),
     *(
         _like_hbb(name, primary=False)

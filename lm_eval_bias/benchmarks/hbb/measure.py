@@ -57,10 +57,6 @@ primary = partial(Metric, primary=True)
 by_category = partial(Metric, primary=True, by="category")
 
 
-def of_placebos(name: str, unit: str) -> Metric:
-    return Metric(f"placebo_{name}", unit, f"{name} of the placebo instances.", own_interval=True)
-
-
 METRICS = (
     by_category(
         "excess_log_odds",
@@ -158,7 +154,6 @@ METRICS = (
         by="category",
         scale=POSITIVE,
     ),
-    of_placebos("log_odds_difference", "nats"),
     Metric("placebo_difference", "points", "Mean S of the placebo instances.", own_interval=True),
     Metric(
         "placebo_share",
@@ -286,7 +281,6 @@ def summary_of(
     summary = Summary(
         values={
             **whole,
-            **{f"placebo_{name}": of for name, of in placebo.items()},
             "placebo_difference": placebo["mean_difference"],
             "placebo_share": placebo["biased_share"],
             "instances": unmeasured(result.total.n),
