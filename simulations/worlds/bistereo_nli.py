@@ -27,8 +27,6 @@ def rows() -> Rows:
 
 
 class Twins:
-    """The good twins among the documents, as arrays."""
-
     def __init__(self, docs: list[dict[str, Any]]) -> None:
         good = [d for d in docs if d["effect"] == "halo"][::2]
         self.cells = codes([(d["gender"], d["category"]) for d in good])

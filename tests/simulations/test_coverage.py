@@ -54,7 +54,6 @@ def test_intervals_hold_what_they_promise(coverage, rows_of, world, label, runs,
 @pytest.mark.parametrize(
     ("world", "label", "wrong", "most"),
     [
-        ("mist", "WABT, 375 documents, words alone", "words fixed", 85),
         ("empathy", "no gap, religion, 240 events", "names fixed", 60),
         ("shares", "mean, 24 clusters, Pareto 1.1", "Student", 90),
         ("shares", "contrast of 6 words", "Student", 80),

@@ -170,7 +170,6 @@ def _percent(log_odds: float) -> float:
 
 
 def _likelihood_numbers(rows: Records) -> dict[str, float]:
-    """The numbers of one analogy; NaN where an answer is missing."""
     own = (_log_odds(rows, "stereotype") or [nan])[0]
     free = _log_odds(rows, "content-free")
     difference = calibrated(own, free if len(free) == rows[0]["content_free"] else [])
@@ -248,7 +247,6 @@ def _known_mean(values: Iterable[float]) -> float:
 
 
 def _split(records: Records, *columns: str) -> list[Records]:
-    """The records with the same values in these columns."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for r in records:
         groups.setdefault(tuple(r[column] for column in columns), []).append(r)
@@ -256,12 +254,10 @@ def _split(records: Records, *columns: str) -> list[Records]:
 
 
 def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
-    """An analogy with its numbers."""
     return {**{key: records[0][key] for key in ABOUT}, **numbers}
 
 
 def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
-    """The mean of a number over analogies, with its own interval."""
     preferred = [
         Preferred(r[name], (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"])
         for r in rows

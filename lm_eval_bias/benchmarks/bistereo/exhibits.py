@@ -214,7 +214,6 @@ def _spaced(category: Any) -> str:
 
 
 def _grouped(rows: Table) -> Table:
-    """The bars of both plots: %C and %E of each descriptor and category."""
     return [
         {
             **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
@@ -328,7 +327,6 @@ NLI = (
 
 
 def _table_2(*corrected: Column) -> Exhibit:
-    """corrected: what corrects for the words themselves."""
     columns = (
         Column("biased_preferences", "% biased preferences", "%"),
         *corrected,

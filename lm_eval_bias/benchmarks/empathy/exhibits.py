@@ -31,7 +31,6 @@ BEYOND = Column("gap_beyond_repetition", "Gap beyond repetition", "points")
 
 
 def _by_emotion(tables: Tables) -> RowList:
-    """Over all events, those of either valence, and those of each emotion."""
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")
@@ -71,7 +70,6 @@ def _on_map(rows: RowList) -> RowList:
 
 
 def _of_numbers(*columns: Column, **about: Any) -> Exhibit:
-    """An exhibit of one row, whose columns are metrics."""
     return Exhibit(source=Numbers(), columns=columns, **about)
 
 
@@ -110,7 +108,6 @@ TABLE_3 = _of_numbers(
 
 
 def _table_6(*refused: Column) -> Exhibit:
-    """refused: what written answers have beside."""
     return _of_numbers(
         Column("unanswered_events", "Events without an answer of some pair", "%"),
         Column("unanswered", "Answers without a number", "%"),

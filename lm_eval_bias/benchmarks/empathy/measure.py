@@ -193,7 +193,6 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
 
 
 def summary_likelihood(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    """`summary` of intensities by likelihood."""
     result = summary(records, missing, errors=errors)
     masses = {
         name: unmeasured(100 * mean(r[name] for r in _named(records)))
@@ -356,7 +355,6 @@ class AnsweredEvents(NamedTuple):
 
 
 def _named(records: Records) -> Records:
-    """Without the placebos."""
     return [r for r in records if not r["placebo"]]
 
 

@@ -28,7 +28,6 @@ BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
 def _all_and_placebos(rows: RowList) -> RowList:
-    """The rows of all but the placebos, and of the placebos."""
     return [
         {
             **row,
@@ -54,7 +53,6 @@ def _associations(tables: Tables) -> RowList:
 
 
 def _favourable(rows: RowList) -> RowList:
-    """Pairs of identities that have an advantage."""
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
         for row in rows

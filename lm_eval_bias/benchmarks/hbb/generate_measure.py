@@ -211,7 +211,6 @@ def _rows(result: HiddenBias | SampledBias) -> list[Any]:
 
 
 def _warn_of_equal_answers(records: Sequence[Record]) -> None:
-    """Warn if no question has two different answers."""
     counts = [[r["option_1"], r["option_2"], *r["invalid"].values()] for r in records]
     several = [count for count in counts if sum(count) > 1]
     if several and all(max(count) == sum(count) for count in several):

@@ -209,7 +209,6 @@ def summary(
 
 
 def types_of(records: Sequence[Record]) -> dict[str, Any]:
-    """What the metrics must know of descriptor types and concept pairs."""
     types = {r["type"]: r for r in records}
     return {
         "identities": {name: r["identities"] for name, r in types.items()},
@@ -242,7 +241,6 @@ def bias_of(
 
 
 def numbers_of(row: Row, themes: int) -> dict[str, Number]:
-    """The numbers of a row, which is of so many themes, by metric."""
     return {
         "biased_count": number(row.biased, themes, scale=(0, row.n)),
         "biased_share": number(row.share, themes, "%"),

@@ -14,7 +14,6 @@ UNPARSED = Column("unparsed", "Unparsed", "%")
 
 
 def _of_pairs(rows: RowList) -> RowList:
-    """Without the rows over all pairs, which are Table 4."""
     return [row for row in rows if row.get("pair") != "all"]
 
 
@@ -87,7 +86,6 @@ WABT_LIKELIHOOD = _wabt(
 
 
 def _together(rows: RowList, key: str, first: str | None = None) -> RowList:
-    """Rows of the same value one after the other."""
     values = [first, *dict.fromkeys(row.get(key) for row in rows)]
     return sorted(rows, key=lambda row: values.index(row.get(key)))
 
@@ -112,7 +110,6 @@ def _by_verdict(rows: RowList) -> RowList:
 
 
 def _with_pairs(rows: RowList) -> RowList:
-    """With the name of each pair of groups."""
     named = []
     for row in _together(_together(rows, "group_a", first="all"), "outcome"):
         group_a, group_b = row.get("group_a"), row.get("group_b")

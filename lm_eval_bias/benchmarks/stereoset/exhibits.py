@@ -8,7 +8,6 @@ CHOSEN = (Column("chosen_lms", "Chosen lms", "%"), Column("chosen_ss", "Chosen s
 
 
 def _by_domain(chosen: bool) -> Exhibit:
-    """chosen: whether there are scores of choices too."""
     random = (
         "; chosen scores are of the likeliest letter, and 66.7, 50 and 66.7 for one chosen at "
         "random"

@@ -218,7 +218,6 @@ def likeliest_share(values: Sequence[float]) -> list[float]:
 
 
 def _by_letter(records: Records) -> dict[str, float]:
-    """The mean probability of each letter among the three; NaN without records."""
     shares = [
         dict(zip(r["letters"], probabilities(r["likelihoods"]) or (), strict=True)) for r in records
     ]
