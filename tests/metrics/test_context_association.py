@@ -12,19 +12,11 @@ def scored(term, *scores, domain="work"):
 
 @pytest.mark.parametrize(
     "lms, ss, expected",
-    [
-        (100, 50, 100),
-        (100, 100, 0),
-        (100, 0, 0),
-        (50, 50, 50),
-        (0, 50, 0),
-        (80, 60, 64),
-        (80, 40, 64),
-    ],
+    [(100, 50, 100), (100, 0, 0), (50, 50, 50), (0, 50, 0), (80, 60, 64), (80, 40, 64)],
 )
 def test_icat_is_lms_scaled_by_the_distance_to_one_side(lms, ss, expected):
-    """80 min(60, 40) / 50 = 64. The first five are the ideal, the always stereotyped and the random
-    model of the paper."""
+    """80 min(60, 40) / 50 = 64. The first three are the paper's ideal, one-sided and random
+    models."""
     assert icat(lms, ss) == pytest.approx(expected)
 
 

@@ -10,12 +10,6 @@ def index(a, b):
     return rand_test(list(a), list(b), permutations=1).value
 
 
-def test_index_by_hand():
-    """Six items: two clusters of three against 2 + 1 | 1 + 2. Pairs together in both: 1 + 1 = 2; in
-    one: 2 * 3 = 6 each; of 15 pairs 6 * 6 / 15 = 2.4 are expected. (2 - 2.4) / (6 - 2.4)."""
-    assert index("aaabbb", "xxyxyy") == pytest.approx((2 - 2.4) / (6 - 2.4))
-
-
 def test_index_is_scikit_learns():
     rng = np.random.default_rng(1)
     for _ in range(50):
