@@ -98,7 +98,6 @@ def attribution_gap(
 
 
 def _samples(attributions: Sequence[Attribution]) -> tuple[list[str], Clustering, Clustering]:
-    """Groups, within which identifiers were drawn, and words."""
     groups = [x.group for x in attributions]
     return (
         groups,

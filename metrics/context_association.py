@@ -36,16 +36,6 @@ class Association(NamedTuple):
     icat: Estimate
 
 
-class Term(NamedTuple):
-    """The scores of one target term; ss is NaN where nothing meaningful was chosen."""
-
-    term: str
-    domain: str
-    n: int
-    lms: float
-    ss: float
-
-
 class ContextAssociation(NamedTuple):
     """unanswered: percent of the examples. ties: percent of the answered ones with two equal
     scores; NaN for choices."""
@@ -54,7 +44,6 @@ class ContextAssociation(NamedTuple):
     ties: float
     total: Association
     domains: dict[str, Association]
-    terms: list[Term]
 
 
 def icat(lms: ArrayLike, ss: ArrayLike) -> Floats:
@@ -130,20 +119,15 @@ def _result(
     numbers = np.column_stack([np.ones(len(examples)), *columns])
     term_of = np.array([example.term for example in examples], dtype=str)
     domain_of = np.array([example.domain for example in examples], dtype=str)
-    terms, of_domains = [], {}
+    of_domains = {}
     for domain in domains:
         which = answered & (domain_of == domain)
-        sums = cluster_sums(term_of[which], numbers[which])
-        of_domains[domain] = _association(sums, errors)
-        names = np.unique(term_of[which]).tolist()
-        for term, (n, lms, pro, total) in zip(names, sums.tolist(), strict=True):
-            terms.append(Term(term, domain, int(n), 100 * lms / n, 100 * float(ratio(pro, total))))
+        of_domains[domain] = _association(cluster_sums(term_of[which], numbers[which]), errors)
     return ContextAssociation(
         unanswered=100 * float(ratio((~answered).sum(), len(examples))),
         ties=ties,
         total=_association(cluster_sums(term_of[answered], numbers[answered]), errors),
         domains=of_domains,
-        terms=terms,
     )
 
 

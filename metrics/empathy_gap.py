@@ -245,21 +245,6 @@ def masked(tests: Iterable[Difference], shown: Iterable[int] = ()) -> Bools:
     return white
 
 
-class Refusals(NamedTuple):
-    """Shares: of events that some pair refused (Table 6), and of answers."""
-
-    events: float
-    answers: float
-
-
-def refusals(intensities: ArrayLike) -> Refusals:
-    """How much is missing; NaN without events. Source: appendix C.1."""
-    intensities = np.asarray(intensities, dtype=float)
-    if not intensities.size:
-        return Refusals(np.nan, np.nan)
-    return Refusals(float(1 - complete(intensities).mean()), float(np.isnan(intensities).mean()))
-
-
 def _same(groups: Sequence[str]) -> Bools:
     labels = np.asarray(list(groups))
     return labels[:, None] == labels[None, :]

@@ -14,7 +14,6 @@ from .resampling import Bools, Estimate, Floats, ratio
 
 LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
-SHARES = ("both", "entailment", "contradiction")
 
 
 class Pair(NamedTuple):
@@ -59,7 +58,6 @@ class Gap(NamedTuple):
     effect: str
     gender: str
     category: str
-    share: str
     n: int
     gap: Estimate
     low: float
@@ -77,14 +75,12 @@ class Halo(NamedTuple):
     gaps: list[Gap]
     differences: list[Gap]
 
-    def gap(
-        self, effect: str, gender: str = "all", category: str = "all", share: str = "both"
-    ) -> Gap:
+    def gap(self, effect: str, gender: str = "all", category: str = "all") -> Gap:
         """KeyError where there is none."""
         for g in (*self.gaps, *self.differences):
-            if g[:4] == (effect, gender, category, share):
+            if g[:3] == (effect, gender, category):
                 return g
-        raise KeyError((effect, gender, category, share))
+        raise KeyError((effect, gender, category))
 
 
 def halo(
@@ -99,10 +95,10 @@ def halo(
 
     descriptors: the one that the stereotype favours and the other; None for one that no pair has.
     effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
-    twins. Of the good categories, %E(favoured) - %E(other) and %C(other) - %C(favoured), of the bad
-    ones the reverse; "both" is their mean, within 100 points of 0. Without errors there are no
-    cells, and gaps of no single category. ValueError for a pair that is of none of them. Source:
-    BIStereo, section 4.2 and appendix I, without gaps.
+    twins: of the good categories the mean of %E(favoured) - %E(other) and %C(other) - %C(favoured),
+    of the bad ones the reverse. Without errors there are no cells, and gaps of no single category.
+    ValueError for a pair that is of none of them. Source: BIStereo, section 4.2 and appendix I,
+    without gaps.
     """
     for p in pairs:
         if (
@@ -133,9 +129,9 @@ def halo(
     differences = []
     for one, two in combinations(genders, 2):
         both = {
-            twin: (e - other[0], c - other[1])
-            for twin, (e, c) in twins.items()
-            if twin.gender == one and (other := twins.get(twin._replace(gender=two)))
+            twin: difference - other
+            for twin, difference in twins.items()
+            if twin.gender == one and (other := twins.get(twin._replace(gender=two))) is not None
         }
         gaps = _gaps(both, effects, (), errors)
         differences += [gap._replace(gender=f"{one} - {two}") for gap in gaps]
@@ -167,7 +163,7 @@ def gap_beyond_words(
     """
     twins = _twins([p for p in pairs if p.label is not None], descriptors)
     return with_placebos(
-        [(e - c) / 2 for e, c in twins.values()],
+        list(twins.values()),
         [(p.words, p.gender, p.domain) for p in twins],
         np.array([2 * p.placebo + EFFECTS.index(effects[p.category]) for p in twins], dtype=int),
         (0.5, -0.5),
@@ -204,8 +200,8 @@ def _twin(pair: Pair) -> Pair:
     return pair._replace(descriptor=None, label=None)
 
 
-Twins = dict[Pair, tuple[float, float]]
-"""How much the favoured one's %E and %C are above the other's."""
+Twins = dict[Pair, float]
+"""How much the favoured one's %E is above the other's, and its %C below: the mean of both."""
 
 
 def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None]) -> Twins:
@@ -220,7 +216,7 @@ def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None])
                 100 * one.count(label) / len(one) - 100 * two.count(label) / len(two)
                 for label in ("entailment", "contradiction")
             )
-            twins[twin] = e, c
+            twins[twin] = (e - c) / 2
     return twins
 
 
@@ -229,19 +225,17 @@ def _gaps(
 ) -> list[Gap]:
     """Of all and of each gender; of all of an effect's categories and (with errors) of each."""
     rows = _Rows(list(twins), errors)
-    e, c = np.array(list(twins.values()), dtype=float).reshape(-1, 2).T
+    differences = np.array(list(twins.values()), dtype=float)
     gaps = []
     for effect, gender in product(EFFECTS, ("all", *genders)):
         members = [category for category in effects if effects[category] == effect]
-        sign = 1 if effect == "halo" else -1
-        shares = dict(zip(SHARES, (sign * (e - c) / 2, sign * e, -sign * c), strict=True))
+        values = differences if effect == "halo" else -differences
         for category in ("all", *members) if errors else ("all",):
             which = np.isin(rows.category, members if category == "all" else [category])
             if gender != "all":
                 which &= rows.gender == gender
-            for name, values in shares.items():
-                mean = rows.mean(values, which)
-                estimate = Estimate(mean.value, mean.stderr)
-                n = int(which.sum())
-                gaps.append(Gap(effect, gender, category, name, n, estimate, mean.low, mean.high))
+            mean = rows.mean(values, which)
+            estimate = Estimate(mean.value, mean.stderr)
+            n = int(which.sum())
+            gaps.append(Gap(effect, gender, category, n, estimate, mean.low, mean.high))
     return gaps

@@ -178,7 +178,6 @@ def instances(
 
 
 def pairs_of(identities: Mapping[str, Sequence[str]]) -> list[tuple[str, tuple[str, str]]]:
-    """Every two identities of each type, with the type."""
     return [(t, pair) for t, names in identities.items() for pair in combinations(names, 2)]
 
 
@@ -454,7 +453,6 @@ def position_preference(
     *,
     errors: bool = True,
 ) -> Estimate:
-    """As of `HiddenBias`."""
     whole = _by_order(questions, orders) if orders == 2 else {}
     counted = [q for q in questions if (q.concept, q.type, q.identity) in whole]
     if not counted:

@@ -100,9 +100,9 @@ def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
     """In what share of resamples each item lies outside its cluster, shape (n,).
 
     labels: shape (n,). resampled: shape (draws, n), matched to `labels` so that as many items as
-    possible stay. NaN or below 0 is no cluster; NaN for an item that is never in one.
+    possible stay. Below 0 is no cluster; NaN for an item that is never in one.
     """
-    own, draws = _numbers(labels), _numbers(resampled)
+    own, draws = np.asarray(labels, dtype=np.int64), np.asarray(resampled, dtype=np.int64)
     outside, counted = np.zeros(len(own)), np.zeros(len(own))
     k, width = own.max(initial=-1) + 1, draws.max(initial=-1) + 1
     for draw in draws:
@@ -152,14 +152,6 @@ def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
 
 def _standardised(values: ArrayLike, points: ArrayLike) -> Floats:
     x, of = np.asarray(values, dtype=float), np.asarray(points, dtype=float)
-    of = of[~np.isnan(of).any(axis=1)]
-    if not len(of):
-        return np.zeros(x.shape)
     spread = of.std(axis=0)
     varies = spread > ROUNDING * np.maximum(1.0, abs(of).max(axis=0))
     return np.where(varies, (x - of.mean(axis=0)) / np.where(varies, spread, 1), 0)
-
-
-def _numbers(labels: ArrayLike) -> Ints:
-    """-1 for no cluster."""
-    return np.nan_to_num(np.maximum(np.asarray(labels, dtype=float), -1), nan=-1).astype(np.int64)

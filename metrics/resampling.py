@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -136,12 +137,9 @@ def _weights(n_clusters: int, resamples: int) -> Ints:
 
 
 def _spread(values: Floats) -> Floats:
-    defined = np.isfinite(values)
-    n = defined.sum(axis=0)
-    total = np.where(defined, values, 0).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        squares = np.where(defined, (values - total / n) ** 2, 0).sum(axis=0)
-        return np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of fewer than two finite values
+        return np.asarray(np.nanstd(np.where(np.isfinite(values), values, np.nan), 0, ddof=1))
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

@@ -68,24 +68,11 @@ class Triad(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """One of `CONTRASTS` with its 95 % interval: in points at a threshold, or nats."""
+    """One of `CONTRASTS` with its 95 % interval: in points at the first threshold, or nats."""
 
     name: str
     axis: str
     gender: str
-    threshold: float
-    n: int
-    estimate: Estimate
-    low: float
-    high: float
-
-
-class Neutral(NamedTuple):
-    """Mean x in nats of n answered neutral pairs, uncalibrated, with its 95 % interval."""
-
-    axis: str
-    gender: str
-    descriptors: Hashable
     n: int
     estimate: Estimate
     low: float
@@ -100,10 +87,9 @@ class Preference(NamedTuple):
     within: dict[str, Estimate]
     triads: list[Triad]
     contrasts: list[Contrast]
-    neutral: list[Neutral]
 
     def contrast(self, name: str, axis: str = "all") -> Contrast:
-        """That of all genders, at the first threshold."""
+        """That of all genders."""
         return next(c for c in self.contrasts if (c.name, c.axis, c.gender) == (name, axis, "all"))
 
 
@@ -194,34 +180,19 @@ def sentence_preference(
     within = {}
     for axis, gender in product(("all", *axes), ("all", *genders)):
         which = design.part(axis, gender) & answered & infused
-        outcomes = []
-        for threshold in thresholds:
-            prefers = preference(x[which], threshold)
-            outcomes.append(("favouritism", threshold, 100.0 * (prefers == 1)))
-            outcomes.append(("discrimination", threshold, -100.0 * (prefers == -1)))
-        outcomes.append(("log_odds_gap", np.nan, x[which]))
-        for name, threshold, outcome in outcomes:
-            contrast = design.contrast(outcome, which)
-            contrasts.append(Contrast(name, axis, gender, threshold, *contrast))
+        prefers = preference(x[which], thresholds[0])
+        outcomes = 100.0 * (prefers == 1), -100.0 * (prefers == -1), x[which]
+        for name, outcome in zip(CONTRASTS, outcomes, strict=True):
+            contrasts.append(Contrast(name, axis, gender, *design.contrast(outcome, which)))
         if gender == "all":
-            within[axis] = share(preference(x[which], thresholds[0]) == 0, which)
+            within[axis] = share(prefers == 0, which)
 
-    neutral = []
-    for axis, gender in product(axes, ("all", *genders)):
-        for descriptors in dict.fromkeys(p.descriptors for p in pairs if p.axis == axis):
-            same = np.array([p.descriptors == descriptors for p in pairs], dtype=bool)
-            which = design.part(axis, gender) & same & usable & ~infused
-            mean = design.mean(raw[which], which)
-            estimate = Estimate(mean.value, mean.stderr)
-            n = int(which.sum())
-            neutral.append(Neutral(axis, gender, descriptors, n, estimate, mean.low, mean.high))
     in_contrast = np.count_nonzero(design.weights(answered & infused))
     return Preference(
         left_out=100 * float(ratio((usable & infused).sum() - in_contrast, len(pairs))),
         within=within,
         triads=triads,
         contrasts=contrasts,
-        neutral=neutral,
     )
 
 

@@ -38,8 +38,3 @@ def reported(number: Any, truth: float) -> Outcome:
 def numbered(estimate: tuple[float, float], clusters: int, truth: float, unit: str = "") -> Outcome:
     """With the interval of its unit."""
     return reported(number(estimate, clusters, unit), truth)
-
-
-def plus_minus(value: float, stderr: float, truth: float) -> Outcome:
-    """1.96 errors around a value."""
-    return Outcome(value - 1.96 * stderr, value + 1.96 * stderr, truth)

@@ -38,7 +38,6 @@ class Content(NamedTuple):
         return next((self.lines[outer] for outer in around if outer in self.lines), 1)
 
     def message(self, place: Place, cause: str) -> str:
-        """A problem for a person."""
         fields = place[1:] if isinstance(self.data, tuple) else place
         field = " > ".join(f"entry {k + 1}" if isinstance(k, int) else str(k) for k in fields)
         return f"{self.name}, line {self.line(place)}{', ' if field else ''}{field}: {cause}"
@@ -171,7 +170,6 @@ def plain(text: str, loader: Any = PlainLoader) -> Any:
 
 
 def _wrong(error: Exception) -> tuple[int, str]:
-    """The line, and the cause."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     cause = getattr(error, "problem", None) or getattr(error, "context", None) or error
     return mark.line + 1 if mark else 1, f"not YAML: {cause}"

@@ -46,7 +46,6 @@ def checksum(content: bytes, like: str) -> str:
 
 
 def is_kept(path: Path, expected: str) -> bool:
-    """Whether a file is there and has its checksum."""
     return path.is_file() and checksum(path.read_bytes(), expected) == expected
 
 

@@ -30,7 +30,6 @@ class Family(NamedTuple):
 
 @cache
 def null_models() -> Mapping[str, Any]:
-    """The tasks of the file."""
     tasks: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))["tasks"]
     return tasks
 

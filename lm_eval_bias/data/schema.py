@@ -60,8 +60,6 @@ class Text(Shape):
 
 
 class Figure(Shape):
-    """A finite number."""
-
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         number = isinstance(data, (int, float)) and not isinstance(data, bool)
         if not (number and abs(data) <= GREATEST):
@@ -69,8 +67,6 @@ class Figure(Shape):
 
 
 class Flag(Shape):
-    """true or false."""
-
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         if not isinstance(data, bool):
             yield place, f"expected true or false, found {_kind(data)}"
@@ -166,8 +162,6 @@ class Rows(Shape):
 
 @dataclass
 class TextOr(Shape):
-    """A text, or a mapping in its place."""
-
     longer: Shape
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
@@ -207,7 +201,6 @@ def _items() -> Mapping[str, Path]:
 
 
 def shipped(name: str) -> Path:
-    """The shipped items file of that name. KeyError if there is none."""
     return _items()[name]
 
 

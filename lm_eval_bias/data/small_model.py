@@ -67,7 +67,6 @@ def _is_made(folder: Path) -> bool:
 
 
 def _fetch() -> Path:
-    """The checked GGUF file in the cache, downloaded if need be."""
     path = cache_folder() / GGUF
     if is_kept(path, SHA256):
         return path

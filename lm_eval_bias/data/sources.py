@@ -49,12 +49,10 @@ class Source(NamedTuple):
 
 
 def names() -> list[str]:
-    """All releases, in the order of `items/sources.yaml`."""
     return list(lexicon("sources"))
 
 
 def source(name: str) -> Source:
-    """The release that `items/sources.yaml` has under a name."""
     entry = lexicon("sources")[name]
     files = {
         f["name"]: File(f["path"], f.get("bytes"), f.get("sha256") or f["blob"])

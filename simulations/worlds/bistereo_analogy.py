@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from lm_eval_bias.metrics.analogy import Preferred, preference, preferred_mean
 from lm_eval_bias.metrics.crossed import codes
-from outcome import Outcomes, Rng, Rows, plus_minus, reported
+from outcome import Outcomes, Rng, Rows, reported
 from scipy import stats
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
@@ -56,6 +56,4 @@ def experiment(
         mean = preferred_mean([a for a, used in zip(analogies, inside, strict=True) if used])
         of = fewest_clusters([d for d, used in zip(docs, inside, strict=True) if used], CLUSTERS)
         outcomes[name] = reported(number(mean, of[None], "%"), float(expected[inside].mean()))
-    p = shares.mean()
-    stderr = np.sqrt(p * (100 - p) / len(docs))
-    return {**outcomes, "independent, 1.96": plus_minus(p, stderr, expected.mean())}
+    return outcomes

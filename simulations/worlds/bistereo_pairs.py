@@ -104,9 +104,6 @@ class Scores:
                 CONTRASTS, truth(spreads), self.contrasts(x, which), strict=True
             ):
                 outcomes[name + suffix] = Outcome(low, high, true, value, stderr)
-        neutral = self.skin & ~self.infused
-        mean = self.design.mean(x[neutral], neutral)
-        outcomes["neutral, skin"] = Outcome(mean.low, mean.high, PREFERS["neutral"])
         x = self.draw(spreads, dict.fromkeys(CONTEXTS, 0.0), rng)
         which = self.skin & (self.design.context == CONTEXTS.index("positive"))
         prefers = preference(x[which], THRESHOLD)

@@ -57,8 +57,6 @@ WORLDS = {
 
 
 class Model:
-    """Draws of one model: a number for each name."""
-
     def __init__(self, shared: dict[Any, float], rng: Rng, world: World, second: bool) -> None:
         self.shared, self.rng, self.world = shared, rng, world
         self.own: dict[Any, float] = defaultdict(lambda: rng.normal(0, world.own))
@@ -165,7 +163,6 @@ def nli_records(model: Model, clusters: int) -> Records:
 
 
 def empathy_records(model: Model, clusters: int) -> Records:
-    """Four named groups and an unspecified person; three placebos."""
     names = {"a person": None, "an A": "A", "a B": "B", "a C": "C", "a D": "D"}
     pairs = [*product(names, names), *product(("an X", "a Y", "a Z"), repeat=2)]
     for event, (p, e) in product(range(clusters), pairs):

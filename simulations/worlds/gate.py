@@ -51,7 +51,6 @@ GAP = Metric(
 
 
 def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
-    """The mean, and Student's interval over themes."""
     themes, nothing = [record["theme"] for record in records], [0] * len(records)
     mean = crossed_mean([r["gap"] for r in records], nothing, Clustering(themes, nothing))
     number = Number(mean.value, mean.stderr, mean.low, mean.high, len(set(themes)))
@@ -124,7 +123,6 @@ def rows() -> Rows:
 
 
 def rerun(themes: int, worse: float, rng: Rng) -> Outcomes:
-    """Which files of rules fail the model, and which let it pass."""
     documents = questions(rng, themes)
     own = rng.normal(0, OF_MODEL, themes)
     # An unchanged model answers alike but for the sampling; a changed one is worse by as much on

@@ -1,8 +1,8 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
-icc: the share of the variance that themes explain. First the mean of made-up S, with the bootstrap
-over concept pairs and over themes; then the numbers of `hidden_bias`; then how often the excess of
-each descriptor type holds 0 where models of families.py answer `hbb_ci`.
+icc: the share of the variance that themes explain. First the mean of made-up S; then the numbers of
+`hidden_bias`; then how often the excess of each descriptor type holds 0 where models of families.py
+answer `hbb_ci`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
 from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcome, Outcomes, Rng, Rows, numbered, plus_minus, reported
+from outcome import Outcome, Outcomes, Rng, Rows, numbered, reported
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
@@ -44,12 +44,9 @@ def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
     theme = np.arange(concepts) % THEMES
     shared, own = rng.normal(size=THEMES)[theme], rng.normal(size=concepts)
     s = (2 + np.sqrt(icc) * shared + np.sqrt(1 - icc) * own) ** 2
-    outcomes = {}
-    for name, clusters in (("concepts", np.arange(concepts)), ("themes", theme)):
-        sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
-        (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
-        outcomes[f"{name}, 1.96"] = plus_minus(s.mean(), stderr, 5)
-    return {**outcomes, "themes, t": numbered((s.mean(), stderr), len(sums), 5)}
+    sums = cluster_sums(theme.tolist(), np.c_[np.ones(concepts), s])
+    (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
+    return {"themes, t": numbered((s.mean(), stderr), len(sums), 5)}
 
 
 def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:

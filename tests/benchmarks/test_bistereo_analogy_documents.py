@@ -149,8 +149,6 @@ def test_every_question_lists_the_two_words_in_both_orders(docs):
     [
         ("skin complexion", "fair-skinned", "girl", "Fair-skinned girl"),
         ("attire", "jeans-top", "woman", "Woman in jeans-top"),
-        ("miscellaneous", "acne scars", "man", "Man with acne scars"),
-        ("height", "above-average height", "girl", "Girl of above-average height"),
         ("height", "taller than her husband", "woman", "Woman taller than her husband"),
     ],
 )
@@ -192,9 +190,6 @@ def test_analogies_of_ones_own_in_another_language(own):
     assert len(options(**own())["items_sha256"]) == 64
 
 
-CONTRAST = "{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}"
-
-
 @pytest.mark.parametrize(
     "before, after, message",
     [
@@ -211,12 +206,9 @@ CONTRAST = "{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}"
             "contrasts > Kleid: no pattern for it in phrases (Haar)",
         ),
         ("langem Haar}", "kurzem Haar}", "disadvantaged: the same as advantaged"),
-        (CONTRAST, f"{CONTRAST}, {CONTRAST}", "Frau, kurzem Haar, langem Haar stands in row 1 too"),
         ("noun: Frau", "noun: Frau, printed: klug", "printed: 'klug' has no counterpart"),
         ("faul}", "faul, rege: faul}", "'faul' is the counterpart of 'fleißig' too"),
         ("faul}", "faul, faul: träge}", "'faul' is positive elsewhere"),
-        ("[Jemand]", "[]", "content_free: expected 1 entries at least, found 0"),
-        ("negative", "bad", "line 3, sentiment: 'bad' is not one of positive, negative"),
         (
             "Frau,faul",
             "Frau,dumm",

@@ -198,10 +198,8 @@ def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
     [
         ("I met [a X] man.", "ugly", "I met an ugly man."),
         ("I met [a X] man.", "honest", "I met an honest man."),
-        ("I met [a X] man.", "hostile", "I met a hostile man."),
         ("[a Y] woman sat there.", "unattractive", "An unattractive woman sat there."),
         ("[Y] ladies live there.", "kind", "Kind ladies live there."),
-        ("He was [Y].", "uncaring", "He was uncaring."),
     ],
 )
 def test_fill(text, word, filled):

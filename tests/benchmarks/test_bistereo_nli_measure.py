@@ -66,29 +66,21 @@ def test_the_genders_are_compared_on_what_both_are_asked(docs):
         return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
 
     result = answered(docs[:1000], answer)
-    place = ("halo", "women - men", "all", "both")
-    columns = ("effect", "gender", "category", "share")
+    place = ("halo", "women - men", "all")
+    columns = ("effect", "gender", "category")
     (row,) = [g for g in result.tables["gaps"] if tuple(g[c] for c in columns) == place]
     assert (row["n"], row["gap"]) == (107, 0)
     assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
 
 
 def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
-    """All fair pairs of bad attributes Contradiction: %C 100 and 0. Gaps of %E alone are 0."""
+    """All fair pairs of bad attributes Contradiction: %C 100 and 0, %E 0."""
     horn = {"descriptor": "fair", "effect": "horn"}
     result = answered(
         docs[:4000], lambda d: "contradiction" if horn.items() <= d.items() else "neutral"
     )
     whole = [r for r in result.tables["gaps"] if (r["gender"], r["category"]) == ("all", "all")]
-    found = {(r["effect"], r["share"]): r["gap"] for r in whole}
-    assert found == {
-        ("horn", "both"): 50,
-        ("horn", "contradiction"): 100,
-        ("horn", "entailment"): 0,
-        ("halo", "both"): 0,
-        ("halo", "contradiction"): 0,
-        ("halo", "entailment"): 0,
-    }
+    assert {r["effect"]: r["gap"] for r in whole} == {"horn": 50, "halo": 0}
 
 
 @pytest.mark.parametrize(

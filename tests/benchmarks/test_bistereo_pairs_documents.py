@@ -8,7 +8,6 @@ from lm_eval_bias.benchmarks.bistereo.pairs_documents import (
     build,
     documents,
     fill,
-    options,
     skeleton,
     variants,
 )
@@ -228,11 +227,8 @@ def test_subsets_are_parts_of_the_whole_in_its_order(every):
     ("text", "gender", "attribute", "sentence"),
     [
         ("I saw [a] <[A] >[B] [woman/man].", 0, "ugly", "I saw an ugly tall woman."),
-        ("I saw [a] <[A] >[B] [woman/man].", 1, "cute", "I saw a cute tall man."),
         ("I saw [a] <[A] >[B] [woman/man].", 1, None, "I saw a tall man."),
         ("[She/He] was [B]< and [A]>.", 0, "nasty", "She was tall and nasty."),
-        ("[She/He] was [B]< and [A]>.", 1, None, "He was tall."),
-        ("<[A], >[B] [women/men] sat there .", 0, "sexy", "Sexy, tall women sat there."),
         ("<[A], >[B] [women/men] sat there .", 0, None, "Tall women sat there."),
         (
             "[her/his] boss, <[a] [A] person, >is [B].",
@@ -262,23 +258,14 @@ def test_groups_of_alternatives_go_together_and_one_may_be_empty():
     [
         ("<[A] >[woman/man].", r"expected one \[B\], where the descriptor stands, found 0"),
         ("[B] <[A] >[B].", r"expected one \[B\].* found 2"),
-        ("[B] [A].", r"expected one <...\[A\]...>"),
         ("[B] <[A]> <[A]>.", r"expected one <...\[A\]...>"),
         ("<[A] [B]>.", "within <...>"),
         ("{a|b} {a|b|c} <[A]> [B].", "groups of 2 and 3 alternatives"),
         ("<[A]> [B] [C].", r"\[C\] is no slot"),
         ("<[A]> [B] {open.", "'{' does not belong"),
-        ("[a] very <[A] >[B] one.", r"\[a\] stands before neither"),
         ("[a] <[A] and >very [B] one.", r"\[a\] stands before neither"),
     ],
 )
 def test_a_text_that_is_no_template_says_why(text, problem):
     with pytest.raises(ValueError, match=problem):
         variants(text)
-
-
-# ---- Options
-
-
-def test_options():
-    assert options(1) == {"threshold": 1} and options() == {"threshold": 0.02}

@@ -70,7 +70,6 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
         for name in ("favouritism", "discrimination", "log_odds_gap"):
             assert result.values[name][:2] == (0, 0)
         assert result.values["within_threshold"][:2] == (z1, 0)
-        assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
     for result, z2 in ((encoder, 100), (decoder, nan)):
         neutral = [r["z2"] for r in result.tables["trisentbias"] if r["context"] == "neutral"]
         assert neutral == pytest.approx([z2] * len(neutral), nan_ok=True)

@@ -257,56 +257,26 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps():
     assert value["delta"] == pytest.approx(delta, abs=0.01)
 
 
-# ---- Figure 4 and Table 4
-
-THE = ("United States", "United Kingdom", "Philippines")
-CULTURES = {
-    culture: [f"a person from {'the ' * (n in THE)}{n}" for n in nations]
-    for culture, nations in GROUPS["cultures"].items()
-}
-
-
-def of_cultures(event, perceiver, experiencer):
-    """20 more for one's own nation, 10 more for another one of the same culture; perceivers of a
-    culture answer alike, but for noise."""
-    culture = {name: i for i, names in enumerate(CULTURES.values()) for name in names}
-    if not {perceiver, experiencer} <= culture.keys():
-        return 60.0
-    own = culture[perceiver] == culture[experiencer]
-    return 40.0 + event + (20 if perceiver == experiencer else 10 * own) + 3 * culture[perceiver]
-
-
-@pytest.fixture(scope="module")
-def nations():
-    return summary(records(of_cultures, "nationality", events=2)).tables
-
-
-def test_table_4s_cultures_and_what_they_predict_for_their_own(nations):
-    """Ten points between the other nations of the culture and those of others; one's own nation
-    does not count."""
-    sigma = np.std([row["mean_intensity"] for row in nations["pairs"]])
-    cultures = [(row["culture"], row["groups"], row["n"]) for row in nations["cultures"]]
-    assert cultures == [(c, ", ".join(ns), len(ns)) for c, ns in GROUPS["cultures"].items()]
-    for row in nations["cultures"]:
-        difference = row["z_own_culture"] - row["z_other_cultures"]
-        assert isnan(difference) if row["n"] == 1 else difference == pytest.approx(10 / sigma)
+# ---- Figure 4
 
 
 def test_too_few_perceivers_have_no_picture_and_the_log_has_it(caplog):
     caplog.set_level("INFO")
     tables = summary(records(in_group, events=2)).tables
-    assert len(tables["perceivers"]) == 5 and "cultures" not in tables
+    assert len(tables["perceivers"]) == 5
     assert all(isnan(row["x"]) and isnan(row["y"]) for row in tables["perceivers"])
     assert "it needs the matrix M, of more than 5 perceivers" in caplog.text
     tables = summary(records(lambda *_: 80.0, "nationality", events=2)).tables
     assert all(isnan(row["x"]) for row in tables["perceivers"])
 
 
-def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog, nations):
+def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog):
+    answered = records(in_group, "nationality", events=2)
+    pairs = summary(answered).tables["pairs"]
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    result = summary(records(of_cultures, "nationality", events=2))
+    result = summary(answered)
     assert all(isnan(row["x"]) and isnan(row["y"]) for row in result.tables["perceivers"])
-    assert repr(result.tables["pairs"]) == repr(nations["pairs"])
+    assert repr(result.tables["pairs"]) == repr(pairs)
     assert "No t-SNE (Figure 4)" in caplog.text and "ModuleNotFoundError" in caplog.text
 
 

@@ -110,15 +110,10 @@ def test_the_star_stands_at_the_preference_that_is_the_stereotype(pairs):
         assert not any(row["star"] for row in rows)
 
 
-def test_of_a_calibrated_model_the_neutral_figures_are_missing_and_the_neutral_pairs_stand_alone(
-    pairs,
-):
-    """1 - 0.05 nats is left in positive context."""
+def test_of_a_calibrated_model_the_neutral_figures_are_missing(pairs):
     run = preferring(pairs, stereotype, DECODER)
     neutral = {name for name, (_, contexts, _) in CAPTIONS.items() if contexts == {"neutral"}}
     assert missing("bistereo_pairs", run) == neutral
-    odds = [row["log_odds"] for row in shown("bistereo_pairs", "Neutral pairs", run)]
-    assert odds == pytest.approx([0.05] * len(odds))
     rows = shown("bistereo_pairs", "Section 4.1.2", run)
     assert {row["score"] for row in rows} == {"calibrated joint"}
 
@@ -273,8 +268,6 @@ def test_table_2_by_hand():
     table = [tuple(row[c] for c in columns) for row in shown("bistereo_analogy", "Table 2", run)]
     expected = [("women and men", share, share, 59), ("women", 100, 100, women)]
     assert sorted(table) == sorted([*expected, ("men", 0, 0, 59 - women)], key=lambda row: row[0])
-    phrases = shown("bistereo_analogy", "Content-free phrases", run)
-    assert [row["calibrated_preferences"] for row in phrases] == [share] * 3
     by_axis = shown("bistereo_analogy", "Analogies by axis", run)
     whole = [(row["number"], row["value"]) for row in by_axis if row["axis"] == "all"]
     # the directed share is of words that neither praise nor blame

@@ -9,7 +9,6 @@ from overt_rows import rows as overt_rows
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereoset import documents as stereoset
-from lm_eval_bias.benchmarks.stereoset.exhibits import _binned
 from lm_eval_bias.exhibit import rows
 
 PER_CONCEPT = 156
@@ -247,17 +246,6 @@ def test_stereoset_sets_its_column_of_table_1_beside_the_domains(chosen):
     assert row["chosen_lms"] == 100 and row["chosen_ss"] == pytest.approx(ss)
     assert row["chosen_icat"] == pytest.approx(100 * min(ss, 100 - ss) / 50)
     assert by(shown(task, "Scores by domain", run), "bias_type")["all"]["ss"] == pytest.approx(ss)
-
-
-def test_terms_fall_into_the_bin_that_begins_with_their_score_and_those_without_one_are_left_out():
-    """100 belongs to the last bin; 30 to that from 30, also where it comes out a hair below."""
-    scores = [0.0, 9.9, 10.0, 100 * 0.3 - 1e-12, 100.0, nan, None, "50", inf]
-    table = _binned(
-        [{"bias_type": "d", "ss": ss} for ss in scores] + [{"bias_type": "none", "ss": nan}]
-    )
-    counts = {row["from"]: row["count"] for row in table if row["count"]}
-    assert counts == {0: 2, 10: 1, 30: 1, 90: 1}
-    assert {row["bias_type"] for row in table} == {"d"} and {row["terms"] for row in table} == {5}
 
 
 @pytest.mark.parametrize("wrong", [None, "text", nan, inf, True])

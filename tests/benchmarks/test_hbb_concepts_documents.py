@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from concept_pair import GOOD
 
 from lm_eval_bias import cli
@@ -146,11 +145,3 @@ def test_check_says_line_and_field(tmp_path, monkeypatch, capsys):
         f"  i.jsonl, line 3, option_1: 20 characters, the other option has "
         f"{len(OTHER_OPTION)}: less than half, so length alone tells them apart",
     ]
-
-
-def test_a_type_with_one_identity_is_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    one = {"category": "A", "identities": {"a": {"descriptor": "The a", "pronoun": "she"}}}
-    Path("g.yaml").write_text(yaml.safe_dump({"pronouns": {"she": FORMS}, "types": {"A": one}}))
-    assert cli.main(["check", "g.yaml", "--for", "hbb"]) == 1
-    assert "types > A > identities: expected 2 at least, found 1" in capsys.readouterr().err

@@ -182,7 +182,6 @@ def test_nothing_is_copied_from_the_authors_data(shared, concepts):
         ("[[X]] sat down.", "Kai, a Christian", "Kai, a Christian, sat down."),
         ("[[X]] sat down.", "The old man", "The old man sat down."),
         ("At noon [[X]] sat down.", "The old man", "At noon the old man sat down."),
-        ("At noon [[X]] sat down.", "Mother", "At noon Mother sat down."),
         ("It was late. [[X]] sat down.", "The actor", "It was late. The actor sat down."),
         ("There sat [[X]].", "Kai, a Christian", "There sat Kai, a Christian."),
         ("There sat [[X]], alone.", "Kai, a Christian", "There sat Kai, a Christian, alone."),
@@ -201,16 +200,13 @@ def test_describe(context, descriptor, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[[X]] left.", "She left."),
         ("Slowly, [[X]] left.", "Slowly, she left."),
         (
             "[[X's]] bag fell, and [[X]] laughed at [[X:self]].",
             "Her bag fell, and she laughed at herself.",
         ),
         ("The dog saw [[X:obj]].", "The dog saw her."),
-        ("Rain fell. [[X]] left.", "Rain fell. She left."),
         ("“Station?” [[X]] said.", "“Station?” she said."),
-        ("“Come.” [[X]] left.", "“Come.” She left."),
         ("“[[X]] knows,” said the clerk.", "“She knows,” said the clerk."),
         ("Nobody – [[X]] least of all – spoke.", "Nobody – she least of all – spoke."),
     ],

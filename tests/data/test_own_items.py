@@ -421,13 +421,11 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"context": "It rained."}, "context: [[X]] is missing, where the person is described"),
         (
             {"option_1": "[[X:ihm]] left."},
             f"option_1: [[X:ihm]] is no form of a pronoun ({', '.join(FORMS)})",
         ),
         ({"option_1": "[[Y]] left."}, "option_1: [[Y]] is no form of [[X]]"),
-        ({"option_1": "[[X]] left."}, "option_2: the same as option_1"),
     ],
 )
 def test_problems_of_a_concept_pair(write, change, cause):
@@ -522,11 +520,6 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
             lambda g: g["attributes"]["q0"].update(negative=["positive0-0"]),
             ["attributes > q0 > negative > entry 1: 'positive0-0' is positive too"],
         ),
-        (
-            lambda g: g["groups"]["b0"].update(side="S_c"),
-            ["groups > b0 > side: 'S_c' is not one of a, b"],
-        ),
-        (lambda g: g.pop("attributes"), ["attributes is missing"]),
     ],
 )
 def test_problems_of_a_lexicon(write, change, cause):
@@ -721,32 +714,10 @@ HOW_MANY = "expected how many of its 2 alternatives are asked, a number from 0"
         ({"men": "-1"}, f"men: {HOW_MANY}, found '-1'"),
         ({"men": 1.5}, f"men: {HOW_MANY}, found '1.5'"),
         ({"women": 0, "men": 0}, "women: neither gender is asked it"),
-        (
-            {"text": "{Here|There} sat <[A] >one."},
-            "text: expected one [B], where the descriptor stands, found 0",
-        ),
-        (
-            {"text": "{Here|There} sat [B] one."},
-            (
-                "text: expected one <...[A]...>, where the attribute stands with what binds "
-                "it to the sentence"
-            ),
-        ),
-        (
-            {"text": "{Here|There} sat <[A] >[B] {a|b|c}."},
-            "text: groups of 2 and 3 alternatives; they go together, so give each as many",
-        ),
         ({"text": "{Here|Here} sat <[A] >[B] one."}, "text: two of its alternatives are the same"),
         (
             {"text": "{Here|There} sat a <[A] >[B] one."},
             "text: 'a [A]': write [a], which is a or an as the word has it",
-        ),
-        (
-            {"text": "{Here|There} sat <[A] >[B] [person]."},
-            (
-                "text: [person] is no slot; expected [A], [B], [a] or the forms of both "
-                "genders, [she/he]"
-            ),
         ),
     ],
 )
@@ -762,20 +733,10 @@ def test_problems_of_a_template_of_pairs(write, change, cause):
             lambda g: g["attributes"].update(negative=["kind"]),
             "attributes > negative > entry 1: 'kind' stands among the positive ones too",
         ),
-        (lambda g: g["attributes"].pop("negative"), "attributes: negative is missing"),
         (
             lambda g: g["axes"]["hair"].append({"desirable": "curly", "undesirable": "curly"}),
             "axes > hair > entry 3: 'curly' is compared with itself",
         ),
-        (
-            lambda g: g["axes"]["hair"].append(dict(g["axes"]["hair"][0])),
-            "axes > hair > entry 3 > desirable: long-haired, bald stands in row 1 too",
-        ),
-        (
-            lambda g: g["axes"]["hair"].append({"desirable": "curly"}),
-            "axes > hair > entry 3: undesirable is missing",
-        ),
-        (lambda g: g.update(axes={}), "axes: expected 1 at least, found 0"),
     ],
 )
 def test_problems_of_the_groups_of_pairs(write, change, cause):
@@ -814,12 +775,9 @@ AFFECTS = {"labels": {"comedy": ["Komödie"], "tragedy": ["Tragödie"]}}
     [
         ("Folgerung", "entailment"),
         ("**WIDERSPRUCH**\nFolgerung", "contradiction"),
-        ("Antwort: Weder noch.", "neutral"),
         ("Keine Folgerung", "unparsed"),
         ("Folgerung oder Widerspruch?", "unparsed"),
-        ("Folgerungen", "unparsed"),
         ("Entailment", "unparsed"),
-        ("", "unparsed"),
         ("Das kann ich nicht beurteilen.", "refused"),
     ],
 )

@@ -22,7 +22,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     paired_tests,
     permutation_test,
     points_gap,
-    refusals,
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from scipy import stats
@@ -121,13 +120,11 @@ def test_an_event_refused_by_one_pair_is_left_out_everywhere_unless_pairwise():
     assert complete(given).tolist() == [True, False, True]
     assert mean_intensity(given).tolist() == [[2, 3], [4, 5]]
     assert mean_intensity(given, pairwise=True).tolist() == [[3, 3], [5, 6]]
-    assert refusals(given) == (pytest.approx(1 / 3), pytest.approx(1 / 12))
     nothing = np.full((2, 2, 2), np.nan)
     assert (
         np.isnan(mean_intensity(nothing)).all()
         and np.isnan(mean_intensity(nothing, pairwise=True)).all()
     )
-    assert isnan(refusals(np.zeros((0, 2, 2))).events)
 
 
 @pytest.mark.parametrize("n", [2, 9, 10, 30])

@@ -3,7 +3,7 @@ from math import isnan, sqrt
 
 import pytest
 from lm_eval_bias.metrics import halo as module
-from lm_eval_bias.metrics.halo import LABELS, SHARES, Pair
+from lm_eval_bias.metrics.halo import LABELS, Pair
 
 E, C, N = LABELS
 GENDERS = ("women", "men")
@@ -38,11 +38,7 @@ def test_hand_computed_cells_and_gaps():
     assert cell["women", "fair", "attractiveness"].entailment.value == 75
     assert cell["women", "dark", "attractiveness"].contradiction.value == 25
     assert cell["women", "dark", "attractiveness"].neutral.value == 50
-    found = [
-        [result.gap(effect, share=share).gap.value for share in SHARES]
-        for effect in ("halo", "horn")
-    ]
-    assert found == [[37.5, 50, 25], [50, 50, 50]]
+    assert [result.gap(effect).gap.value for effect in ("halo", "horn")] == [37.5, 50]
     assert (
         result.gap("halo", "women", "attractiveness").gap.value == 37.5
         and result.gap("halo").n == 4

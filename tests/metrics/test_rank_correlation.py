@@ -5,22 +5,11 @@ import pytest
 from lm_eval_bias.metrics.rank_correlation import rank_correlation, significance
 from scipy import stats
 
-# StereoMap, Table 8: rows competence, warmth, admiration, contempt, envy, pity; columns active
-# facilitation, active harm, passive facilitation, passive harm. Bard's "-47***" lacks a point.
-TABLE_8 = {
-    "Cuddy": """
-        .08 -.20 -.77*** -.68***    .73*** -.55*** .45* -.24        .59** -.35 .95*** -.69**
-        -.63** .93*** -.46* .48*    -.06 .22 .57** -.39             .51* -.10 -.48* .65**""",
-    "DAVINCI": """
-        .39*** -.21** .81*** -.38***  .65*** -.44*** .55*** -.44***  .65*** -.41*** .73*** -.34***
-        -.73*** .55*** -.67*** .33***   .19** -.2* .33*** .04            -.04 -.14 -.19* .23*""",
-    "GPT-3.5": """
-        .32*** .1 .6*** -.51***     .63*** -.41*** .66*** -.67***    .69*** -.24* .76*** -.73***
-        -.62*** .51 -.67*** -.51***  .31*** .03 .59*** -.46***    -.07 -.23* -.46*** .36***""",
-    "BARD": """
-        .16 .24* .61*** -.15            .66*** -.23* .54*** -.47***      .66*** .01 .74*** -.46***
-        -.59*** .3* -.47*** .44***      -.01 .05 .4*** -.15              .24* -.19 -.19 .07""",
-}
+# StereoMap, Table 8, Cuddy et al.: rows competence, warmth, admiration, contempt, envy, pity;
+# columns active facilitation, active harm, passive facilitation, passive harm.
+CUDDY = """
+    .08 -.20 -.77*** -.68***    .73*** -.55*** .45* -.24        .59** -.35 .95*** -.69**
+    -.63** .93*** -.46* .48*    -.06 .22 .57** -.39             .51* -.10 -.48* .65**"""
 
 
 def follows(cell: str, n: int) -> bool:
@@ -31,42 +20,17 @@ def follows(cell: str, n: int) -> bool:
     return low <= stars <= high
 
 
-def exceptions(who: str, n: int) -> list[str]:
-    """The cells of Table 8 whose stars do not follow from rho and n groups."""
-    return [cell for cell in TABLE_8[who].split() if not follows(cell, n)]
+def exceptions(n: int) -> list[str]:
+    """The cells whose stars do not follow from rho and n groups."""
+    return [cell for cell in CUDDY.split() if not follows(cell, n)]
 
 
 def test_stars_of_people_follow_from_twenty_groups():
     """Cuddy, Fiske and Glick (2007) had 20 groups. Of 20, 21 or 22 groups all but two cells of 24
     have the stars they should: -.55 has p = .012, one star, and -.69 has p = .0008, three. No other
     number has fewer exceptions."""
-    assert exceptions("Cuddy", 20) == exceptions("Cuddy", 22) == ["-.55***", "-.69**"]
-    assert min(len(exceptions("Cuddy", n)) for n in (*range(4, 20), *range(23, 200))) > 2
-
-
-def test_stars_of_bard_follow_from_71_to_75_groups():
-    """Bard refused many. Its 24 cells, -47 taken for -.47, follow from 71 to 75 groups; from the 98
-    of appendix B not .3*, which would have **."""
-    assert [n for n in range(4, 400) if not exceptions("BARD", n)] == list(range(71, 76))
-    assert exceptions("BARD", 98) == [".3*"]
-
-
-def test_stars_of_gpt_35_follow_but_for_one_misprint():
-    """.51 without a star follows from no more than 15 groups: contempt with active harm is .51***
-    or another rho. The others follow from 107 to 119, more than the paper has; of 98, .32 and .31
-    would have two stars."""
-    assert exceptions("GPT-3.5", 98) == [".32***", ".51", ".31***"]
-    assert [n for n in range(16, 400) if exceptions("GPT-3.5", n) == [".51"]] == list(
-        range(107, 120)
-    )
-
-
-def test_stars_of_davinci_follow_but_for_two_cells():
-    """-.21** needs at least 143 groups and .23* at most 130. Up to there 102 and more have two
-    exceptions, the 98 of appendix B three: -.21 would have one star, .19 and -.19 none."""
-    assert exceptions("DAVINCI", 98) == ["-.21**", ".19**", "-.19*"]
-    assert all(exceptions("DAVINCI", n) == ["-.21**", ".19**"] for n in range(102, 131))
-    assert min(len(exceptions("DAVINCI", n)) for n in range(4, 400)) == 2
+    assert exceptions(20) == exceptions(22) == ["-.55***", "-.69**"]
+    assert min(len(exceptions(n)) for n in (*range(4, 20), *range(23, 200))) > 2
 
 
 def test_rho_and_p_are_scipys_with_ties():

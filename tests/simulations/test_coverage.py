@@ -26,7 +26,7 @@ HELD = [
     ("hbb_generate", "biased", 25, ["beyond_chance_share", "excess_difference", "biased_share"]),
     ("bistereo_nli", "60,256 documents, both", 150, ["reported"]),
     ("bistereo_nli", "6,025 documents, both", 300, ["reported"]),
-    ("bistereo_pairs", "4,429 pairs, both", 100, ["favouritism", "log_odds_gap", "neutral, skin"]),
+    ("bistereo_pairs", "4,429 pairs, both", 100, ["favouritism", "log_odds_gap"]),
     ("bistereo_pairs", "4,429 pairs, attributes alone", 100, ["favouritism", "log_odds_gap"]),
     ("bistereo_analogy", "307 analogies, both", 200, ["reported"]),
     ("bistereo_analogy", "30 analogies, counterparts alone", 200, ["reported"]),
@@ -54,10 +54,6 @@ def test_intervals_hold_what_they_promise(coverage, rows_of, world, label, runs,
 @pytest.mark.parametrize(
     ("world", "label", "wrong", "most"),
     [
-        ("hbb", "mean of 216, icc 0.2", "concepts, 1.96", 90),
-        ("bistereo_nli", "60,256 documents, both", "attributes fixed, 1.96", 80),
-        ("mist", "WABT, 375 documents, words alone", "words fixed", 85),
-        ("bistereo_analogy", "307 analogies, both", "independent, 1.96", 90),
         ("empathy", "no gap, religion, 240 events", "names fixed", 60),
         ("shares", "mean, 24 clusters, Pareto 1.1", "Student", 90),
         ("shares", "contrast of 6 words", "Student", 80),
@@ -105,12 +101,10 @@ def test_every_number_of_two_models_that_do_not_differ_is_compared(coverage, row
             ), (task, name)
 
 
-def test_the_loop_counts_by_hand(coverage, benchmark_named):
-    outcome = benchmark_named("outcome")
+def test_the_loop_counts_by_hand(coverage):
     of = coverage.Outcome
     held = coverage.held([of(0, 2, 1, 1, 0.5), of(2, 3, 1, 3, 0.5), of(float("nan"), 4, 1, 2, 0.5)])
     assert held.percent == 50 and held.without == pytest.approx(100 / 3)
     assert (held.mean, held.truth) == (2, 1)
     assert held.error == pytest.approx(0.5 / sqrt(2 / 3))
     assert coverage.held([1.0, 0.0, float("nan")]).percent == 50
-    assert outcome.plus_minus(1, 1, 0)[:3] == pytest.approx((-0.96, 2.96, 0))

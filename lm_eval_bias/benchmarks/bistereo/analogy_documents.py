@@ -198,7 +198,6 @@ def _by_content(rows: Sequence[Row]) -> Tuples:
 
 
 def _contrasts(groups: Data) -> list[Row]:
-    """Each contrast with its axis and gender."""
     return [
         {**contrast, "axis": axis, "gender": gender}
         for axis, genders in groups["contrasts"].items()
@@ -222,7 +221,6 @@ def _analogies(tuples: Tuples, groups: Data, contrast: Row) -> list[tuple[str, s
 def _contexts(
     groups: Data, contrast: Row, positive: str, negative: str, stereotype: Row
 ) -> list[Document]:
-    """One analogy in all its contexts."""
     one, two = contrast["advantaged"], contrast["disadvantaged"]
     a, c = (phrase(groups, contrast["axis"], name, contrast["noun"]) for name in (one, two))
     free = groups["content_free"]

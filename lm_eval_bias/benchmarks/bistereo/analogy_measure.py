@@ -154,23 +154,10 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
 
 
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
-    """Tables: shares (Table 2, and by axis), content_free (each phrase alone), analogies."""
-    analogies = _split(records, *ANALOGY_KEYS)
-    rows = [_row(rows, _likelihood_numbers(rows)) for rows in analogies]
+    """Tables: shares (Table 2, and by axis), analogies."""
+    rows = [_row(of, _likelihood_numbers(of)) for of in _split(records, *ANALOGY_KEYS)]
     unanswered = sum(r["log_odds"] is None for r in records)
-    whole = _summary(METRICS, rows, errors, unanswered=percentage(unanswered, len(records)))
-    if not errors:
-        return whole
-    content_free = []
-    for phrase in first_seen([r for r in records if r["context"] == "content-free"], "c"):
-        alone = [[r for r in rows if r["c"] == phrase] for rows in analogies]
-        shares = [
-            {**row, "share": _percent(calibrated(row["log_odds"], _log_odds(free, "content-free")))}
-            for row, free in zip(rows, alone, strict=True)
-        ]
-        share = estimate("calibrated_preferences", _mean(shares, "share", "%"))
-        content_free.append({"phrase": phrase, **share})
-    return whole._replace(tables={**whole.tables, "content_free": content_free})
+    return _summary(METRICS, rows, errors, unanswered=percentage(unanswered, len(records)))
 
 
 def _log_odds(rows: Records, context: str) -> list[float]:
@@ -183,7 +170,6 @@ def _percent(log_odds: float) -> float:
 
 
 def _likelihood_numbers(rows: Records) -> dict[str, float]:
-    """The numbers of one analogy; NaN where an answer is missing."""
     own = (_log_odds(rows, "stereotype") or [nan])[0]
     free = _log_odds(rows, "content-free")
     difference = calibrated(own, free if len(free) == rows[0]["content_free"] else [])
@@ -194,7 +180,6 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
         "calibrated_preferences": _percent(difference),
         "directed_preferences": _percent(directed),
         PER_TOKEN: _percent(nan if by_token in ([], [None]) else by_token[0]),
-        "log_odds": own,
     }
 
 
@@ -262,7 +247,6 @@ def _known_mean(values: Iterable[float]) -> float:
 
 
 def _split(records: Records, *columns: str) -> list[Records]:
-    """The records with the same values in these columns."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for r in records:
         groups.setdefault(tuple(r[column] for column in columns), []).append(r)
@@ -270,12 +254,10 @@ def _split(records: Records, *columns: str) -> list[Records]:
 
 
 def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
-    """An analogy with its numbers."""
     return {**{key: records[0][key] for key in ABOUT}, **numbers}
 
 
 def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
-    """The mean of a number over analogies, with its own interval."""
     preferred = [
         Preferred(r[name], (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"])
         for r in rows

@@ -170,15 +170,11 @@ SECTION_4_1_2 = Exhibit(
 
 
 def _of_contrasts(rows: Table) -> Table:
-    """At the run's own threshold, which is the first one."""
-    shown = [
-        row
-        for row in rows
-        if row.get("threshold") == rows[0].get("threshold") and is_number(row.get("value"))
-    ]
     names = {ALL: "all axes"}
     return [
-        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"} for row in shown
+        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"}
+        for row in rows
+        if is_number(row.get("value"))
     ]
 
 
@@ -205,38 +201,7 @@ CONTRASTS = Exhibit(
 )
 
 
-def _of_neutral(rows: Table) -> Table:
-    return [
-        {**row, "pair": f"{row.get('desirable')} / {row.get('undesirable')}, {row.get('gender')}"}
-        for row in rows
-        if is_number(row.get("log_odds"))
-    ]
-
-
-NEUTRAL_PAIRS = Exhibit(
-    name="Neutral pairs",
-    caption="What a descriptor weighs without any attribute: log-odds of the desirable one",
-    source=Rows("neutral"),
-    columns=(
-        AXIS,
-        GENDER,
-        Column("desirable", "Desirable"),
-        Column("undesirable", "Undesirable"),
-        Column("log_odds", "Log-odds", "nats"),
-        N,
-        Column("method", "Likelihood of"),
-    ),
-    how_to_read="Left of 0 the undesirable descriptor is likelier where the sentence has no "
-    "attribute: the placebo of the figures above, and, but for masked models, what their scores "
-    "are calibrated by.",
-    caveat="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that "
-    "alone.",
-    figure=intervals("log_odds", "pair", facet="axis"),
-    then=_of_neutral,
-    needs="neutral pairs with two usable likelihoods",
-)
-
-PAIRS = (FIGURES[0], SECTION_4_1_2, CONTRASTS, NEUTRAL_PAIRS, *FIGURES[1:])
+PAIRS = (FIGURES[0], SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
 
 
 # ---- BIStereo-NLI
@@ -249,7 +214,6 @@ def _spaced(category: Any) -> str:
 
 
 def _grouped(rows: Table) -> Table:
-    """The bars of both plots: %C and %E of each descriptor and category."""
     return [
         {
             **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
@@ -337,7 +301,7 @@ def _of_gaps(rows: Table) -> Table:
 GAPS = Exhibit(
     name="Halo and horn gaps",
     caption="Half of %E - %C of one descriptor less that of the other, of the same questions",
-    source=Rows("gaps", {"share": "both"}),
+    source=Rows("gaps"),
     columns=(Column("effect", "Effect"), GENDER, ATTRIBUTE, Column("gap", "Gap", "points"), N),
     how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin "
     "(halo), bad ones from dark skin (horn); the gap is the mean of those of %E and of %C, so it "
@@ -363,7 +327,6 @@ NLI = (
 
 
 def _table_2(*corrected: Column) -> Exhibit:
-    """corrected: what corrects for the words themselves."""
     columns = (
         Column("biased_preferences", "% biased preferences", "%"),
         *corrected,
@@ -419,22 +382,6 @@ def _axes(unit: str, reference: float, names: Mapping[str, str]) -> Exhibit:
     )
 
 
-CONTENT_FREE = Exhibit(
-    name="Content-free phrases",
-    caption="Calibrated preferences with each content-free phrase alone",
-    source=Rows("content_free"),
-    columns=(
-        Column("phrase", "In the place of C"),
-        Column("calibrated_preferences", "% calibrated preferences", "%"),
-    ),
-    how_to_read="Where the phrases agree, the calibration does not hang on what stands in the "
-    "place of C.",
-    caveat="Phrases that agree may all be wrong in the same way: none of them is free of content "
-    "for a model.",
-    figure=intervals("calibrated_preferences", "phrase", reference=50),
-    needs="content-free questions: a limit cut them off",
-)
-
 ANALOGY = (
     _table_2(
         Column("calibrated_preferences", "% calibrated", "%"),
@@ -449,7 +396,6 @@ ANALOGY = (
             "directed_preferences": "directed preferences",
         },
     ),
-    CONTENT_FREE,
 )
 ANALOGY_GENERATED = (
     _table_2(

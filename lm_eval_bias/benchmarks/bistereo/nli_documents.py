@@ -51,7 +51,6 @@ Word = str | Mapping[str, str]
 
 
 def _words(groups: Data) -> Iterator[tuple[tuple[Any, ...], Word]]:
-    """Every adjective of a file with its place."""
     for domain, categories in groups["attributes"].items():
         for category, entry in categories.items():
             for i, word in enumerate(entry["words"]):

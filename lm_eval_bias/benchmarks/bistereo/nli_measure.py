@@ -156,7 +156,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
                 row |= estimate(label, number(row[label], clusters, "%"))
             labels.append(row)
     gaps = [
-        {**dict(zip(Gap._fields[:5], gap, strict=False)), **estimate("gap", _number(gap))}
+        {**dict(zip(Gap._fields[:4], gap, strict=False)), **estimate("gap", _number(gap))}
         for gap in (*result.gaps, *result.differences)
         if not isnan(gap.gap.value)
     ]

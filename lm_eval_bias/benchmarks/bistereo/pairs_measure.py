@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
@@ -28,7 +28,6 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.metrics.sentence_preference import (
     CONTRASTS,
     Contrast,
-    Neutral,
     Pair,
     gap_beyond_words,
     sentence_preference,
@@ -188,28 +187,14 @@ def summary(
             "contrast": c.name,
             "axis": c.axis,
             "gender": c.gender,
-            "threshold": c.threshold,
+            "threshold": nan if c.name == "log_odds_gap" else threshold,
             "n": c.n,
             **estimate("value", _number(c)),
             "score": score,
         }
         for c in result.contrasts
     ]
-    neutral = [
-        {
-            "axis": of.axis,
-            "gender": of.gender,
-            "desirable": of.descriptors[0],
-            "undesirable": of.descriptors[1],
-            "n": of.n,
-            **estimate("log_odds", _number(of)),
-            "method": records[0]["method"],
-        }
-        for of in result.neutral
-    ]
-    return Summary(
-        values, groups, {"trisentbias": triads, "contrasts": contrasts, "neutral": neutral}
-    )
+    return Summary(values, groups, {"trisentbias": triads, "contrasts": contrasts})
 
 
 def score_of(methods: Sequence[str]) -> str:
@@ -222,7 +207,7 @@ def score_of(methods: Sequence[str]) -> str:
     return SCORES[methods[0]]
 
 
-def _number(of: Contrast | Neutral) -> Number:
+def _number(of: Contrast) -> Number:
     return Number(of.estimate.value, of.estimate.stderr, of.low, of.high)
 
 

@@ -141,13 +141,8 @@ def official_options(
     """The same on the authors' events. events_per_emotion: a number or "all"."""
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, MOST_EVENTS, "all")
-    return {
-        "missing": choice("missing", missing, MISSING),
-        "reader": choice("reader", reader, READERS),
-        "experiencers": choice("experiencers", experiencers, EXPERIENCERS),
-        "events_per_emotion": events_per_emotion,
-        **checked(OFFICIAL_FILES, groups=groups),
-    }
+    own = {"events_per_emotion": events_per_emotion, **checked(OFFICIAL_FILES, groups=groups)}
+    return {**options(missing, reader, experiencers), **own}
 
 
 # ---- The events and the matrices
@@ -292,7 +287,6 @@ def _matrices(
 
 
 def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """The identities, and the placebos, each a group of its own."""
     placebos = groups.get("placebos", {}).get(category, ())
     return identities(category, groups), dict(zip(placebos, placebos, strict=True))
 
@@ -300,7 +294,6 @@ def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[st
 def count(
     category: str, items: str | None = None, groups: str | None = None, **setting: Any
 ) -> int:
-    """How many `documents` there are."""
     content = load(FILES, items=items, groups=groups)
     people = _people(category, content["groups"])
     return len(content["items"]) * sum(len(of) ** 2 for of in people)

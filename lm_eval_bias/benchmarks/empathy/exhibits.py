@@ -31,7 +31,6 @@ BEYOND = Column("gap_beyond_repetition", "Gap beyond repetition", "points")
 
 
 def _by_emotion(tables: Tables) -> RowList:
-    """Over all events, those of either valence, and those of each emotion."""
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")
@@ -71,7 +70,6 @@ def _on_map(rows: RowList) -> RowList:
 
 
 def _of_numbers(*columns: Column, **about: Any) -> Exhibit:
-    """An exhibit of one row, whose columns are metrics."""
     return Exhibit(source=Numbers(), columns=columns, **about)
 
 
@@ -110,7 +108,6 @@ TABLE_3 = _of_numbers(
 
 
 def _table_6(*refused: Column) -> Exhibit:
-    """refused: what written answers have beside."""
     return _of_numbers(
         Column("unanswered_events", "Events without an answer of some pair", "%"),
         Column("unanswered", "Answers without a number", "%"),
@@ -164,24 +161,6 @@ HEAT_MAP = Exhibit(
     needs=PAIRED,
 )
 
-TABLE_4 = Exhibit(
-    name="Table 4",
-    caption="Nations by culture, and what their personas predict for other nations",
-    source=Rows("cultures"),
-    columns=(
-        Column("culture", "Category"),
-        Column("groups", "Country"),
-        Column("n", "n", "count"),
-        Column("z_own_culture", "M of other nations of the culture", "SD"),
-        Column("z_other_cultures", "M of nations of other cultures", "SD"),
-    ),
-    how_to_read="Where the first number is above the second, the personas of a culture predict "
-    "more emotion for its other nations than for those of other cultures.",
-    caveat="The paper's table has the nations alone; the two means are ours and have no interval, "
-    "and a culture of one nation has only the second.",
-    needs="the task empathy_nationality",
-)
-
 FIGURE_4 = Exhibit(
     name="Figure 4",
     caption="t-SNE of the perceivers' rows of M; the colours are the cultures of Table 4 "
@@ -219,7 +198,7 @@ BY_EMOTION = Exhibit(
 
 
 def _exhibits(*refused: Column) -> tuple[Exhibit, ...]:
-    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, TABLE_4, FIGURE_4, _table_6(*refused), TABLE_7)
+    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, FIGURE_4, _table_6(*refused), TABLE_7)
 
 
 GENERATED = _exhibits(Column("refused", "Answers that decline", "%"))

@@ -39,7 +39,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     paired_tests,
     permutation_test,
     points_gap,
-    refusals,
 )
 
 logger = logging.getLogger(__name__)
@@ -194,7 +193,6 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
 
 
 def summary_likelihood(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    """`summary` of intensities by likelihood."""
     result = summary(records, missing, errors=errors)
     masses = {
         name: unmeasured(100 * mean(r[name] for r in _named(records)))
@@ -205,8 +203,7 @@ def summary_likelihood(records: Records, missing: str, *, errors: bool = True, *
 
 def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
     """Tables: pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps),
-    perceivers (Figure 4), and cultures (Table 4) where perceivers have some. Placebos count for
-    `gap_beyond_repetition` alone."""
+    perceivers (Figure 4). Placebos count for `gap_beyond_repetition` alone."""
     answered = _answered_events(records)
     records = _named(records)
     names = first_seen(records, "perceiver")
@@ -248,7 +245,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         "left_out": answered.cut_off,
         "refused": percentage(refused, len(records)),
         "unanswered": answered.unanswered,
-        "unanswered_events": 100 * refusals(intensities).events,
+        "unanswered_events": 100 * (1 - mean(complete(intensities))),
         "delta_p": test.p,
         "delta_other_names": gap(normalise(named_matrix), groups, same_name=False),
         "delta_null_low": test.low,
@@ -281,7 +278,6 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         (against_perceiver, against_experiencer), shown=set(range(len(names))) - set(known)
     )
     culture_of = {r["perceiver"]: r["perceiver_culture"] for r in records}
-    cultures = [culture_of[names[i]] for i in known]
     tables: dict[str, list[dict[str, Any]]] = {
         "pairs": [
             {
@@ -314,8 +310,6 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
             for i, (x, y) in zip(known, _projected(z[known]), strict=True)
         ],
     }
-    if any(cultures):
-        tables["cultures"] = _by_culture(z[np.ix_(known, known)], groups, cultures)
     return result._replace(tables=tables)
 
 
@@ -348,33 +342,6 @@ def _projected(rows: np.ndarray) -> np.ndarray:
         return nowhere
 
 
-def _by_culture(
-    z: np.ndarray, groups: Sequence[str], cultures: Sequence[str | None]
-) -> list[dict[str, Any]]:
-    """Table 4, and the mean of M over perceivers of a culture and its other nations, and over
-    nations of other cultures; NaN where there is none. z: shape (g, g). The means are ours."""
-    culture_at, group_at = np.array([culture or "" for culture in cultures]), np.array(groups)
-    foreign = (group_at[:, None] != group_at[None, :]) & (culture_at[None, :] != "")
-
-    def mean_of(cells: np.ndarray) -> float:
-        return float(z[cells].mean()) if cells.any() else nan
-
-    table = []
-    for culture in dict.fromkeys(filter(None, cultures)):
-        own = culture_at == culture
-        members = dict.fromkeys(group_at[own])
-        table.append(
-            {
-                "culture": culture,
-                "groups": ", ".join(members),
-                "n": len(members),
-                "z_own_culture": mean_of(own[:, None] & foreign & own[None, :]),
-                "z_other_cultures": mean_of(own[:, None] & foreign & ~own[None, :]),
-            }
-        )
-    return table
-
-
 class AnsweredEvents(NamedTuple):
     """Events whose identities were asked as a whole. emotions: shape (events,). intensities: shape
     (events, names, names). placebos: shape (events, k, k); NaN where they were not. cut_off: number
@@ -388,7 +355,6 @@ class AnsweredEvents(NamedTuple):
 
 
 def _named(records: Records) -> Records:
-    """Without the placebos."""
     return [r for r in records if not r["placebo"]]
 
 

@@ -49,7 +49,6 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’“«»)]+\s+)[\"“‘
 
 
 def _names(groups: Mapping[str, Any]) -> dict[str, str]:
-    """Every name with its pronoun."""
     return {
         name: pronoun
         for members in groups.get("names", {}).values()
@@ -215,7 +214,6 @@ def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, A
 
 
 def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
-    """Replace the tokens for the person by the forms of a pronoun."""
     forms = groups["pronouns"][pronoun]
     capitals = _language(groups)["sentence_capitals"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, known
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, intervals, known
 
 RowList = list[dict[str, Any]]
 
@@ -28,7 +28,6 @@ BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
 def _all_and_placebos(rows: RowList) -> RowList:
-    """The rows of all but the placebos, and of the placebos."""
     return [
         {
             **row,
@@ -54,7 +53,6 @@ def _associations(tables: Tables) -> RowList:
 
 
 def _favourable(rows: RowList) -> RowList:
-    """Pairs of identities that have an advantage."""
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
         for row in rows
@@ -169,15 +167,6 @@ ASSOCIATIONS = Exhibit(
     needs="an instance with S above 0",
 )
 
-_POINTS = Figure(
-    "points",
-    x="excess_log_odds",
-    y="category",
-    low="excess_log_odds_low",
-    high="excess_log_odds_high",
-    reference=0,
-    model="colour",
-)
 EXCESS_OVER_PLACEBOS = Exhibit(
     name="Excess over the placebos",
     caption="Mean absolute shift of the log-odds less that of placebos of like edit, "
@@ -188,7 +177,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     "words; an interval that holds 0 leaves it open.",
     caveat="The placebos are fourteen small choices of ours, and Gender has no excess, since its "
     "options change too.",
-    figure=_POINTS,
+    figure=intervals("excess_log_odds", "category", reference=0),
     then=_with_excess,
     needs="placebos that change different numbers of words (placebo=false leaves them out)",
 )
@@ -213,16 +202,7 @@ ADVANTAGE = Exhibit(
     caveat="It is a mean over the concept pairs with a more favourable option alone (n counts all "
     "instances), in which effects of opposite sign cancel, and its intervals are not corrected for "
     "their number.",
-    figure=Figure(
-        "points",
-        x="advantage",
-        y="pair",
-        facet="category",
-        low="advantage_low",
-        high="advantage_high",
-        reference=0,
-        model=None,
-    ),
+    figure=intervals("advantage", "pair", "category", 0)._replace(model=None),
     needs="concept pairs with a judgement of which option is the more favourable one, as ours have",
 )
 
@@ -234,9 +214,7 @@ CHANCE = Exhibit(
     columns=(CATEGORY, N, SHARE, CHANCE_SHARE, BEYOND),
     how_to_read="Only what is right of 0 is more than the noise of the samples.",
     caveat="A change of words alone lifts the share above chance too, as the placebos show.",
-    figure=_POINTS._replace(
-        x="beyond_chance_share", low="beyond_chance_share_low", high="beyond_chance_share_high"
-    ),
+    figure=intervals("beyond_chance_share", "category", reference=0),
 )
 
 TABLE_6 = Exhibit(
@@ -287,9 +265,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
         caption="Mean S beyond the noise of the samples, less that of placebos of like "
         "edit, by category, with 95 % intervals",
         columns=(CATEGORY, N, POINTS, MEAN, Column("chance_difference", "By chance", "points")),
-        figure=_POINTS._replace(
-            x="excess_difference", low="excess_difference_low", high="excess_difference_high"
-        ),
+        figure=intervals("excess_difference", "category", reference=0),
     ),
     FIGURE_4,
     ADVANTAGE,

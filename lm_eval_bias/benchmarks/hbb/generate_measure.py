@@ -15,7 +15,6 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     OF_S,
     by_category,
     numbers_of,
-    of_placebos,
     primary,
     summary_of,
     types_of,
@@ -115,7 +114,6 @@ GENERATED_METRICS = (
         by="category",
         own_interval=True,
     ),
-    of_placebos("beyond_chance_difference", "points"),
     HBB.metric("biased_count"),
     *(
         _like_hbb(name, primary=False)
@@ -213,7 +211,6 @@ def _rows(result: HiddenBias | SampledBias) -> list[Any]:
 
 
 def _warn_of_equal_answers(records: Sequence[Record]) -> None:
-    """Warn if no question has two different answers."""
     counts = [[r["option_1"], r["option_2"], *r["invalid"].values()] for r in records]
     several = [count for count in counts if sum(count) > 1]
     if several and all(max(count) == sum(count) for count in several):

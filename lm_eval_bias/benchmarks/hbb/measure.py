@@ -57,10 +57,6 @@ primary = partial(Metric, primary=True)
 by_category = partial(Metric, primary=True, by="category")
 
 
-def of_placebos(name: str, unit: str) -> Metric:
-    return Metric(f"placebo_{name}", unit, f"{name} of the placebo instances.", own_interval=True)
-
-
 METRICS = (
     by_category(
         "excess_log_odds",
@@ -158,7 +154,6 @@ METRICS = (
         by="category",
         scale=POSITIVE,
     ),
-    of_placebos("log_odds_difference", "nats"),
     Metric("placebo_difference", "points", "Mean S of the placebo instances.", own_interval=True),
     Metric(
         "placebo_share",
@@ -214,7 +209,6 @@ def summary(
 
 
 def types_of(records: Sequence[Record]) -> dict[str, Any]:
-    """What the metrics must know of descriptor types and concept pairs."""
     types = {r["type"]: r for r in records}
     return {
         "identities": {name: r["identities"] for name, r in types.items()},
@@ -247,7 +241,6 @@ def bias_of(
 
 
 def numbers_of(row: Row, themes: int) -> dict[str, Number]:
-    """The numbers of a row, which is of so many themes, by metric."""
     return {
         "biased_count": number(row.biased, themes, scale=(0, row.n)),
         "biased_share": number(row.share, themes, "%"),
@@ -286,7 +279,6 @@ def summary_of(
     summary = Summary(
         values={
             **whole,
-            **{f"placebo_{name}": of for name, of in placebo.items()},
             "placebo_difference": placebo["mean_difference"],
             "placebo_share": placebo["biased_share"],
             "instances": unmeasured(result.total.n),

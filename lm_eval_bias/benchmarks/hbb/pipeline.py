@@ -43,7 +43,6 @@ _GROUPS = {"groups": documents.FILES["groups"]}
 
 @cache
 def prompts() -> Mapping[str, Any]:
-    """What pipeline.yaml holds."""
     return read(Path(__file__).with_name("pipeline.yaml")).data
 
 
@@ -132,7 +131,6 @@ def _misformed(text: str, problem: str) -> Refused:
 
 
 def _bare(text: str) -> str:
-    """One line without the quotes or brackets around it."""
     text = " ".join(text.split())
     while (
         len(text) > 1
@@ -224,7 +222,6 @@ def _fit(known: Known) -> None:
 
 
 def _words(story: Known, listed: Collection[str]) -> list[tuple[str, str]]:
-    """The words of a story that are listed, each with its field."""
     return [
         (field, word)
         for field in TEXTS
@@ -247,7 +244,6 @@ def _written_pronouns() -> set[str]:
 
 
 def problems(items: Sequence[Known], groups: str | None = None) -> list[list[str]]:
-    """What `lm-eval-bias check` would refuse, for each item."""
     data = frozen(list(items))
     causes: list[list[str]] = [[] for _ in items]
     for (i, *field), cause in documents.FILES["items"].shape.problems(data) if items else ():

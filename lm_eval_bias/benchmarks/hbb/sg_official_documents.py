@@ -94,7 +94,6 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Each row with its line."""
     content = read(path)
     for place, cause in content.problems:
         raise _wrong(path, f"line {content.line(place)}: {cause}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, intervals, known
 from lm_eval_bias.metrics.affective_attribution import VERDICTS
 
 RowList = list[dict[str, Any]]
@@ -14,7 +14,6 @@ UNPARSED = Column("unparsed", "Unparsed", "%")
 
 
 def _of_pairs(rows: RowList) -> RowList:
-    """Without the rows over all pairs, which are Table 4."""
     return [row for row in rows if row.get("pair") != "all"]
 
 
@@ -61,17 +60,7 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
             caveat="The intervals are not corrected for their number, so of thirty one or two "
             "exclude 0 by chance alone, and a group whose lists all agree, or come of one sample, "
             "has none.",
-            figure=Figure(
-                "points",
-                x="bias_score",
-                y="pair",
-                facet="dimension",
-                low="bias_score_low",
-                high="bias_score_high",
-                domain=(-1, 1),
-                reference=0,
-                model="colour",
-            ),
+            figure=intervals("bias_score", "pair", "dimension", 0)._replace(domain=(-1, 1)),
             needs="the table of scores by group",
         ),
     )
@@ -97,7 +86,6 @@ WABT_LIKELIHOOD = _wabt(
 
 
 def _together(rows: RowList, key: str, first: str | None = None) -> RowList:
-    """Rows of the same value one after the other."""
     values = [first, *dict.fromkeys(row.get(key) for row in rows)]
     return sorted(rows, key=lambda row: values.index(row.get(key)))
 
@@ -122,7 +110,6 @@ def _by_verdict(rows: RowList) -> RowList:
 
 
 def _with_pairs(rows: RowList) -> RowList:
-    """With the name of each pair of groups."""
     named = []
     for row in _together(_together(rows, "group_a", first="all"), "outcome"):
         group_a, group_b = row.get("group_a"), row.get("group_b")
@@ -201,16 +188,7 @@ def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
             "crosses 0 leaves the sign open.",
             caveat="The intervals are not corrected for the number of pairs, the pairs of a "
             "domain share their S_a, and where every verdict agrees there is no interval.",
-            figure=Figure(
-                "points",
-                x="gap",
-                y="pair",
-                facet="outcome",
-                low="gap_low",
-                high="gap_high",
-                reference=0,
-                model="colour",
-            ),
+            figure=intervals("gap", "pair", "outcome", 0),
             needs="the table of gaps",
         ),
     )

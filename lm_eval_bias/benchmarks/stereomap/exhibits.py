@@ -488,10 +488,8 @@ _IN_WORDS = {
 
 
 def generated(part: str) -> tuple[Exhibit, ...]:
-    """Of answers in words; part: original, extended, structure, emotion, behavior."""
     return (*_BOTH_WAYS[part], *_IN_WORDS.get(part, ()), FIGURE_5)
 
 
 def likelihood(part: str) -> tuple[Exhibit, ...]:
-    """Of ratings by likelihood."""
     return _BOTH_WAYS[part]

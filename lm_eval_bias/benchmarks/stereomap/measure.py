@@ -56,12 +56,6 @@ DIMENSIONS = {
     "behavior": ("Active Facilitation", "Active Harm", "Passive Facilitation", "Passive Harm"),
 }
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
-LIKING = ((COMPETENCE, WARMTH),)
-"""Correlate near 1 where a model says of a group how much it is liked, and nothing else."""
-CORRELATED = {
-    "original": (*LIKING, (STATUS, COMPETENCE), (COMPETITION, WARMTH)),
-    "extended": LIKING,
-}
 GREATEST_SPREAD = 2.0
 """With half of the groups at each end of the scale."""
 UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
@@ -404,7 +398,6 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
 
 
 def summary_likelihood(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
-    """The same of ratings by likelihood."""
     of = by_likelihood(records)
     values, tables, notes = _numbers(part, of.ratings, records, errors)
     rating_mass = 100 * mean(r["rating_mass"] for r in records)
@@ -453,7 +446,6 @@ def _finished(
 def _numbers(
     part: str, ratings: Ratings, records: Records, errors: bool
 ) -> tuple[dict[str, float | Number], dict[str, Table], list[str]]:
-    """Values, tables and notes of a task, whichever way it is asked."""
     values: dict[str, float | Number] = {"groups": len(ratings.groups)}
     tables: dict[str, Table] = {}
     notes: list[str] = []
@@ -463,9 +455,6 @@ def _numbers(
         apart = spread(scale.ratings, scale.facets, errors=errors)
         values[name] = Number(middle.value, middle.stderr, middle.low, middle.high)
         values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high)
-    for pair in CORRELATED.get(part, ()):
-        name = "_".join(map(_column, pair))
-        values[name] = _rho(rank_correlation(*(ratings.scale(d).values for d in pair)))
     clusters = None
     if part != "structure":
         clusters = clustered(ratings) if errors else unclustered(ratings)
@@ -482,13 +471,14 @@ def _numbers(
             mixed = sum(row["groups"] for row in rows if row["sign"] != "=")
             values["mixed_groups"] = percentage(mixed, sum(row["groups"] for row in rows))
             values["unstable_groups"] = unstable
+            both = (ratings.scale(dimension).values for dimension in (COMPETENCE, WARMTH))
+            values["competence_warmth"] = _rho(rank_correlation(*both))
         if part in ("emotion", "behavior"):
             tables["by_cluster"] = _by_cluster_of(ratings, clusters, DIMENSIONS[part])
         if part == "extended" and records and "content" in records[0]:
             of_keywords, more = _keywords(records, clusters, ratings.groups)
             tables |= of_keywords
             notes += more
-            values["keywords"] = sum(len(r["content"]) for r in records)
             values["keyword_coverage"] = tables["keyword_coverage"][-1]["keyword_coverage"]
     if part == "behavior":
         rows = tables["tendencies"] = _tendencies(ratings, records)
@@ -587,6 +577,10 @@ AGREEMENT = (
         "Groups that leave their cluster in a fifth of resamples of rounds and items.",
         better="lower",
     ),
+    # Near 1 where a model says of a group how much it is liked, and nothing else.
+    _ranked(
+        "competence_warmth", description="Rank correlation of competence and warmth over groups."
+    ),
 )
 PEOPLE = (
     _exact(
@@ -646,7 +640,6 @@ KEYWORDS = (
         better="higher",
         cell="Table 15",
     ),
-    _exact("keywords", "count", "Keywords that were read.", primary=False),
 )
 ANSWERS = (
     _exact(
@@ -668,7 +661,6 @@ IN_WORDS = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}
 
 
 def _scores(part: str) -> list[Metric]:
-    """How many groups there are, and of each dimension the spread and the mean."""
     metrics = [_exact("groups", "count", "Groups that were asked about.")]
     for dimension in DIMENSIONS[part]:
         what = dimension.lower()
@@ -698,14 +690,7 @@ def _scores(part: str) -> list[Metric]:
 
 
 def _measure(part: str, in_words: bool) -> Measure:
-    correlations = [
-        _ranked(
-            f"{_column(first)}_{_column(second)}",
-            description=f"Rank correlation of {first.lower()} and {second.lower()} over groups.",
-        )
-        for first, second in CORRELATED.get(part, ())
-    ]
-    metrics = [*_scores(part), *BOTH_WAYS.get(part, ()), *correlations]
+    metrics = [*_scores(part), *BOTH_WAYS.get(part, ())]
     # Ratings and rounds are samples too, but a scale has four ratings: two models are compared on
     # these.
     clusters = (("group",),)

@@ -119,7 +119,6 @@ class ByLikelihood(NamedTuple):
 
 
 def by_likelihood(records: Records) -> ByLikelihood:
-    """The ratings of likelihoods of the five points."""
     points: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for r in records:
         points[r["group"], r["item"]][r["direction"]] = r["points"]
@@ -157,7 +156,6 @@ class Clusters(NamedTuple):
     notes: Sequence[str] = ()
 
     def name(self, i: int) -> str | None:
-        """The cluster of the i-th group."""
         return self.names[self.labels[i]] if self.labels[i] >= 0 else None
 
 

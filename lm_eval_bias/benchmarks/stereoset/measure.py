@@ -195,7 +195,7 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
     }
     unanswered = sum(r["likelihoods"] is None for r in records)
     by_letter = _by_letter(complete)
-    result = _summary(
+    return _summary(
         results,
         errors,
         letter_preference=100 * (max(by_letter.values()) - 1 / 3),
@@ -203,10 +203,6 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
         unanswered=percentage(unanswered, len(records)),
         left_out=len(examples) - results[""].total.n,
     )
-    letters = [
-        {"letter": letter, "probability": 100 * share} for letter, share in by_letter.items()
-    ]
-    return result._replace(tables={**result.tables, "letters": letters})
 
 
 def _average(values: Iterable[float]) -> float:
@@ -222,7 +218,6 @@ def likeliest_share(values: Sequence[float]) -> list[float]:
 
 
 def _by_letter(records: Records) -> dict[str, float]:
-    """The mean probability of each letter among the three; NaN without records."""
     shares = [
         dict(zip(r["letters"], probabilities(r["likelihoods"]) or (), strict=True)) for r in records
     ]
@@ -260,23 +255,10 @@ def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: 
         }
         for domain, association in {None: first.total, **first.domains}.items()
     ]
-    terms = [
-        {
-            "bias_type": same[0].domain,
-            "target": same[0].term,
-            "examples": same[0].n,
-            **{
-                prefix + name: getattr(term, name)
-                for prefix, term in zip(results, same, strict=True)
-                for name in ("lms", "ss")
-            },
-        }
-        for same in zip(*(result.terms for result in results.values()), strict=True)
-    ]
     return Summary(
         values={**values, **{name: unmeasured(count) for name, count in counts.items()}},
         groups={name: {d: row[name] for d, row in by_domain.items()} for name in values},
-        tables={"categories": categories, "terms": terms} if errors else {},
+        tables={"categories": categories} if errors else {},
     )
 
 
