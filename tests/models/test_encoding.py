@@ -149,14 +149,12 @@ def with_token(token: AddedToken):
     return made
 
 
-def joining(splitter=None, **options):
+def joining():
     """A BPE that makes one token of "s a"."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {t: i for i, t in enumerate([*alphabet, "<s>", "</s>", "Ġa", "sĠa"])}
-    made = Tokenizer(models.BPE(vocabulary, [("Ġ", "a"), ("s", "Ġa")], **options))
-    made.pre_tokenizer = splitter or pre_tokenizers.ByteLevel(
-        add_prefix_space=False, use_regex=False
-    )
+    made = Tokenizer(models.BPE(vocabulary, [("Ġ", "a"), ("s", "Ġa")]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     return fast(made)
 
 
