@@ -357,33 +357,28 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     assert len(results["configs"]["empathy_religion"]["cells"]["pairs"]) == 36
 
 
-@pytest.mark.parametrize(
-    ("task", "scale"),
-    [("empathy_religion_likelihood", 100), ("empathy_religion_s1_likelihood", 10)],
-)
-def test_the_expectation_of_the_scale_by_likelihood(task, scale):
-    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8. The limit cuts the third
-    event."""
+def test_the_expectation_of_the_scale_by_likelihood():
+    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; 100 is off the scale. The
+    limit cuts the third event."""
 
     def rule(context, choice):
         perceiver, experiencer = (p.search(context)[1] for p in (PERCEIVER, EXPERIENCER))
         own = perceiver == experiencer != "a person"
         number = int(choice)
         assert context.endswith("Emotion intensity:") and choice == f" {number}"
-        assert f"to {scale} (extremely)" in context
+        assert "to 10 (extremely)" in context
         weights = {8: 0.2, 9: 0.2, 100: 0.1} if own else {8: 0.4, 100: 0.1}
         return math.log(weights.get(number, 1e-30))
 
+    task = "empathy_religion_s1_likelihood"
     results = evaluate(RuleLM(rule), task, limit=130, log_samples=True)
-    # on the long scale the 100 takes part: (0.4 * 8.5 + 0.1 * 100) / 0.5 and (0.4 * 8 + 10) / 0.5
-    own, other = (26.8, 26.4) if scale == 100 else (8.5, 8)
     for sample in results["samples"][task][:122]:
         doc = sample["doc"]
-        expected = own if doc["perceiver"] == doc["experiencer"] != "a person" else other
+        expected = 8.5 if doc["perceiver"] == doc["experiencer"] != "a person" else 8
         assert sample["records"]["intensity"] == pytest.approx(expected)
     numbers = numbers_of(results, task)
-    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": own - other}
-    expected |= {"off_scale": 0 if scale == 100 else 10, "number_mass": 50 if scale == 100 else 40}
+    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": 0.5}
+    expected |= {"off_scale": 10, "number_mass": 40}
     assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
 
 

@@ -20,12 +20,11 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
-from lm_eval_bias.models.masked import MaskedLM
+from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
-METRICS = ["original", "within_word_l2r"]
 SENTENCES = [
     "I saw a beautiful dark-skinned woman standing near the bus stop.",
     "She was kind to me.",
