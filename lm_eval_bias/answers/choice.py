@@ -112,7 +112,6 @@ def chosen(
 
 
 def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
-    """Whether the text ends within a sentence that chooses nothing yet."""
     ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
     denied = {m.label for m in mentions if m.status == "denied"}

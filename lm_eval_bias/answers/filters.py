@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 
 def one_of(texts: Iterable[str]) -> str:
-    """A pattern of any of some texts."""
     return f"(?:{'|'.join(map(re.escape, texts))})"
 
 
@@ -95,10 +94,9 @@ class Parser(Filter):
             read = {text: self._answer(part, doc) for text, part in outside.items()}
             of_request = Answers(read[text] for text in texts)
             form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
-            in_form = {
-                text: bool(form.fullmatch((part or "").strip())) for text, part in outside.items()
-            }
-            of_request.in_form = [in_form[text] for text in texts]
+            of_request.in_form = [
+                bool(form.fullmatch((outside[text] or "").strip())) for text in texts
+            ]
             answers.append(of_request)
         n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
         if n_cut_off:
@@ -188,8 +186,6 @@ class ListedOption(Parser):
 
 
 class Survey(Parser):
-    """Reads `survey_answer` for `items`, `text` (the group) and `keywords`."""
-
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 

@@ -31,5 +31,4 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
 
 
 def matches(patterns: Sequence[str], text: str) -> bool:
-    """Whether a text contains one of the patterns, in any case."""
     return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

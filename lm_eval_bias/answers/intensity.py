@@ -194,8 +194,6 @@ _UNTIL = {
 
 
 class _Place(NamedTuple):
-    """What stands before a token."""
-
     begin: int  # the position of the first token of its sentence
     line: int
     doubts: frozenset[str]
@@ -319,7 +317,6 @@ class _Reader:
         return 0 if retold else role
 
     def _adjoins(self, i: int) -> bool:
-        """Whether the number stands beside another or below zero."""
         token = self.tokens[i]
         beside = [self.tokens[j] for j in (i - 1, i + 1) if self.label(j) == "number"]
         near = self.source[max(0, token.start - 4) : token.start]
@@ -327,7 +324,6 @@ class _Reader:
         return bool(negative) or any(t.value != token.value for t in beside)
 
     def _value(self, i: int) -> float:
-        """The number at i on the task's scale."""
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None:
             named = (self._top_behind(i), self.places[i].top, *self.tops[:1], self.scale)
@@ -374,5 +370,4 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
 
 
 def _is_same(word: str, emotion: str) -> bool:
-    """Whether a word such as "sad" or "joyful" names an emotion."""
     return bool(word and emotion) and (word.startswith(emotion[:4]) or emotion.startswith(word[:4]))

@@ -77,9 +77,9 @@ def keywords_in(
     n: int,
     rated: set[int],
     *,
-    items: Sequence[str] = (),
-    reasons: bool = False,
-    declines: bool = False,
+    items: Sequence[str],
+    reasons: bool,
+    declines: bool,
 ) -> list[str]:
     """Return at most n keywords, in lower case.
 
@@ -133,7 +133,6 @@ class _KeywordReader:
         return []
 
     def first(self) -> list[str]:
-        """The first list before reasons and ratings."""
         for i, line in enumerate(self.lines):
             if not self.reasons and (i in self.rated or self._is(i, "reasons", "ratings")):
                 break
@@ -217,7 +216,6 @@ _CLAUSE = word_lists("keywords")["clause"]
 
 
 def _cleaned(text: str) -> str | None:
-    """A keyword without signs, or None if it is none."""
     text = re.sub(r"[*_`\"“”„«»#\[\]]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
     is_phrase = _PHRASE.fullmatch(text) and len(text) < 41
     return text if is_phrase and _CLAUSE.isdisjoint(text.split()) else None
@@ -238,7 +236,6 @@ def _keyword(entry: str, kind: str) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords of a list, or none if they are fewer than `least`."""
     text = re.sub(r"\([^()]*\)|[*_`\"“”„«»\[\]]", "", text)
     text = " ".join(text.split())
     text = re.sub(r"[\s,;]*\(?\b\d{1,2}[.):]\)?\s+", ", ", text).strip(" ,")

@@ -138,7 +138,6 @@ _REASON = re.compile(
 
 
 def _with_json(text: str) -> str:
-    """A text with lines for its JSON, also for one that is broken or cut off."""
     begin = _JSON.search(text)
     if begin is None:
         return text

@@ -76,7 +76,6 @@ _WORD = re.compile(
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    """A word without tense and person."""
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     return _SAME.get(word) or rewritten(word, _INFLECTIONS)
 
@@ -176,8 +175,6 @@ _ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
 
 
 class _Span(NamedTuple):
-    """Words of a text that tell a sentence."""
-
     matched: int
     length: int
     option: int

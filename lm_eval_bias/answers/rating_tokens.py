@@ -123,8 +123,6 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or sign, a number with its unit, or a scale."""
-
     kind: str
     text: str  # empty of a range, a fraction and a scale
     start: int
@@ -144,7 +142,6 @@ def value_of(text: str) -> float:
 
 
 def tokens_of(text: str, scale: float) -> list[Token]:
-    """The tokens of a text, as returned by `plain`."""
     tokens = []
     match = _TOKEN.search(text)
     while match:

@@ -46,7 +46,6 @@ def without_refusals(text: str) -> str:
 
 
 def has_refusal(text: str) -> bool:
-    """Whether a clause declines."""
     return any(_declines(clause) for clause in clauses(text))
 
 

@@ -41,8 +41,6 @@ _MODIFIERS = 2  # unknown words that may precede a label
 
 
 class Labels(NamedTuple):
-    """See `choice.chosen`."""
-
     names: Mapping[str, str]
     verbs: str = ""
     neither: str = OPEN
@@ -220,7 +218,6 @@ def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:
 
 
 def _meaning(following: list[GrammarToken]) -> str:
-    """What the words after a label say of it."""
     after = _AFTER.match(" ".join(t.text.strip(" ") for t in following))
     if after:
         return after.lastgroup or ""
@@ -228,7 +225,6 @@ def _meaning(following: list[GrammarToken]) -> str:
 
 
 def _led_up_to(clause: list[GrammarToken]) -> bool:
-    """Whether a verb stands near before."""
     kinds = [t.kind for t in reversed(clause) if t.kind not in ("filler", "cue")]
     for distance, kind in enumerate(kinds):
         if kind in ("frame", "hedge"):

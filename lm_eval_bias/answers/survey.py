@@ -129,8 +129,6 @@ def _forms(item: str) -> str:
 
 
 class _ItemNames:
-    """The items, "overall" and "rating", in any form."""
-
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items = items
         self.phrase = re.compile(rf"(?<!\w){re.escape(plain(group).strip()) or '(?!)'}(?!\w)")
@@ -337,7 +335,6 @@ class _SurveyReader:
         return found or self._in_turn(" ".join(line.plain for line in lines))
 
     def _in_turn(self, text: str) -> dict[str, float]:
-        """The ratings of an answer that consists of as many numbers as there are items."""
         numbers = re.split(r"[\s,;]+", text.strip(" ."))
         items = self.names.items
         fits = len(numbers) in (len(items), len(items) - (OVERALL in items))
@@ -399,7 +396,6 @@ class _SurveyReader:
         return bool(section) and self.section == "keywords"
 
     def _read_items(self, head: str, parts: list[str]) -> None:
-        """The ratings of a line that names items."""
         first = self.known.issuperset(_words(head))
         before = _BEFORE.fullmatch(head)
         if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
@@ -431,7 +427,6 @@ class _SurveyReader:
             first = False
 
     def _groups(self, parts: list[str]) -> Iterator[tuple[list[str], str]]:
-        """Joined items, and the phrase behind them."""
         group: list[str] = []
         for n, phrase in zip(parts[::2], parts[1::2], strict=True):
             group.append(self._item(int(n)))

@@ -31,7 +31,6 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
 
 def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[str]]) -> str:
-    """A text with other lines for its tables, where there are any."""
     out: list[str] = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
@@ -41,7 +40,6 @@ def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[
 
 
 def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[str]:
-    """The lines of a table that has labels as the headings of columns."""
     head = rows[0]
     body = [row + [""] * (len(head) - len(row)) for row in rows[1:]]
     cells = [row[i] for row in body for i in columns]

@@ -16,7 +16,6 @@ Rules = list[tuple[re.Pattern[str], str]]
 
 
 def rules(replacements: Mapping[str, str]) -> Rules:
-    """Patterns and what takes their place."""
     return [(re.compile(pattern), instead) for pattern, instead in replacements.items()]
 
 
@@ -89,7 +88,6 @@ def _listed(kinds: str) -> frozenset[str]:
 
 
 def letters(text: str) -> str:
-    """A text without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
@@ -110,5 +108,4 @@ def spelled(term: str) -> str:
 
 
 def without_reasons(text: str) -> str:
-    """A text without JSON fields that explain the answer."""
     return _REASONS.sub(" ", text) if '"' in text else text

@@ -39,5 +39,4 @@ def patterns(name: str) -> dict[str, dict[str, str]]:
 
 
 def named(patterns_of: dict[str, str]) -> str:
-    """One pattern for several, each a group that bears its name."""
     return "|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns_of.items())

@@ -69,8 +69,6 @@ _Pairs = list[tuple[int, int]]
 
 
 class _Terms:
-    """The words and groups of a question."""
-
     def __init__(self, words: Sequence[str], groups: Sequence[str]) -> None:
         self.words = [plain(word) for word in words]
         self.word_patterns = [spelled(word) for word in words]
@@ -99,7 +97,6 @@ _terms = lru_cache(maxsize=1000)(_Terms)
 
 
 def _group_spelled(name: str) -> str:
-    """A pattern for singular, plural and participle."""
     pattern = spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
@@ -199,7 +196,6 @@ def _words_alone(line: str, words: Sequence[_Mention]) -> list[int]:
 
 
 def _listed(line: str, words: Sequence[_Mention]) -> list[int]:
-    """The words of a list, or none if more stands between them."""
     gaps = [line[a.end : b.start] for a, b in pairwise(words)]
     return [m.number for m in words] if all(_only("list", gap) for gap in gaps) else []
 

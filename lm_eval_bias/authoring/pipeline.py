@@ -54,7 +54,6 @@ class Pipeline(NamedTuple):
     shown: Callable[[Known, str | None], list[tuple[str, str]]]
 
     def start(self, row: Known) -> int:
-        """The index of the first step that a row needs."""
         return max(
             (i + 1 for i, step in enumerate(self.steps) if all(name in row for name in step.gives)),
             default=0,

@@ -247,7 +247,6 @@ class _Server(ThreadingHTTPServer):
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, and its page's address."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
     acts: dict[tuple[str, str], Callable[[Any], Any]] = {

@@ -16,7 +16,6 @@ from lm_eval_bias.harness import compat
 
 
 def models() -> dict[str, str]:
-    """The model types in setup.cfg, name -> module:class."""
     return {
         point.name: point.value
         for point in distribution("lm-eval-bias").entry_points

@@ -41,7 +41,6 @@ def version() -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The harness's jinja environment."""
     try:
         from lm_eval.utils import env
     except ImportError:  # 0.5
@@ -76,7 +75,6 @@ def request(
 
 
 def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
-    """A request with another type or arguments for the same document."""
     index = of.idx if index is None else index
     return request(kind, of.doc, arguments, index, of.task_name, of.doc_id, of.repeats)
 
@@ -132,7 +130,6 @@ def own_cache(class_: type, *names: str) -> None:
 
 
 def model_base() -> type:
-    """The base class of models."""
     from lm_eval.api.model import LM
 
     return LM
@@ -165,14 +162,12 @@ def asking(class_: type, output_type: str) -> type:
 
 
 def twin(task: Any) -> Any:
-    """A copy of a task whose settings may be changed."""
     other = copy(task)
     other._config = copy(task._config)
     return other
 
 
 def filter_names(task: Any) -> list[str]:
-    """The names of a task's filters."""
     return [
         pipe.name
         for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", None) or ()
@@ -290,7 +285,6 @@ def brief(error: BaseException) -> str:
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that a server model sends, or None."""
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -330,13 +324,13 @@ class Writer:
     def __init__(
         self,
         model: str,
-        model_args: str = "",
-        gen_kwargs: str = "",
-        apply_chat_template: bool | None = None,
-        batch_size: str | None = None,
-        device: str | None = None,
+        model_args: str,
+        gen_kwargs: str,
+        apply_chat_template: bool | None,
+        batch_size: str | None,
+        device: str | None,
     ) -> None:
-        """Load a registered model type, or raise UsageError. apply_chat_template: default: if the
+        """Load a registered model type, or raise UsageError. apply_chat_template: None: if the
         model has a template or takes only messages.
         """
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
@@ -392,7 +386,6 @@ class Writer:
 
 
 def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
-    """Register model types, name -> module:class."""
     from lm_eval.api.registry import model_registry
 
     for name, target in models.items():

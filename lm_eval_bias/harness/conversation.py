@@ -125,7 +125,6 @@ Scored = tuple[Conversation, str, tuple[str, ...]]
 def _scored(
     lm: Any, turns: list[Scored]
 ) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    """The likelihoods of each turn's choices, in parts."""
     if any(not isinstance(p, str) for _, p, _ in turns):
         raise UsageError(NO_LIKELIHOODS)
     # All have about as many choices.
@@ -162,7 +161,6 @@ def _quotes_answers(text: str) -> bool:
 
 
 def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
-    """A turn's text, or its rendered template."""
     if _quotes_answers(text):
         return {"user_template": text}
     return {"user": template(text).render(doc)}
@@ -180,7 +178,6 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 
 def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
-    """The model's input: all messages so far."""
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))

@@ -26,7 +26,6 @@ class Documents(list):
         return dict.fromkeys(self[0])
 
     def unique(self, column: str) -> list[Any]:
-        """The distinct values of a column, in order of appearance."""
         return list(dict.fromkeys(document[column] for document in self))
 
 
@@ -57,7 +56,6 @@ class CustomDataset:
         return min(whole, metadata.get(FIRST, whole))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
-        """The sha256 of fetched files, for the results file."""
         return self._checksums(**self._arguments(metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:

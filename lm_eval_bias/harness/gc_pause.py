@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect nothing inside the block."""
     enabled = gc.isenabled()
     gc.disable()
     try:

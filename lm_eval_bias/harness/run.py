@@ -115,7 +115,6 @@ class Saving:
         compat.fail_at_end(sentence)
 
     def _whole(self, method: Callable[..., None], call: dict[str, Any]) -> bool:
-        """Whether the file that a call saves is whole."""
         task = call.get("task_name")
         if task is not None:  # copies: the harness changes them
             call = {**call, "samples": [dict(sample) for sample in call["samples"]]}

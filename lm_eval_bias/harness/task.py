@@ -147,7 +147,6 @@ class MeasureTask(CompiledTask):
         ]
 
     def test_docs(self) -> Any:
-        """The documents, or one part of them."""
         if self._part[1] == 1:
             return super().test_docs()
         if not self._places:
@@ -278,7 +277,6 @@ class MeasureTask(CompiledTask):
 
     @property
     def _all_marks(self) -> list[dict[str, Any]]:
-        """The marks of a document's records: of one, or of one in each wording."""
         wordings = [{INSTRUCTION: name} for name in self._wordings]
         return [{**self._marks, **wording} for wording in wordings or [{}]]
 
@@ -289,19 +287,19 @@ class MeasureTask(CompiledTask):
                 {**self.measure.record(doc, of), **marks}
                 for of, marks in zip(parts, self._all_marks, strict=True)
             ]
-            return records[0] if len(records) == 1 else records
-        # A process with fewer documents asks its last one again; both answers are here
-        # (lm_eval 0.4.13).
-        given = compat.answers(self, doc, results)
-        answers = given[: self.config.repeats]
-        in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
-        if self.measure.gathers:
-            marks = {**self._marks, IN_FORM.name: mean(in_form)}
-            return {**self.measure.record(doc, answers), **marks}
-        records = [
-            {**self.measure.record(doc, [answer]), **self._marks, IN_FORM.name: form}
-            for answer, form in zip(answers, in_form, strict=True)
-        ]
+        else:
+            # A process with fewer documents asks its last one again; both answers are here
+            # (lm_eval 0.4.13).
+            given = compat.answers(self, doc, results)
+            answers = given[: self.config.repeats]
+            in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
+            asked = [(answers, mean(in_form))]
+            if not self.measure.gathers:
+                asked = [([a], form) for a, form in zip(answers, in_form, strict=True)]
+            records = [
+                {**self.measure.record(doc, of), **self._marks, IN_FORM.name: form}
+                for of, form in asked
+            ]
         return records[0] if len(records) == 1 else records
 
     def aggregation(self) -> dict[str, Callable]:
@@ -415,7 +413,6 @@ def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flat(records: list[Any]) -> list[Record]:
-    """Records, with lists of several answers flattened."""
     return [r for record in records for r in (record if isinstance(record, list) else [record])]
 
 

@@ -15,7 +15,6 @@ from lm_eval_bias.usage import UsageError
 
 @cache
 def template(text: str) -> jinja2.Template:
-    """A compiled jinja template."""
     return compat.environment().from_string(text)
 
 

@@ -58,23 +58,13 @@ class TokenCounts:
             return lm.scored_tokens(prompt, continuation)
         # The harness begins a text with a prefix token, which an encoder's tokenizer may lack.
         prefix = getattr(lm, "prefix_token_id", False)
-        if not prompt and hasattr(lm, "tok_encode") and prefix is not None:
+        if prefix is None or not hasattr(lm, "_encode_pair"):
+            return None
+        if not prompt and hasattr(lm, "tok_encode"):
             # The harness takes a text that begins with the prefix token as it is.
             tokens = lm.tok_encode(continuation, add_special_tokens=False)
             return len(tokens) - (prefix is not False and tokens[:1] == [prefix])
-        if hasattr(lm, "_encode_pair") and prefix is not None:
-            return len(lm._encode_pair(prompt, continuation)[1])
-        try:
-            tokenizer: Any = getattr(lm, "tokenizer", None)
-        except OSError:  # the harness's `dummy` fetches GPT-2's when it is asked for
-            return None
-        if not getattr(tokenizer, "is_fast", False):
-            return None
-        text = prompt + continuation
-        encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        # A blank between the two belongs to the continuation, as in the harness.
-        start = len(prompt.rstrip())
-        return sum(end > max(begin, start) for begin, end in encoded["offset_mapping"])
+        return len(lm._encode_pair(prompt, continuation)[1])
 
 
 compat.add_request_type(REQUEST, loglikelihood_and_tokens)

@@ -128,7 +128,7 @@ def decode(
     logits: torch.Tensor,
     prompts: Sequence[Prompt],
     tokenizer: Any,
-    counted: Callable[[int], Any] = int,
+    counted: Callable[[int], Any],
 ) -> list[list[int]]:
     """Return the tokens of the answer to each prompt. The sweep does not change.
 

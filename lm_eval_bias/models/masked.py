@@ -38,8 +38,6 @@ Score = tuple[float, bool, int]
 
 
 class _Complete:
-    """Refuses a checkpoint whose head would be random."""
-
     @staticmethod
     def from_pretrained(pretrained: str, **kwargs: Any) -> torch.nn.Module:
         model, loaded = transformers.AutoModelForMaskedLM.from_pretrained(

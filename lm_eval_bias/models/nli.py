@@ -116,7 +116,6 @@ class EntailmentLM(HFModel):
 
     @property
     def max_length(self) -> int:
-        """In tokens, special ones included."""
         most = min(learned_positions(self.model), self.tokenizer.model_max_length)
         return self._max_length or min(most, super().max_length)
 
@@ -217,7 +216,6 @@ class EntailmentLM(HFModel):
     def _classified(
         self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool
     ) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        """The log-probabilities of the model's labels, for the longest pairs first."""
         rows = self._rows(pairs)
         order = sorted(range(len(pairs)), key=lambda i: -len(rows[i]["input_ids"]))
         auto = self.batch_size == "auto"

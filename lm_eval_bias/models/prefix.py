@@ -374,7 +374,6 @@ class PrefixLM(HFModel):
         return torch.cat(parts)
 
     def _prompts(self, requests: list[Instance]) -> list[Prompt | None]:
-        """The prompt of each request; None where `HFLM` answers."""
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         chosen = [self._settings(request.args[1], eos) for request in requests]
         sampled = any(strategy is not None and strategy.sampled for _, _, strategy in chosen)

@@ -230,7 +230,6 @@ def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tenso
 
 
 def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
-    """Puts ALiBi's bias into the order of the nodes."""
     # a layer passes its bias on to its attention, which must not sort it again
     sorted_already: dict[int, torch.Tensor] = {}
 

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -298,39 +298,6 @@ def official(shared, monkeypatch):
     stereotype_content.official.cache_clear()
     yield stereotype_content.official
     stereotype_content.official.cache_clear()
-
-
-@pytest.fixture
-def released(official, shared):
-    """The authors' rows, read without our reader: lower-case spelling without hyphens and spaces ->
-    {dimension: direction}."""
-    words = defaultdict(lambda: defaultdict(set))
-    with (shared / "official" / "stereomap" / FILE).open(encoding="utf-8-sig") as file:
-        for row in csv.DictReader(file):
-            word = words[re.sub("[^a-z]", "", row["original word"].lower())]
-            for name, value in row.items():
-                if name.endswith(" dictionary") and value != "0":
-                    dimension = name.removesuffix(" dictionary").lower()
-                    direction = row.get(name.replace("dictionary", "direction"), "NA")
-                    word[dimension.replace("agency", "assertiveness")].add(
-                        0 if direction == "NA" else int(direction)
-                    )
-    return {
-        word: {dimension: sum(directions) for dimension, directions in content.items()}
-        for word, content in words.items()
-        if content
-    }
-
-
-def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, released):
-    """All words of one spelling, but the few whose spelling another word shares once British and
-    American are one."""
-    wrong = [
-        word
-        for word, content in released.items()
-        if dict(official().look_up(word).content) != content
-    ]
-    assert len(wrong) < len(released) * 0.02
 
 
 def test_what_a_body_is_like_and_which_group_it_is_has_no_direction_but_illness_and_looks_have():

@@ -22,14 +22,15 @@ FORMS = [
 
 
 @given(
-    st.lists(POINTS, min_size=12, max_size=12), st.permutations(range(12)), st.sampled_from(FORMS)
+    st.lists(POINTS, min_size=12, max_size=12),
+    st.permutations(range(12)),
+    st.integers(1, 12),
+    st.sampled_from(FORMS),
 )
-def test_the_order_of_the_rows_does_not_matter(points, order, form):
-    rows = [form.format(EXTENDED[i], points[i]) for i in order]
-    counts = [points[i] for i in order[:6]] == [1, 2, 3, 4, 5, 6]
-    ratings = {item: float(point) for item, point in zip(EXTENDED, points, strict=False)}
-    answer = survey_answer("\n".join(rows), EXTENDED)
-    assert counts or answer == {"ratings": ratings, "keywords": []}
+def test_the_rows_may_stand_in_any_order_and_some_be_missing(points, order, n, form):
+    rows = [form.format(EXTENDED[i], points[i]) for i in order[:n]]
+    ratings = {EXTENDED[i]: float(points[i]) for i in order[:n]}
+    assert survey_answer("\n".join(rows), EXTENDED, "men")["ratings"] == ratings
 
 
 @given(st.lists(POINTS, min_size=8, max_size=8), st.permutations(BEHAVIOR))
@@ -37,18 +38,3 @@ def test_the_order_of_the_items_in_the_question_does_not_matter(points, items):
     ratings = dict(zip(BEHAVIOR, points, strict=True))
     text = "\n".join(f"-{item} poor people: {point}" for item, point in ratings.items())
     assert survey_answer(text, items, "poor people")["ratings"] == ratings
-
-
-@given(
-    st.lists(POINTS, min_size=12, max_size=12),
-    st.sets(st.integers(0, 11), min_size=1, max_size=11),
-    st.sampled_from(FORMS[:6]),
-)
-def test_a_missing_row_leaves_the_others_as_they_are(points, missing, form):
-    ratings = {
-        item: float(point)
-        for i, (item, point) in enumerate(zip(EXTENDED, points, strict=False))
-        if i not in missing
-    }
-    rows = [form.format(item, points[EXTENDED.index(item)]) for item in ratings]
-    assert survey_answer("\n".join(rows), EXTENDED, "men")["ratings"] == ratings

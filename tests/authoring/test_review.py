@@ -224,7 +224,6 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
             assert path != "/" or not re.search(r"style=|<script>| on(?! )", text)
 
 
-JSON = {"Content_Type": "application/json"}
 # Status, request, body, headers: guesses, another name for this machine, what a form can send.
 REQUESTS = """\
 403 GET /entries null
@@ -255,7 +254,8 @@ def test_only_its_own_page_with_the_token_gets_an_answer(file):
 
 def test_over_the_wire_an_item_is_looked_at_and_saved(file):
     with served(file) as (port, token, _):
-        headers = {"X_Review_Token": token, **JSON, "Origin": f"http://127.0.0.1:{port}"}
+        headers = {"X_Review_Token": token, "Origin": f"http://127.0.0.1:{port}"}
+        headers["Content_Type"] = "application/json"
 
         def send(path, body):
             return json.loads(ask(port, "POST", path, body, **headers)[2])

@@ -5,9 +5,7 @@ import logging
 from math import exp, log
 
 import pytest
-import transformers
 from lm_eval.models.huggingface import HFLM
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from lm_eval_bias.harness.choices import Nesting, extensions
 from lm_eval_bias.likelihoods import apart
@@ -81,17 +79,3 @@ def test_the_tokenizer_of_a_model_of_the_harness_is_asked(kind):
     """It has a token for each byte."""
     nesting = Nesting(kind(tiny.model("Llama"), tokenizer=tiny.tokenizer()))
     assert nesting("so:", [" 8", " 85", " 7"]) == [[1], [], []]
-
-
-@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
-def test_whole_numbers_as_tokens_hold_nothing_of_one_another(kind):
-    """A token for every number, as in the tokenizers of Llama 3: 8, 80 and 800 are three."""
-    words = ["<s>", "</s>", "so", ":", *map(str, range(200))]
-    vocabulary = {token: i for i, token in enumerate(words)}
-    made = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>"
-    )
-    nesting = Nesting(kind(tiny.model("Llama"), tokenizer=tokenizer))
-    assert nesting("so:", [f" {n}" for n in range(101)]) == [[]] * 101

@@ -11,7 +11,6 @@ import datasets
 import pytest
 import torch
 from lm_eval.api.model import LM, CachingLM
-from lm_eval.models.api_models import JsonChatStr
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 
@@ -251,20 +250,7 @@ def test_a_template_that_refuses_the_conversation_ends_with_one_line(made):
         lm.conversation([request(lm, TWO, {"thing": "it"}, chat=True)])
 
 
-def test_an_api_models_messages_stay_messages_and_it_gives_no_likelihoods():
-    class ChatLM(EchoLM):
-        def apply_chat_template(self, chat_history, add_generation_prompt=True):
-            return JsonChatStr(json.dumps(chat_history))
-
-    lm = ChatLM()
-    lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
-    roles = [message["role"] for message in json.loads(lm.calls[1][0][0].prompt)]
-    assert roles == ["system", "user", "assistant", "user"]
-    with pytest.raises(UsageError, match="takes messages, not text, so it gives no likelihoods"):
-        lm.conversation([request(lm, CHOICES, chat=True)])
-
-
-def test_the_harnesss_api_model_holds_a_conversation():
+def test_the_harnesss_api_model_holds_a_conversation_and_gives_no_likelihoods():
     """Answers are the roles of the messages, and once nothing, as of a content filter."""
 
     def roles(body):
@@ -279,6 +265,8 @@ def test_the_harnesss_api_model_holds_a_conversation():
             for i, thing in enumerate(("a cup", "a key"))
         ]
         answers = lm.conversation(requests)
+        with pytest.raises(UsageError, match="takes messages, not text, so it gives no likelihoo"):
+            lm.conversation([request(lm, CHOICES, chat=True)])
     second = "system user assistant user"
     assert answers == [["system user", second], ["", second]]
 

@@ -56,14 +56,6 @@ def length(sentence):
     return -1.7 * len(sentence) - 3.1 * len(sentence.split())
 
 
-def frequency(sentence):
-    """A word's own: a thousand times between "thin" and "overweight", and any number for the
-    others."""
-    own = {"thin": -4.0, "overweight": -11.0, "fat": -5.5, "tall": -5.0, "short": -3.9}
-    own |= {"fair-skinned": -9.0, "dark-skinned": -7.0}
-    return sum(own.get(word, -6.0 - len(word) / 7) for word in tokens(sentence))
-
-
 class PairLM(RuleLM):
     """Answers each sentence beside the other of its pair as an encoder does: shared tokens."""
 
@@ -91,16 +83,11 @@ def encoder(rule):
 @pytest.mark.parametrize("model", [decoder, encoder])
 @pytest.mark.parametrize(
     ("rule", "known"),
-    [
-        (stereotype, (100, 100, 8, 0)),
-        (opposite, (-100, -100, -8, 0)),
-        (length, (0, 0, 0, 100)),
-        (frequency, (0, 0, 0, 100)),
-    ],
+    [(stereotype, (100, 100, 8, 0)), (opposite, (-100, -100, -8, 0)), (length, (0, 0, 0, 100))],
 )
 def test_a_model_with_a_known_bias_has_the_scores_that_it_must(model, rule, known):
     """The stereotype is worth 2 nats a sentence, so 4 between two of a pair, and 8 between positive
-    and negative context. An encoder's words of length and frequency are in the threshold or not."""
+    and negative context. An encoder's lengths are in the threshold or not."""
     numbers = numbers_of(evaluate(model(rule), TASK, limit=LIMIT), TASK)
     names = ["favouritism", "discrimination", "log_odds_gap", "within_threshold"]
     if model is encoder and known[-1]:

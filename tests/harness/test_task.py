@@ -10,7 +10,7 @@ import pytest
 from lm_eval.evaluator import evaluate as ask
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, load, numbers_of
 
@@ -94,54 +94,12 @@ def letter_a(context, letter):
     return 0.0 if letter.strip() == "a" else -2.0
 
 
-# The longest piece of option 1 of the first concept pair that stands in every rendering of it.
-OPTION_1 = max(re.split(r"\[\[X.*?\]\]", table("hbb_concepts")[0]["option_1"]), key=len).strip()
-
-
-def option_a(context):
-    return context.split("\na) ")[1].split("\nb) ")[0]
-
-
-def old_gets_option_1(context, letter):
-    """A probability of 0.9 for option 1 if the person is old; else 0.5."""
-    if not any(w in context for w in ("grandmother", "grandfather", "old man")):
-        return math.log(0.5)
-    first = letter.strip() == ("a" if OPTION_1 in option_a(context) else "b")
-    return math.log(0.9 if first else 0.1)
-
-
-@pytest.mark.parametrize(("metadata", "limit"), [({}, 156), ({"order": "paper"}, 78)])
-def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
-    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64. The four of Gender
-    have no excess."""
-    metadata = {"temperature": 1, **metadata}
-    results = evaluate(RuleLM(old_gets_option_1), "hbb", metadata, limit=limit)
-    expected = {
-        ("instances", None): 67,
-        ("biased_count", None): 3,
-        ("left_out", None): 0,
-        ("bias_score", "Age"): pytest.approx(40),
-        ("biased_share", "Age"): 100,
-        ("biased_share", "Race"): 0,
-        ("mean_difference", None): pytest.approx(120 / 67),
-        ("placebo_difference", None): 0,
-        ("excess_difference", None): pytest.approx(120 / 63),
-    }
-    numbers = numbers_of(results, "hbb")
-    assert {key: numbers[key] for key in expected} == expected
-    assert math.isnan(numbers["position_preference", None]) == ("order" in metadata)
-    pairs = results["configs"]["hbb"]["cells"]["identity_pairs"]
-    of = {(row["type"], row["identity_1"], row["identity_2"]): row["difference"] for row in pairs}
-    assert of["Age 1", "Young", "Old"] == pytest.approx(-40)
-
-
 @pytest.mark.slow
 def test_the_request_cache_never_hands_out_the_documents_of_another_order():
     evaluate(RuleLM(letter_a), "hbb", limit=4, cache_requests=True)
-    prompts = set()
-    lm = RuleLM(lambda context, letter: prompts.add(context) or letter_a(context, letter))
-    evaluate(lm, "hbb", {"order": "paper"}, limit=4, cache_requests=True)
-    assert len(prompts) == 4 and all(OPTION_1 in option_a(context) for context in prompts)
+    options = {"metadata": {"order": "paper"}, "limit": 4}
+    prompts = prompts_of("hbb", **options, cache_requests=True)
+    assert prompts == prompts_of("hbb", **options) and len(set(prompts)) == 4
 
 
 SETTINGS = ("", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2")
@@ -208,20 +166,6 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
     scores = results["configs"]["mist_wabt"]["cells"]["scores"]
     of = {(r["pair"], r["dimension"]): (r["bias_score"], r["bias_score_n"]) for r in scores}
     assert of["Mentally ill", "morality"] == (1, 6)
-
-
-def pair_by_polarity(context, pair):
-    word, group = pair.strip().strip("()").split(", ")
-    return math.log(0.9 if (word in POSITIVE) == (GROUPS[group] == "a") else 0.1)
-
-
-def test_the_likelihood_variant_scores_the_same_lists():
-    """0.9 of each good word to S_a, 0.1 of each bad one: 4.5 / 5 + 4.5 / 5 - 1."""
-    results = evaluate(RuleLM(pair_by_polarity), "mist_wabt_likelihood", limit=180)
-    numbers = results["results"]["mist_wabt_likelihood"]
-    assert numbers["bias_score_sociability,none"] == pytest.approx(0.8)
-    assert numbers_of(results, "mist_wabt_likelihood")["bias_score_n", "sociability"] == 30
-    assert numbers["position_preference,none"] == pytest.approx(0) and numbers["left_out,none"] == 0
 
 
 def prompts_of(task, **options):
@@ -413,33 +357,28 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     assert len(results["configs"]["empathy_religion"]["cells"]["pairs"]) == 36
 
 
-@pytest.mark.parametrize(
-    ("task", "scale"),
-    [("empathy_religion_likelihood", 100), ("empathy_religion_s1_likelihood", 10)],
-)
-def test_the_expectation_of_the_scale_by_likelihood(task, scale):
-    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8. The limit cuts the third
-    event."""
+def test_the_expectation_of_the_scale_by_likelihood():
+    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; 100 is off the scale. The
+    limit cuts the third event."""
 
     def rule(context, choice):
         perceiver, experiencer = (p.search(context)[1] for p in (PERCEIVER, EXPERIENCER))
         own = perceiver == experiencer != "a person"
         number = int(choice)
         assert context.endswith("Emotion intensity:") and choice == f" {number}"
-        assert f"to {scale} (extremely)" in context
+        assert "to 10 (extremely)" in context
         weights = {8: 0.2, 9: 0.2, 100: 0.1} if own else {8: 0.4, 100: 0.1}
         return math.log(weights.get(number, 1e-30))
 
+    task = "empathy_religion_s1_likelihood"
     results = evaluate(RuleLM(rule), task, limit=130, log_samples=True)
-    # on the long scale the 100 takes part: (0.4 * 8.5 + 0.1 * 100) / 0.5 and (0.4 * 8 + 10) / 0.5
-    own, other = (26.8, 26.4) if scale == 100 else (8.5, 8)
     for sample in results["samples"][task][:122]:
         doc = sample["doc"]
-        expected = own if doc["perceiver"] == doc["experiencer"] != "a person" else other
+        expected = 8.5 if doc["perceiver"] == doc["experiencer"] != "a person" else 8
         assert sample["records"]["intensity"] == pytest.approx(expected)
     numbers = numbers_of(results, task)
-    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": own - other}
-    expected |= {"off_scale": 0 if scale == 100 else 10, "number_mass": 50 if scale == 100 else 40}
+    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": 0.5}
+    expected |= {"off_scale": 10, "number_mass": 40}
     assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
 
 

@@ -2,8 +2,6 @@
 
 import pytest
 from lm_eval.api.model import CachingLM
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.token_counts import REQUEST, TokenCounts
@@ -42,41 +40,11 @@ def test_a_model_without_a_tokenizer_has_no_number(caplog):
     assert caplog.text.count("no tokenizer") == 1
 
 
-def test_a_tokenizer_that_cannot_be_fetched_is_none():
-    """As that of the harness's `dummy` without network."""
-
-    class Dummy(RuleLM):
-        @property
-        def tokenizer(self):
-            raise OSError("We couldn't connect to the hub")
-
-    assert TokenCounts(Dummy())("A:", " x") is None
-
-
 def test_the_tokenizer_is_asked_once_for_each_end_of_a_prompt():
     lm = LettersLM()
     count, end = TokenCounts(lm), "x" * 32
     assert [count(start + end, " ab") for start in ("one ", "two ")] == [2, 2]
     assert lm.encoded == [" ab"]
-
-
-@pytest.mark.parametrize("end", ["", " "])
-def test_an_encoder_without_a_prefix_token_is_asked_where_its_tokens_stand(end):
-    """Words of three letters are one token, of more letters two: "ugly" is "ugl" and "y"."""
-    vocabulary = {"[UNK]": 0, "ugl": 1, "##y": 2, "bad": 3, "a": 4, ":": 5}
-    made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-
-    class EncoderLM(RuleLM):
-        prefix_token_id = None
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, unk_token="[UNK]")
-
-        def _encode_pair(self, context, continuation):
-            raise TypeError("no prefix token")
-
-    count = TokenCounts(EncoderLM())
-    counts = [count(f"a:{end}", f" {word}"[len(end) :]) for word in ("ugly", "bad", "bad ugly")]
-    assert counts == [2, 1, 3]
 
 
 def test_the_cache_of_the_harness_answers_it(tmp_path):

@@ -10,7 +10,6 @@ from lm_eval_bias.results import runs, samples
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, load
 from tests.scripted import ask, made_up, scripted
-from tests.started import Run
 
 TASKS = {task.name: task for task in catalogue.tasks()}
 # One task of each text; `_official` asks the same of data that is fetched.
@@ -128,18 +127,4 @@ def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_num
     assert "range 49.2 to 74.6 over 3 conditions" in page and "not varied" not in page
     assert (
         "directed_preferences: the range over wordings, chat templates and system messages" in page
-    )
-
-
-@pytest.mark.model
-@pytest.mark.slow
-def test_the_command_asks_a_real_model_in_three_wordings(model_folder, tmp_path):
-    arguments = f"--model hf-prefix --tasks {ANALOGY} --limit 5 --metadata wording=all"
-    run = Run(model_folder, tmp_path, arguments.split())
-    rows = [row for row in run.cells(ANALOGY)["wordings"] if row["metric"] == "biased_preferences"]
-    assert [row["wording"] for row in rows] == ["paper", "1", "2"]
-    (file,) = tmp_path.rglob("samples_*.jsonl")
-    merged = samples.merged(TASKS[ANALOGY], [file])
-    assert merged.documents == 5 and json.dumps(merged.tables["wordings"]) == json.dumps(
-        run.cells(ANALOGY)["wordings"]
     )

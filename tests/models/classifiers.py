@@ -10,6 +10,7 @@ import torch
 import transformers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
+from transformers.modeling_outputs import SequenceClassifierOutput
 
 TEXTS = [
     "A man in a red coat waits for the night bus.",
@@ -63,13 +64,19 @@ def random_classifier(name: str, labels=None):
     return model.eval(), copy.deepcopy(tokenizer)
 
 
+class WordClassifier(transformers.BertForSequenceClassification):
+    """Adds up the votes of a text's tokens for each label, shape (vocabulary, labels)."""
+
+    votes: torch.Tensor
+
+    def forward(self, input_ids, **_):
+        return SequenceClassifierOutput(logits=self.votes[input_ids].sum(1))
+
+
 def word_classifier(deciding: dict[str, str], labels: dict[int, str]):
     """A BERT in which words decide, and its tokenizer: word -> the label that it makes likeliest;
     "neutral" or what stands last without any.
 
-    Its one layer takes the mean of what all tokens say (queries and keys are zero), and the head
-    reads one dimension for each label. Every word says +1 in one dimension and -1 in the next, so
-    that the layer norm, which takes the mean away, only scales.
     """
     vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *deciding])}
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
@@ -92,24 +99,10 @@ def word_classifier(deciding: dict[str, str], labels: dict[int, str]):
         id2label=labels,
         label2id={v: k for k, v in labels.items()},
     )
-    model = transformers.BertForSequenceClassification(config).eval()
-    names = list(labels.values())
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.fill_(1.0 if "LayerNorm.weight" in name else 0.0)
-        layer = model.bert.encoder.layer[0].attention
-        for weight in (
-            layer.self.value.weight,
-            layer.output.dense.weight,
-            model.bert.pooler.dense.weight,
-        ):
-            weight.copy_(torch.eye(8))
-        for word, label in deciding.items():
-            at = 2 * names.index(label)
-            model.bert.embeddings.word_embeddings.weight[vocabulary[word], at : at + 2] = (
-                torch.tensor([1.0, -1.0])
-            )
-        for i, label in enumerate(names):
-            model.classifier.weight[i, 2 * i] = 5.0
-            model.classifier.bias[i] = 0.5 if label in ("neutral", "not_entailment") else 0.0
+    model = WordClassifier(config).eval()
+    model.votes = torch.zeros(len(vocabulary), len(labels))
+    for i, label in labels.items():
+        model.votes[vocabulary["[CLS]"], i] = 0.5 * (label in ("neutral", "not_entailment"))
+        for word in deciding:
+            model.votes[vocabulary[word], i] = 5.0 * (deciding[word] == label)
     return model, tokenizer

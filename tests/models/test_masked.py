@@ -20,12 +20,11 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
-from lm_eval_bias.models.masked import MaskedLM
+from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
-METRICS = ["original", "within_word_l2r"]
 SENTENCES = [
     "I saw a beautiful dark-skinned woman standing near the bus stop.",
     "She was kind to me.",
@@ -289,17 +288,6 @@ def test_the_cache_tells_pairs_and_variants_apart(encoders, tmp_path):
 # ---- What cannot be scored
 
 
-def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoders):
-    model = lm(encoders("BERT"))
-    with pytest.raises(
-        UsageError,
-        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun"
-        r".*Nothing was computed",
-    ):
-        likelihoods(model, [("", "Yes"), ("", "sun " * 60)])
-    assert model.tokens_computed == 0
-
-
 def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(encoders):
     """Not the special one that ends the text."""
     model = lm(encoders("BERT"))
@@ -326,8 +314,14 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
     text = " a" * (most - 2)
     assert len(tokenizer(text)["input_ids"]) == most == model.max_length
     assert values(model, [("", text)])[0] < 0
-    with pytest.raises(UsageError, match=f"longer than the {most} tokens"):
-        likelihoods(model, [("", text + " a")])
+    computed = model.tokens_computed
+    message = (
+        f"1 of 2 texts are longer than the {most} tokens .*, the longest {most + 1} tokens .*' a a"
+        ".*Nothing was computed"
+    )
+    with pytest.raises(UsageError, match=message):
+        likelihoods(model, [("", "Yes"), ("", text + " a")])
+    assert model.tokens_computed == computed
 
 
 def test_an_encoder_writes_no_text(encoders):

@@ -7,10 +7,6 @@ from lm_eval_bias.models.token_trie import TokenTrie, blocks
 sequences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=12)
 
 
-def prefixes(sequences):
-    return {tuple(s[: n + 1]) for s in sequences for n in range(len(s))}
-
-
 def spelled(trie):
     """The prefix that each node stands for, from the definition: the parent is the last node before
     it that is one less deep."""
@@ -27,19 +23,12 @@ def spelled(trie):
 
 
 @given(sequences)
-def test_each_distinct_prefix_is_one_node(given):
-    made = spelled(TokenTrie(given))
-    assert len(made) == len(set(made)) and set(made) == prefixes(given)
-
-
-@given(sequences)
-def test_a_sequence_ends_where_its_tokens_end(given):
+def test_each_distinct_prefix_is_one_node_and_a_sequence_has_those_of_its_own(given):
     trie = TokenTrie(given, tails=[len(s) for s in given])
     names = spelled(trie)
-    for sequence, tail in zip(given, trie.tails, strict=True):
-        assert [names[node] for node in tail] == [
-            tuple(sequence[: n + 1]) for n in range(len(sequence))
-        ]
+    prefixes = [[tuple(s[: n + 1]) for n in range(len(s))] for s in given]
+    assert [[names[node] for node in tail] for tail in trie.tails] == prefixes
+    assert len(names) == len(set(names)) and set(names) == {p for of in prefixes for p in of}
 
 
 @given(sequences)
