@@ -76,9 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
-    counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))
-    written_parts = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
-    print(f"wrote {written.overview}: {written_parts}")
+    print(f"wrote {written.overview}")
     return 0
 
 

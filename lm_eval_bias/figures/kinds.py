@@ -24,7 +24,6 @@ from lm_eval_bias.figures.rows import (
     lines,
     number,
     scale,
-    ticks,
     unbroken,
     unlike,
     widest,
@@ -546,7 +545,7 @@ def _heatmap(plan: Plan) -> Canvas:
             domain=[on.low + on.span * i / stops for i in range(stops + 1)],
             range=list(palette.SEQUENTIAL),
         ),
-        legend=alt.Legend(title=legend, type="symbol", values=ticks(on, 5), columns=9),
+        legend=alt.Legend(title=legend, type="symbol", tickCount=5, columns=9),
     )
     cells.sort(key=lambda row: row["z"])
     canvas.add("rect", cells, {**here, "fill": fill})

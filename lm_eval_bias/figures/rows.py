@@ -258,8 +258,8 @@ def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
     return lambda text: "\n".join(wrapped(text, width, most, size))
 
 
-def widest(labels: Iterable[str], size: float = 12) -> float:
-    return max((wide(line, size) for text in labels for line in text.split("\n")), default=0)
+def widest(labels: Iterable[str]) -> float:
+    return max((wide(line) for text in labels for line in text.split("\n")), default=0)
 
 
 # ---- Scales
@@ -295,18 +295,6 @@ def scale(
         min([low, *(max(end, low - room) for end in far)]),
         max([high, *(min(end, high + room) for end in far)]),
     )
-
-
-def ticks(on: Scale, count: int) -> list[float]:
-    """About `count` round numbers."""
-    rough = on.span / count
-    power = 10.0 ** math.floor(math.log10(rough))
-    # the nearest of 1, 2, 5 and 10 on a logarithmic scale
-    step = power * next(
-        (m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10
-    )
-    first, last = math.ceil(on.low / step - 1e-9), math.floor(on.high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
 def digits(on: Scale) -> int:

@@ -32,6 +32,7 @@ from lm_eval_bias.results.runs import (
 )
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
+from lm_eval_bias.usage import UsageError
 
 BUDGET = 1_600_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in
@@ -119,9 +120,6 @@ class Written(NamedTuple):
     """What a report has. overview: its first page."""
 
     overview: Path
-    models: int
-    tasks: int
-    figures: int
     sentences: list[str]
 
 
@@ -168,8 +166,7 @@ def write(
         folder.write("index.html", index)
     tests = [test for model in models for test in model.tests]
     sentences = findings.sentences(tests, named=len(models) > 1)
-    n_tasks = len({run.task for run in runs})
-    return Written(output / "index.html", len(models), n_tasks, writer.figures, sentences)
+    return Written(output / "index.html", sentences)
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -211,7 +208,6 @@ class _Writer:
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     bar: Any
-    figures: int = 0
     ids: set[str] = field(default_factory=set)
 
     def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
@@ -312,7 +308,7 @@ class _Writer:
         block.notes += _of_papers(papers)
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         try:
-            block.tables = exhibited.tables(exhibit, models, papers)
+            block.tables = [exhibited.table(exhibit, models, papers)]
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
         all_rows: list[Any] = [(model, "this run", None, row) for model, of in models for row in of]
@@ -340,21 +336,19 @@ class _Writer:
         rows = [{**row, key: name} for name, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
-            why = self.drawing.drawable(exhibit, rows, model)
-            if why is None:
-                text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
-                words = {"name": block.id, "title": block.heading, "description": text}
-                svg = self.drawing.svg(exhibit, rows, model=model, **words)
-                self._file(block, "SVG", f"figures/{file}.svg", svg)
-                png = self.drawing.png(svg, title=block.heading)
-                self._file(block, "PNG", f"figures/{file}.png", png)
-                block.svg = svg
-                self.figures += 1
-        except SystemExit:  # a UsageError, which says what to install
+            text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
+            words = {"name": block.id, "title": block.heading, "description": text}
+            svg = self.drawing.svg(exhibit, rows, model=model, **words)
+            self._file(block, "SVG", f"figures/{file}.svg", svg)
+            png = self.drawing.png(svg, title=block.heading)
+            self._file(block, "PNG", f"figures/{file}.png", png)
+            block.svg = svg
+        except UsageError:  # a full disk
             raise
         except Exception as error:  # what a person's own rows may hold
-            why = f"{type(error).__name__}: {error}"
-        if why is not None:
+            why = (
+                str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            )
             block.notes.append(f"The figure could not be drawn: {why}")
 
     def tables(self, run: Run, known: KnownTask, stem: str, prefix: str) -> Iterator[Block]:

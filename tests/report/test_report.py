@@ -32,11 +32,8 @@ FIGURE = (
 class Drawn:
     """A drawing that keeps what it was asked for."""
 
-    def __init__(self, reason=None, error=None):
-        self.asked, self.reason, self.error = [], reason, error
-
-    def drawable(self, exhibit, rows, model=None):
-        return self.reason
+    def __init__(self, error=None):
+        self.asked, self.error = [], error
 
     def svg(self, exhibit, rows, *, name, title, description, model=None):
         if self.error:
@@ -44,7 +41,7 @@ class Drawn:
         self.asked.append((exhibit.name, rows, title, model))
         return FIGURE
 
-    def png(self, figure, *, title, scale=2):
+    def png(self, figure, *, title):
         return b"\x89PNG\r\n\x1a\n"
 
 
@@ -206,8 +203,8 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("drawing", "why"),
     [
-        (Drawn(reason="no row has a number"), "no row has a number"),
-        (Drawn(error=ValueError("odd")), "ValueError: odd"),
+        (Drawn(ValueError("no row has a number")), "no row has a number"),
+        (Drawn(KeyError("odd")), "KeyError: 'odd'"),
     ],
 )
 def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
@@ -222,8 +219,8 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
 
 def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
-    written, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
-    assert written.figures == 1 and pages["org-m.html"].count("<svg") == 1
+    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
+    assert pages["org-m.html"].count("<svg") == 1
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n"}
     ((_, rows, title, model),) = drawing.asked
@@ -280,28 +277,6 @@ def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
     warning = "80 % of the answers have exactly the form that was asked for: the numbers depend on"
     assert warning in pages["a.html"] and warning not in pages["b.html"]
     assert "; mine asks without answers to read" in pages["a.html"]
-
-
-HEAT = Exhibit(
-    "Figure 2",
-    "c",
-    Rows("heat"),
-    [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")],
-    "r",
-    "s",
-    figure=Figure("heatmap", "x", "y", colour="n", order={"y": ("v", "u")}),
-)
-
-
-@pytest.mark.parametrize(
-    ("again", "table"),
-    [(0, "From \\ To p q v 10.0 11.0 u 0.0 1.0"), (1, "To From Gap points p u 0.0")],
-)
-def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path, again, table):
-    places = [("p", "u", 0), ("q", "u", 1), ("p", "v", 10), ("q", "v", 11)]
-    cells = [dict(zip("xyn", place, strict=True)) for place in [*places, *places[:again]]]
-    run_of(tmp_path / "runs", tables={"heat": cells})
-    assert table in texts(tmp_path / "runs", tmp_path / "out", ours(HEAT))["org-m.html"]
 
 
 def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
