@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import DECIMALS
-from lm_eval_bias.usage import UsageError, nearest
 
 _ROUNDING = 1e-9
 _GREATEST = 1e300
@@ -72,20 +72,12 @@ def chosen(
 ) -> tuple[list[Result], list[str]]:
     """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each that
     is left out."""
-    for name in metrics or ():
-        known = {
-            f"{run.task}/{m.name}" if "/" in name else m.name for run in runs for m in run.metrics
-        }
-        if name not in known:
-            raise UsageError(
-                f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}"
-            )
+    check_metrics(metrics or (), runs)
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
         for metric in run.metrics:
-            names = {metric.name, f"{run.task}/{metric.name}"}
-            named = metric.primary if metrics is None else not names.isdisjoint(metrics)
-            if not named or (metric.name, None) not in run.numbers:
+            shown = is_shown(metric, run.task, metrics)
+            if not shown or (metric.name, None) not in run.numbers:
                 continue
             number = run.numbers[metric.name, None]
             least, greatest = RANGE.get(metric.unit, (-inf, inf))

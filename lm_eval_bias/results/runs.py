@@ -59,7 +59,6 @@ class Run(NamedTuple):
     version: str
     date: datetime | None
     options: Mapping[str, Any]
-    limit: float | None
     template: str | None
     n: int
     metrics: Sequence[Metric]
@@ -307,7 +306,6 @@ def _of_results(
             options = {k: v for k, v in metadata.items() if k not in {*DESCRIPTIVE, *arguments}}
         else:
             options = _options(metadata, known)
-        limit = as_float(at(content, "config", "limit"))
         versions = _mapping(content.get("versions"))
         try:
             runs.append(
@@ -327,7 +325,6 @@ def _of_results(
                     version=_plain(versions.get(key, metadata.get("version", ""))),
                     date=_date(date),
                     options=options,
-                    limit=None if math.isnan(limit) else limit,
                     template=chat_template(content),
                     n=_count(at(content, "n-samples", key, "effective")),
                     results=path,
@@ -376,7 +373,6 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         version=_plain(content.get("version", "")),
         date=_date(content.get("date")),
         options=_options(options, known) if known else options,
-        limit=None,
         template=template if isinstance(template, str) else None,
         generation=generation if isinstance(generation, dict) else None,
         n=_count(content.get("documents", content.get("records"))),
