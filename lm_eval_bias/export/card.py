@@ -23,7 +23,6 @@ from lm_eval_bias.export.numbers import (
     Source,
     about,
     directed,
-    left_out,
     model_type,
     settings,
 )
@@ -42,7 +41,7 @@ Key = tuple[Any, Any, Any]
 def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
     """A result for each number with a direction, and what was left out. A model page shows name and
     value, so direction, interval and documents stand in the name too."""
-    made: dict[Key, EvalResult] = {}
+    made = []
     with_direction, left = directed(results)
     for result, way in with_direction:
         run, number = result.run, result.number
@@ -74,11 +73,8 @@ def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalRe
             source_url=source.url,
             source_name=source.name,
         )
-        if _key(one) in made:
-            left.append(left_out(result, f"another number is called {shortened(metric)} there"))
-        else:
-            made[_key(one)] = one
-    return list(made.values()), left
+        made.append(one)
+    return made, left
 
 
 def _key(result: EvalResult) -> Key:

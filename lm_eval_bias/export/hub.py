@@ -11,15 +11,7 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.export.numbers import (
-    CannotMerge,
-    Result,
-    Source,
-    about,
-    circumstances,
-    directed,
-    left_out,
-)
+from lm_eval_bias.export.numbers import CannotMerge, Result, Source, about, circumstances, directed
 from lm_eval_bias.results.escape import shortened, visible
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
@@ -32,17 +24,14 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
     """An entry TASK.METRIC for each number with a direction, and what was left out."""
     if source.dataset is None:
         raise ValueError("the format needs the id of a data set on the hub")
-    made: dict[str, EvalResultEntry] = {}
+    made = []
     with_direction, left = directed(results)
     for result, way in with_direction:
         run = result.run
         task = visible(f"{run.task}.{result.metric.name}")
-        if task in made:
-            left.append(left_out(result, f"another number is called {shortened(task)} there"))
-            continue
         name = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias"
         note = f"{name}: {about(result, f'{way} is better')} documents; {circumstances(run)}"
-        made[task] = EvalResultEntry(
+        entry = EvalResultEntry(
             dataset_id=source.dataset,
             task_id=task,
             value=result.number.value,
@@ -52,7 +41,8 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
             source_name=source.name,
             notes=shortened(note, LONGEST_NOTE),
         )
-    return list(made.values()), left
+        made.append(entry)
+    return made, left
 
 
 def text(made: Sequence[EvalResultEntry]) -> str:

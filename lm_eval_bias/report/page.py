@@ -567,15 +567,6 @@ def _overview(
 ) -> str:
     tests = [test for model in models for test in model.tests]
     there = sorted({run.task for run in finished.runs})
-    tasks_of = {model.name: {run.task for run in model.runs} for model in models}
-    coverage = Table(
-        [Cell("Task"), *(Cell(shortened(model.name)) for model in models)],
-        [
-            [Cell(task), *(Cell("yes" if task in of else "no") for of in tasks_of.values())]
-            for task in there
-        ],
-        title="Which tasks each model was asked",
-    )
     missing = [
         (
             task,
@@ -590,7 +581,6 @@ def _overview(
         models=models,
         tasks=tasks,
         n_tasks=len(there),
-        coverage=None if all(len(of) == len(there) for of in tasks_of.values()) else coverage,
         brief={model.name: findings.brief(model.tests) for model in models},
         missing=missing,
         expected=expected,

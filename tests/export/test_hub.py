@@ -54,8 +54,8 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     )
     # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
     assert again.notes.startswith(
-        "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.3 to "
-        "16.7 (made by the task over 24 clusters)"
+        "share of mine by lm-eval-bias: points, lower is better; 95 % interval [8.3, "
+        "16.7] (made by the task over 24 clusters)"
     )
     assert (
         "n = 40 documents" in again.notes
@@ -223,7 +223,7 @@ def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(
         "0123abc",
     )
     assert one.metric_name == (
-        "share (points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over "
+        "share (points, lower is better; 95 % interval [8.3, 16.7] (made by the task over "
         "24 clusters); n = 100)"
     )
     assert (
