@@ -7,7 +7,6 @@ import pytest
 from lm_eval_bias.export import numbers
 from lm_eval_bias.export.numbers import better, chosen, distance
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, run_of
 
 
@@ -66,17 +65,6 @@ def test_the_interval_of_a_distance_is_that_of_what_the_numbers_interval_holds(
 # ---- What is chosen
 
 
-def test_the_interval_is_that_of_the_results_file(tmp_path):
-    results, left = one(tmp_path, {"own": (2.0, 0.5, 0, None)}, ends={"own": (-1.0, 4.0)})
-    number = results["own"].number
-    assert (number.low, number.high, results["own"].how) == (
-        -1,
-        4,
-        "made by the task over 24 clusters",
-    )
-    assert not left
-
-
 def test_an_interval_without_width_or_end_is_none_and_says_why(tmp_path):
     values = {"agree": (2.0, 0.0), "bare": (2.0, None), "open": (2.0, 0.5)}
     results, _ = one(tmp_path, values, ends={"open": (1.0, inf)})
@@ -110,17 +98,6 @@ def test_a_number_beyond_the_range_of_its_unit_is_left_out(tmp_path):
         "mine/b of m is left out: 101 is no number in %",
         "mine/c of m is left out: -0.5 is no number in %",
     ]
-
-
-def test_other_numbers_may_be_named(tmp_path):
-    run_of(tmp_path, "m", {"a": (1.0, 0.5)}, more={"finer": (3.0, 0.5)})
-    runs = found(tmp_path).runs
-    assert [result.metric.name for result in chosen(runs)[0]] == ["a"]
-    assert [result.metric.name for result in chosen(runs, ["mine/finer"])[0]] == ["finer"]
-    with pytest.raises(
-        UsageError, match=r"--metrics finr: no run has that .* did you mean finer\?"
-    ):
-        chosen(runs, ["finr"])
 
 
 # ---- In words
