@@ -117,7 +117,6 @@ _WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is 
 
 
 def _source(arguments: argparse.Namespace) -> Source:
-    """What the options say of the data set and of the outputs, checked."""
     to = arguments.to
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     for name, (pattern, expected) in _PATTERNS.items():

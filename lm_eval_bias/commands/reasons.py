@@ -135,7 +135,7 @@ def _phrases(
         f"{_counted(len(texts), 'answer')} with reasons about {_counted(len(groups), 'group')}"
     )
     print(f"{numbers}{_left_out(stored, len(texts))}")
-    overall = embedded.most_common(range(len(texts)), top)
+    overall = embedded.most_common(top)
     rows = [{"table": "overall", "cluster": None, **phrase._asdict()} for phrase in overall]
     print("\nMost common key phrases")
     _print(rows, common=True)
@@ -220,7 +220,6 @@ def _model_name(name: str | None) -> str:
 
 
 def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
-    """Texts -> embeddings of length 1. UsageError if the model is missing."""
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging

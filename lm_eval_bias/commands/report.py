@@ -81,13 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def expected() -> list[str]:
-    """The tasks of the default group."""
     group = catalogue.read(Path(catalogue.tasks_folder()) / f"{GROUP}.yaml")
     return [str(task) for task in group["task"]]
 
 
 def _known(task: catalogue.Task) -> Any:
-    """What a report says of a task, with the defaults of its options."""
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
         name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)

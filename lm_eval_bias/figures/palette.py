@@ -52,7 +52,6 @@ def paint(role: str, number: int) -> str:
 
 
 def painted(colour: str | None) -> Paint | None:
-    """The series of a `paint` colour, or None."""
     if colour is None or not colour.startswith("#fe"):
         return None
     return Paint(_ROLES[int(colour[3])], int(colour[4:], 16))

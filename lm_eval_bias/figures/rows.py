@@ -121,7 +121,6 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
-    """The keys of category, number and other needed numbers."""
     if figure.kind == "points":
         return figure.y, figure.x, ()
     if figure.kind == "heatmap":
@@ -171,7 +170,6 @@ def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
 
 
 def _values(rows: Sequence[Row], keys: Keys, figure: Figure) -> list[tuple[Any, ...]]:
-    """The distinct values of keys, in the figure's order."""
     ranks = []
     for key in keys:
         names = dict.fromkeys([*figure.order.get(key, ()), *(str(row.get(key)) for row in rows)])
@@ -237,7 +235,6 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
 
 
 def _common_words(labels: Sequence[str]) -> int:
-    """The number of common first words."""
     words = [label.split()[:-1] for label in dict.fromkeys(labels)]
     if len(words) == 1:
         return 0
@@ -250,7 +247,6 @@ def _common_words(labels: Sequence[str]) -> int:
 
 
 def unbroken(fitted: Sequence[str], labels: Sequence[str]) -> bool:
-    """Whether labels are uncut and broken between words."""
     return [text.split() for text in fitted] == [text.split() for text in labels]
 
 

@@ -81,8 +81,6 @@ Changes = Callable[[Run, Run, Key], Difference]
 
 
 class _Settled(Exception):
-    """A verdict that needs no test."""
-
     def __init__(self, verdict: Verdict, outcome: str, reason: str, todo: str) -> None:
         super().__init__(reason)
         self.verdict = verdict._replace(verdict=outcome, reason=reason, todo=todo)
@@ -411,7 +409,6 @@ def _test_of_change(
 
 
 def _students(number: Number, metric: Metric) -> Number:
-    """A share with Student's interval, as its change has it."""
     if metric.unit not in SHARES:
         return number
     low, high = map(float, t_interval(number.value, number.stderr, number.clusters or 0))
@@ -633,7 +630,6 @@ def condition(rule: Rule, metric: Metric | None = None) -> str:
 
 
 def unit_of_difference(unit: str) -> str:
-    """Percentages differ by percentage points."""
     return "points" if unit == "%" else unit
 
 

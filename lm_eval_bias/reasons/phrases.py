@@ -83,9 +83,9 @@ class Embedded:
         nearest_names = self._nearest(names, self._centre(members), top)
         return [self._phrase(name, members, None) for name in nearest_names]
 
-    def most_common(self, members: Sequence[int], top: int) -> list[Phrase]:
+    def most_common(self, top: int) -> list[Phrase]:
         """Table 3: the phrases that are key phrases of most answers."""
-        key_in: Counter[str] = Counter()
+        members, key_in = range(len(self.texts)), Counter[str]()
         for i in members:
             names = sorted(phrases_in(self.texts[i].reasons) & self._vectors.keys())
             key_in.update(self._nearest(names, self._centres[i], OF_AN_ANSWER))

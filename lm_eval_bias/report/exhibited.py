@@ -138,7 +138,6 @@ def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
-    """The rows that the exhibit makes of a paper's numbers."""
     tables: dict[str, list[dict[str, Any]]] = {"numbers": []}
     places: dict[Any, dict[str, Any]] = {}
     for cell in cells:
@@ -162,7 +161,6 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
 
 
 def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
-    """Why a run does not compare with a number that its task compares with."""
     reasons = []
     if any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")
@@ -255,7 +253,6 @@ def _title(column: Column) -> Cell:
 
 
 def numbers(rows: Rows) -> Table:
-    """The table `numbers` of a run."""
     titles = ("number", "group", "value", "without bias", "unit", "in the paper")
     body = []
     for row in rows:

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from lm_eval_bias.measure import IN_FORM, Metric, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import (
     FinishedRuns,
@@ -37,12 +36,10 @@ from lm_eval_bias.usage import UsageError
 BUDGET = 1_600_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in
 files alone."""
-ROWS, OTHER_ROWS = 400, 200
-"""Rows of an exhibit's table, and of one that no exhibit shows, up to which it stands on a page."""
+ROWS = 400
+"""Rows up to which a table stands on a page and is written in LaTeX."""
 STRONGEST = 3
 """Tests that stand on the first screen with what they are."""
-LATEX_ROWS = 500
-"""Rows up to which a table is written in LaTeX."""
 _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
 _IN_FORM = 80
@@ -84,8 +81,6 @@ class Block:
 
 
 class TaskSection(NamedTuple):
-    """A task on a model's page."""
-
     id: str
     run: Run
     known: KnownTask
@@ -200,8 +195,6 @@ def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
 
 @dataclass
 class _Writer:
-    """Makes the parts of pages, and writes their figures and tables."""
-
     folder: Folder
     known: Mapping[str, KnownTask]
     paper_values: Callable[[str], Iterable[Place]]
@@ -211,7 +204,6 @@ class _Writer:
     ids: set[str] = field(default_factory=set)
 
     def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
-        """The page of a model."""
         self.ids.clear()
         sections = [self.section(run, Path(model.file).stem) for run in model.runs]
         _fit(
@@ -223,7 +215,6 @@ class _Writer:
         return _page("report_model.html", **of, **_evidence(model.tests))
 
     def section(self, run: Run, page: str) -> TaskSection:
-        """A task on a model's page."""
         known, task = self.known.get(run.task, KnownTask()), self._id(run.task)
         stem = f"{page}-{run.task}"
         blocks = []
@@ -251,7 +242,6 @@ class _Writer:
         questions: Iterable[tuple[Question, Any]],
         files: Mapping[str, str],
     ) -> TaskOverview:
-        """A task on the overview."""
         name = runs[0].task
         known, task = self.known.get(name, KnownTask()), self._id(name)
         blocks = []
@@ -324,7 +314,7 @@ class _Writer:
             self._figure(block, exhibit, models, file)
         if block.svg:
             block.fold = "The figure's numbers"
-        _limit_rows(block, ROWS)
+        _limit_rows(block, sum(len(table.rows) for table in block.tables))
         return block
 
     def _figure(
@@ -361,26 +351,25 @@ class _Writer:
         for name, rows in run.tables.items():
             if not rows or (name in whole and name != "numbers"):
                 continue
-            title, make, most = f"Table {name}", exhibited.plain, OTHER_ROWS
+            title, make = f"Table {name}", exhibited.plain
             fold = f"{title}, {len(rows):,} row{'s' * (len(rows) != 1)}"
             if name == "numbers":
-                title, make, most = "All numbers", exhibited.numbers, ROWS
+                title, make = "All numbers", exhibited.numbers
                 fold = f"{title}, whole and by group: {len(rows)}"
             block = Block(self._id(f"{prefix}-{name}"), title, fold=fold)
-            if len(rows) <= max(most, LATEX_ROWS):
+            if len(rows) <= ROWS:
                 block.tables = [make(rows)]
             keys = list(rows[0])
             lines = ([row.get(key) for key in keys] for row in rows)
             self._csv(block, self.folder.stem(f"{stem}-{name}"), keys, lines)
-            _limit_rows(block, most, len(rows))
+            _limit_rows(block, len(rows))
             yield block
 
     def _csv(
         self, block: Block, file: str, head: Sequence[str], lines: Iterable[Sequence[Any]]
     ) -> None:
-        """Rows as CSV, and as LaTeX where they are not too many."""
         self._file(block, "CSV", f"tables/{file}.csv", csv_text(head, lines))
-        if block.tables and sum(len(table.rows) for table in block.tables) <= LATEX_ROWS:
+        if block.tables and sum(len(table.rows) for table in block.tables) <= ROWS:
             caption = f"{block.heading}: {block.caption}" if block.caption else block.heading
             content = latex(block.tables, caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
@@ -390,7 +379,6 @@ class _Writer:
         block.links.append((text, path))
 
     def _id(self, name: str) -> str:
-        """An id for a page, which no other has."""
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "x"
         plain = plain.removeprefix("s-")
         unique, i = f"s-{plain}", 2
@@ -409,10 +397,8 @@ def _explain_once(blocks: Sequence[Block]) -> None:
             block.same = earlier if earlier is not block else None
 
 
-def _limit_rows(block: Block, most: int, rows: int | None = None) -> None:
-    """Take a table off a page that has too many rows for it."""
-    rows = sum(len(table.rows) for table in block.tables) if rows is None else rows
-    if rows > most:
+def _limit_rows(block: Block, rows: int) -> None:
+    if rows > ROWS:
         block.without_tables(f"Its table has {rows:,} rows, and stands in the CSV file alone.")
 
 
@@ -449,7 +435,6 @@ def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
 
 
 def _primaries(run: Run) -> Table:
-    """The primary numbers of a run, with what each is."""
     head = ("Number", "Value and 95 % interval", "Without bias", "What it is")
     rows = []
     for metric, number in run.primaries:
@@ -471,7 +456,6 @@ def _primaries(run: Run) -> Table:
 
 
 def _range(run: Run, metric: Metric) -> str:
-    """How far a primary number moves with wording, chat template and system message."""
     ends, conditions = run.range_of(metric.name), len(run.conditions)
     if conditions == 1 or isnan(ends[0]):
         return ""
@@ -480,7 +464,6 @@ def _range(run: Run, metric: Metric) -> str:
 
 
 def _moved(run: Run) -> str:
-    """A sentence about the numbers whose range is wider than their interval."""
     wider = [
         metric.name
         for metric, number in run.primaries
@@ -508,7 +491,6 @@ def _unvaried(runs: Sequence[Run]) -> str:
 
 
 def _about(metric: Any) -> str:
-    """Below a metric's name: unit, and what is good."""
     if metric.null_value is not None:
         good = f"{metric.null_value:g} without bias"
     else:
@@ -519,25 +501,11 @@ def _about(metric: Any) -> str:
 # ---- Pages
 
 
-@cache
-def _environment() -> Any:
-    return html.environment(lines=text_lines)
-
-
-def text_lines(text: str, most: int) -> str:
-    """A text in its lines, with codes for what is not seen, cut off."""
-    cut = text[:most].replace("\r\n", "\n")
-    shown = "\n".join(visible(line) for line in cut.split("\n"))
-    rest = len(text) - most
-    return shown + (f" … [{rest:,} more characters]" if rest > 0 else "")
-
-
 def _page(template: str, **what: Any) -> str:
-    return html.page(_environment(), template, script="report.js", rule=findings.RULE, **what)
+    return html.page(template, script="report.js", rule=findings.RULE, **what)
 
 
 def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
-    """What a page says of tests."""
     surest = findings.surest(tests)
     others = [test for test in tests if not test.evidence]
     return {

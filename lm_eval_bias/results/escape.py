@@ -51,7 +51,6 @@ def csv_cell(value: object) -> object:
 
 
 def markdown_cell(text: object) -> str:
-    """A name that Markdown shows as it is."""
     shown = escape(shortened(text), quote=False).replace("|", "&#124;")
     return _MARKUP.sub(
         lambda match: "".join(f"\\{c}" if not c.isalnum() else c for c in match.group()), shown

@@ -211,7 +211,6 @@ def distinguishing(question: Question, questions: Iterable[Question]) -> dict[st
 
 
 def listed(settings: Mapping[str, str]) -> str:
-    """Options and their values in one line."""
     return ", ".join(f"{key} {value}" for key, value in settings.items())
 
 
@@ -481,7 +480,6 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ...]:
-    """What a reader must know before the numbers: each names its consequence."""
     lines = []
     if 0 < run.n < (run.of or 0):
         lines.append(f"asked {run.n:,} of {run.of:,} documents")
@@ -590,7 +588,6 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 
 
 def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
-    """A run with the table `phrases` that `lm-eval-bias reasons --output` wrote of its samples."""
     names = {path.name for path in run.samples}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")
