@@ -294,7 +294,8 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
     file = written(tmp_path / f"samples_hbb_generate_{date}.jsonl", [sample])
     results = {"configs": {"hbb_generate": {"repeats": 3}}}
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
-    (record,) = samples.records(catalogue.task("hbb_generate"), [file])
+    (document,) = samples.documents(catalogue.task("hbb_generate"), [file])
+    (record,) = document.records
     assert (record["option_1"], record["option_2"]) == (2, 1)
 
 
@@ -310,7 +311,7 @@ def test_what_cannot_be_made_again_is_named(tmp_path):
     ):
         changed = catalogue.Task({**task.config, "filter_list": filter_list}, task.path)
         with pytest.raises(error, match=message):
-            list(samples.records(changed, [file]))
+            samples.documents(changed, [file])
 
 
 def test_each_paper_is_cited_with_an_identifier_that_the_citation_file_has_too(root):

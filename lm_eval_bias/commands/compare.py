@@ -103,7 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
-    """The runs of one model."""
     models = list(dict.fromkeys(run.model for run in candidates))
     if name is None and len(models) > 1:
         names = ", ".join(map(shortened, models))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
@@ -88,19 +87,15 @@ def listing(releases: list[sources.Source]) -> int:
         print(f"{release.name}: {commit}; {count(len(files))}, {size}")
         print(f"  {folder}" + (f": {missing} missing" if missing else ""))
         rows = [
-            (f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state(folder / file, about))
+            (
+                f"  {file}",
+                f"{about.bytes:,}" if about.bytes else "?",
+                "kept" if (folder / file).is_file() else "missing",
+            )
             for file, about in files.items()
         ]
         print(columns(rows, right={1}))
     return 0
-
-
-def state(path: Path, about: sources.File) -> str:
-    if path.is_file():
-        size = path.stat().st_size
-        same = about.bytes in (None, size)
-        return "kept" if same else f"has {size:,} bytes: not this file"
-    return "missing"
 
 
 def verify(releases: list[sources.Source]) -> int:

@@ -8,8 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -56,28 +55,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="this model only; hub and model-index need one where the runs have several",
     )
-    _option(
-        parser,
+    parser.add_argument(
         "--model_id",
         metavar="OWNER/NAME",
         help="what the model is called on the hub, where it ran under another name",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
     finished.add_metrics(parser)
-    _option(
-        parser,
+    parser.add_argument(
         "--dataset_id",
         metavar="OWNER/NAME",
         help="the benchmark's data set on the hub; hub needs it",
     )
-    _option(parser, "--dataset_revision", metavar="SHA", help="its commit")
-    _option(
-        parser,
-        "--source_url",
-        metavar="URL",
-        help="where the outputs or this report of them can be seen",
+    parser.add_argument("--dataset_revision", metavar="SHA", help="its commit")
+    parser.add_argument(
+        "--source_url", metavar="URL", help="where the outputs or this report of them can be seen"
     )
-    _option(parser, "--source_name", metavar="NAME", help="what that is called")
+    parser.add_argument("--source_name", metavar="NAME", help="what that is called")
     parser.add_argument(
         "--organization", metavar="NAME", help="for every-eval-ever: who asked the model"
     )
@@ -86,23 +80,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=records.RELATIONSHIPS,
         help="for every-eval-ever: of those to the model's developer; default other",
     )
-    _option(
-        parser,
-        "--include_path",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="tasks of your own too, as for lm_eval",
-    )
+    finished.add_include_path(parser)
     parser.set_defaults(run=run)
-
-
-def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) -> None:
-    """An option that may be written with hyphens, too."""
-    parser.add_argument(name, help=help, **more)
-    hidden = {**more, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    parser.add_argument(name.replace("_", "-"), dest=name[2:], **hidden)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -138,7 +117,6 @@ _WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is 
 
 
 def _source(arguments: argparse.Namespace) -> Source:
-    """What the options say of the data set and of the outputs, checked."""
     to = arguments.to
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     for name, (pattern, expected) in _PATTERNS.items():
@@ -201,31 +179,28 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
     entries, left = hub.entries(results, source)
     if not entries or arguments.output is None:
         return [hub.text(entries)] if entries else [], left
-    folder = arguments.output / hub.FOLDER
-    own = folder / hub.FILE
-    remaining = {(entry.dataset_id, entry.task_id): entry for entry in entries}
-    old: dict[Path, str] = {}
-    new: dict[Path, list[Any]] = {}
-    for path in sorted({*folder.glob("*.yaml"), *folder.glob("*.yml"), own}):
+    own = arguments.output / hub.FOLDER / hub.FILE
+    new = {(entry.dataset_id, entry.task_id): entry for entry in entries}
+    old = ""
+    for path in sorted({*own.parent.glob("*.yaml"), *own.parent.glob("*.yml")}):
         try:
-            old[path] = _read(path)
-            standing = hub.standing(old[path])
+            content = _read(path)
+            standing = hub.standing(content)
         except (CannotMerge, UsageError) as error:
             if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
             continue
+        old = content if path == own else old
         for there in standing:
-            entry = remaining.pop(hub.key_of(there), None)
-            if entry is None:
-                continue
-            if why := hub.keeps(there, entry):
-                left.append(f"{entry.task_id} is left out: {why}, in {path}")
-            else:
-                new.setdefault(path, []).append(entry)
-    if remaining:
-        new.setdefault(own, []).extend(remaining.values())
-    return _changed({path: (old[path], partial(hub.merged, made=new[path])) for path in new}), left
+            entry = new.get(hub.key_of(there))
+            why = "the entry that stands there is of another file"
+            if entry and (path != own or (why := hub.keeps(there, entry))):
+                left.append(f"{entry.task_id} is left out: {why}, {path}")
+                del new[hub.key_of(there)]
+    if not new:
+        return [], left
+    return [_changed(own, old, hub.merged(old, list(new.values())))], left
 
 
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
@@ -240,6 +215,8 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
     content = _read(path)
     try:
         kept = card.kept(content, made)
+        made = [one for one in made if one not in kept]
+        merged = card.merged(content, name, made) if made else content
     except CannotMerge as error:
         raise UsageError(
             f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
@@ -247,25 +224,14 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
     for one in kept:
         names = f"{shortened(one.metric_type)} of {shortened(one.dataset_name)}"
         left.append(f"{names} is left out: a verified result stands there")
-    made = [one for one in made if one not in kept]
-    merged = partial(card.merged, model=name, made=made)
-    return _changed({path: (content, merged)}) if made else [], left
+    return [_changed(path, content, merged)] if made else [], left
 
 
-def _changed(files: Mapping[Path, tuple[str, Callable[[str], str]]]) -> list[str]:
-    """Change all files, or none. files: path -> what stands there, and what changes it."""
-    texts = {}
-    for path, (old, merged) in files.items():
-        try:
-            texts[path] = merged(old)
-        except CannotMerge as error:
-            raise UsageError(
-                f"{path}: {error}; nothing was changed. What is printed without --output and "
-                "--card can be put there by hand"
-            ) from error
-    changed = {path: text for path, text in texts.items() if text != files[path][0]}
-    writing.together(changed)
-    return [f"wrote {path}" if path in changed else f"{path} is as it was" for path in texts]
+def _changed(path: Path, old: str, new: str) -> str:
+    if new == old:
+        return f"{path} is as it was"
+    writing.together({path: new})
+    return f"wrote {path}"
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:

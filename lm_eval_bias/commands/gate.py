@@ -167,7 +167,6 @@ def _metrics(
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, dict[str, set[str]]]:
-    """Task -> metric -> its groups."""
     groups: dict[str, dict[str, set[str]]] = {}
     for run in runs:
         for metric, group in run.numbers:
@@ -178,7 +177,6 @@ def _groups(runs: Sequence[Run]) -> dict[str, dict[str, set[str]]]:
 
 
 def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]) -> None:
-    """UsageError where the baseline is not one model's, or the runs themselves."""
     if not any(rule.condition == WORSE for rule in wanted.rules):
         return
     if {run.results.resolve() for run in runs} & {run.results.resolve() for run in baseline}:

@@ -135,7 +135,6 @@ def write(arguments: argparse.Namespace, name: str) -> int:
 def _writer(
     arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path
 ) -> tuple[drafts.Ask, int]:
-    """The model, and how many prompts it takes at a time."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
     from lm_eval_bias.harness.compat import Writer, brief
 

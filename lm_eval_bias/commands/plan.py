@@ -222,7 +222,6 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
 
 
 def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]) -> str:
-    """The numbers of a run and what follows."""
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:
@@ -290,7 +289,6 @@ def _filled(note: str) -> str:
 
 
 def _conclusion(task: str, needed: Sequence[int | None], total: int) -> str:
-    """task: whose documents they are."""
     known = [n for n in needed if n is not None]
     if len(known) < len(needed):
         return (

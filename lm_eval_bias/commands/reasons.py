@@ -66,14 +66,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option("--top", "phrases in each table; default 15", metavar="N", type=int, default=15)
     option(
-        "--ngram",
-        "least and most words of a phrase; default 1 3",
-        metavar="N",
-        type=int,
-        nargs=2,
-        default=[1, 3],
-    )
-    option(
         "--min_answers",
         "leave out phrases in fewer answers; default 2, the paper has 1",
         metavar="N",
@@ -106,11 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    least, most = arguments.ngram
-    if not 1 <= least <= most:
-        raise UsageError(
-            f"--ngram {least} {most}: expected the least and the most number of words, such as 1 3"
-        )
     for name in ("top", "min_answers"):
         value = getattr(arguments, name)
         if value < 1:
@@ -137,7 +124,7 @@ def _phrases(
     chosen = arguments.clusters
     clusters = clusters_in(chosen, groups) if chosen else clusters_beside(arguments.samples, groups)
     model, least, top = _model_name(arguments.model), arguments.min_answers, arguments.top
-    embedded = Embedded(texts, _embedder(model), tuple(arguments.ngram), least)
+    embedded = Embedded(texts, _embedder(model), least)
     if not embedded.phrases:
         raise UsageError(
             f"no phrase is in {_counted(least, 'answer')} of {len(texts)}; give more samples, or "
@@ -148,7 +135,7 @@ def _phrases(
         f"{_counted(len(texts), 'answer')} with reasons about {_counted(len(groups), 'group')}"
     )
     print(f"{numbers}{_left_out(stored, len(texts))}")
-    overall = embedded.most_common(range(len(texts)), top)
+    overall = embedded.most_common(top)
     rows = [{"table": "overall", "cluster": None, **phrase._asdict()} for phrase in overall]
     print("\nMost common key phrases")
     _print(rows, common=True)
@@ -181,7 +168,6 @@ def _phrases(
         "embedding_model": model,
         "items": arguments.items,
         "clusters": clusters and clusters.source,
-        "ngram": arguments.ngram,
         "min_answers": least,
         "answers": len(texts),
         "left_out": stored.left_out + len(stored.answers) - len(texts),
@@ -234,7 +220,6 @@ def _model_name(name: str | None) -> str:
 
 
 def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
-    """Texts -> embeddings of length 1. UsageError if the model is missing."""
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging

@@ -76,20 +76,16 @@ def run(arguments: argparse.Namespace) -> int:
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
-    counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))
-    written_parts = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
-    print(f"wrote {written.overview}: {written_parts}")
+    print(f"wrote {written.overview}")
     return 0
 
 
 def expected() -> list[str]:
-    """The tasks of the default group."""
     group = catalogue.read(Path(catalogue.tasks_folder()) / f"{GROUP}.yaml")
     return [str(task) for task in group["task"]]
 
 
 def _known(task: catalogue.Task) -> Any:
-    """What a report says of a task, with the defaults of its options."""
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
         name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)

@@ -6,30 +6,31 @@ Only the results that are replaced change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-import yaml
 from huggingface_hub import EvalResult, ModelCard
 from huggingface_hub.repocard import REGEX_YAML_BLOCK
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from huggingface_hub.utils import yaml_dump
 
-from lm_eval_bias.export.hub import end_of_lines, first_line, loaded
+from lm_eval_bias.export.hub import first_line, loaded
 from lm_eval_bias.export.numbers import (
     CannotMerge,
     Result,
     Source,
     about,
     directed,
-    left_out,
     model_type,
     settings,
 )
 from lm_eval_bias.results.escape import shortened, visible
 
 INDEX = "model-index"
+# Its lines, up to those of the next key.
+_LINES = re.compile(rf"^{INDEX}:.*\n?(?:[ \t-].*\n?)*", re.M)
 # `--model` -> the kind of task that the hub knows such models by.
 _KINDS = {"hf-mlm": "fill-mask", "hf-nli": "text-classification"}
 _KIND = "text-generation"
@@ -40,7 +41,7 @@ Key = tuple[Any, Any, Any]
 def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
     """A result for each number with a direction, and what was left out. A model page shows name and
     value, so direction, interval and documents stand in the name too."""
-    made: dict[Key, EvalResult] = {}
+    made = []
     with_direction, left = directed(results)
     for result, way in with_direction:
         run, number = result.run, result.number
@@ -72,11 +73,8 @@ def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalRe
             source_url=source.url,
             source_name=source.name,
         )
-        if _key(one) in made:
-            left.append(left_out(result, f"another number is called {shortened(metric)} there"))
-        else:
-            made[_key(one)] = one
-    return list(made.values()), left
+        made.append(one)
+    return made, left
 
 
 def _key(result: EvalResult) -> Key:
@@ -113,31 +111,17 @@ def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
     dumped = yaml_dump({INDEX: index}, sort_keys=False).replace("\n", line_break)
     if block is None:
         mark = "\ufeff" if content.startswith("\ufeff") else ""
-        ways = [f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"]
+        new = f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"
     else:
         start, end = block
-        header = content[start:end]
-        place = _place(header)
-        # at its end; or where a text of several lines ends there, which would get one more, at its
-        # beginning
-        if place is None:
-            last = (line_break if header.strip() else "") + dumped.removesuffix(line_break)
-            ways = [
-                content[:end] + last + content[end:],
-                content[:start] + dumped + content[start:],
-            ]
-        else:
-            after = header[place[1] :]
-            ways = [
-                content[: start + place[0]]
-                + (dumped if after else dumped.removesuffix(line_break))
-                + after
-                + content[end:]
-            ]
-    wrong = [_wrong(content, new, {**metadata, INDEX: index}) for new in ways]
-    if "" not in wrong:
-        raise CannotMerge(wrong[0])
-    return ways[wrong.index("")]
+        place = _LINES.search(content, start, end)
+        first, last = place.span() if place else (start, start)
+        after = content[last:end]
+        shown = dumped if after else dumped.removesuffix(line_break)
+        new = content[:first] + shown + after + content[end:]
+    if why := _wrong(content, new, {**metadata, INDEX: index}):
+        raise CannotMerge(why)
+    return new
 
 
 def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
@@ -179,22 +163,6 @@ def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict
         elements.append({**element, "results": groups})
     elements[0]["results"] += new["results"]
     return elements
-
-
-def _place(header: str) -> tuple[int, int] | None:
-    node = yaml.compose(header, yaml.SafeLoader)
-    if not isinstance(node, yaml.MappingNode):
-        return None
-    if node.flow_style:
-        raise CannotMerge("its metadata stands in braces; write it as lines")
-    places = [
-        (key.start_mark.index, end_of_lines(header, value))
-        for key, value in node.value
-        if key.value == INDEX
-    ]
-    if len(places) > 1:
-        raise CannotMerge(f"it has {len(places)} times {INDEX}")
-    return places[0] if places else None
 
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ direction: a format takes its distance from the null value, or leaves it out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf, isfinite
@@ -15,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.table import DECIMALS
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.results.table import interval_text
 
 _ROUNDING = 1e-9
 _GREATEST = 1e300
@@ -72,20 +71,12 @@ def chosen(
 ) -> tuple[list[Result], list[str]]:
     """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each that
     is left out."""
-    for name in metrics or ():
-        known = {
-            f"{run.task}/{m.name}" if "/" in name else m.name for run in runs for m in run.metrics
-        }
-        if name not in known:
-            raise UsageError(
-                f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}"
-            )
+    check_metrics(metrics or (), runs)
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
         for metric in run.metrics:
-            names = {metric.name, f"{run.task}/{metric.name}"}
-            named = metric.primary if metrics is None else not names.isdisjoint(metrics)
-            if not named or (metric.name, None) not in run.numbers:
+            shown = is_shown(metric, run.task, metrics)
+            if not shown or (metric.name, None) not in run.numbers:
                 continue
             number = run.numbers[metric.name, None]
             least, greatest = RANGE.get(metric.unit, (-inf, inf))
@@ -168,12 +159,7 @@ def about(result: Result, direction: str) -> str:
 def interval(result: Result) -> str:
     if not result.has_interval:
         return f"no interval ({result.how})"
-    low, high = result.number.low, result.number.high
-    digits = max(DECIMALS.get(result.metric.unit, 3), 1 - math.floor(math.log10(high - low)))
-    ends = (
-        f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else repr(end) for end in (low, high)
-    )
-    return f"95 % interval {' to '.join(ends)} ({result.how})"
+    return f"95 % interval {interval_text(result.number, result.metric.unit)} ({result.how})"
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
@@ -210,7 +196,7 @@ def _facts(path: Path) -> Mapping[str, Any]:
         content = json_of(path)
     except ValueError:
         return {}
-    names = ("config", "date", "lm_eval_version", "transformers_version")
+    names = ("config", "lm_eval_version", "transformers_version")
     return {name: content.get(name) for name in names} if isinstance(content, dict) else {}
 
 
@@ -224,10 +210,3 @@ def model_type(run: Run) -> str:
     config = _facts(run.results).get("config")
     kind = config.get("model") if isinstance(config, dict) else None
     return kind if isinstance(kind, str) else ""
-
-
-def seconds(run: Run) -> int | None:
-    date = _facts(run.results).get("date")
-    if isinstance(date, bool) or not isinstance(date, (int, float)) or not 0 < date < 1e11:
-        return None
-    return int(date)

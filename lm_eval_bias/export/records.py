@@ -24,7 +24,6 @@ from lm_eval_bias.export.numbers import (
     fact,
     left_out,
     model_type,
-    seconds,
     settings,
     undirected,
 )
@@ -133,12 +132,11 @@ def _record(
     run = result.run
     metric_id = visible(f"{run.task}.{result.metric.name}")
     when = run.date.isoformat() if run.date else "undated"
-    began = seconds(run)
     return _without(
         {
             "schema_version": SCHEMA,
             "evaluation_id": f"{metric_id}/{model_id}/{when}-{_identity(result).hex()[:8]}",
-            "evaluation_timestamp": str(began) if began else when if run.date else None,
+            "evaluation_timestamp": when if run.date else None,
             "retrieved_timestamp": str(now),
             "source_metadata": {
                 "source_name": source.name or COLLECTION,

@@ -22,17 +22,6 @@ TITLE = 300
 MARGIN, HEADING, LINE = 6, 14, 18
 
 
-def drawable(
-    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None
-) -> str | None:
-    """Why the rows cannot be drawn, or None."""
-    try:
-        plan(exhibit, rows, model)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
 def svg(
     exhibit: Exhibit,
     rows: Sequence[Mapping[str, Any]],
@@ -45,7 +34,7 @@ def svg(
     """The figure as SVG.
 
     rows: from `exhibit.rows`. name: an id, unique on the page. title, description: alternative
-    text. model: the key of the model's name. Raises ValueError if not `drawable`.
+    text. model: the key of the model's name. Raises ValueError that says why nothing can be drawn.
     """
     planned = plan(exhibit, rows, model)
     # Altair's check against its schema is slow; the tests do it.
@@ -56,8 +45,8 @@ def svg(
     return rewritten(vega, name=name, title=shortened(title, TITLE), description=described)
 
 
-def png(figure: str, *, title: str, scale: float = 2) -> bytes:
-    """An SVG from `svg` as a picture on white. scale: pixels per unit."""
+def png(figure: str, *, title: str) -> bytes:
+    """An SVG from `svg` as a picture on white, two pixels a unit."""
     start, _, parts = figure.partition(">")
     size = ElementTree.fromstring(f"{start}/>")
     width, height = int(size.get("width", 0)), int(size.get("height", 0))
@@ -74,5 +63,5 @@ def png(figure: str, *, title: str, scale: float = 2) -> bytes:
         f'<rect width="{width}" height="{height + top}" fill="white"/>'
         f'<g font-size="{HEADING}" font-weight="bold" fill="currentColor">{heading}</g>'
         f'<g transform="translate(0 {top})">{parts.replace("</svg>", "</g></svg>")}',
-        scale=scale,
+        scale=2,
     )

@@ -24,7 +24,6 @@ from lm_eval_bias.figures.rows import (
     lines,
     number,
     scale,
-    ticks,
     unbroken,
     unlike,
     widest,
@@ -90,7 +89,6 @@ class Canvas:
             self._layers.append(getattr(base, f"mark_{mark}")(**properties).encode(**encodings))
 
     def by_series(self, channel: Any, signs: Sequence[str], **legend: Any) -> Any:
-        """A channel that distinguishes the series `s`."""
         figure = self.plan.figure
         legended = self.series != [""] and figure.colour != figure.x
         return channel(
@@ -193,7 +191,6 @@ class Canvas:
 
 
 def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str, Any]:
-    """Scale and axis. size: in pixels."""
     return {
         "scale": alt.Scale(domain=[on.low, on.high], nice=False, zero=False),
         "axis": alt.Axis(
@@ -280,7 +277,6 @@ def _layout(plan: Plan, beside: int) -> Layout:
 
 
 def _beside(plan: Plan) -> int:
-    """The most series in a category."""
     places = {(item.panel, item.x) for item in plan.items}
     stacked = plan.figure.kind == "stacked"
     return 1 if stacked or len(places) == len(plan.items) else len(plan.series)
@@ -351,7 +347,6 @@ class Categories(Canvas):
         )
 
     def intervals(self, ink: bool) -> None:
-        """Lines from low to high."""
         lines, below, above = [], [], []
         for item, start, end in self.spans:
             if math.isnan(item.low):
@@ -546,7 +541,7 @@ def _heatmap(plan: Plan) -> Canvas:
             domain=[on.low + on.span * i / stops for i in range(stops + 1)],
             range=list(palette.SEQUENTIAL),
         ),
-        legend=alt.Legend(title=legend, type="symbol", values=ticks(on, 5), columns=9),
+        legend=alt.Legend(title=legend, type="symbol", tickCount=5, columns=9),
     )
     cells.sort(key=lambda row: row["z"])
     canvas.add("rect", cells, {**here, "fill": fill})

@@ -7,7 +7,6 @@ by 20 in CIELAB or more, also for eyes without red, green or blue (Machado, Oliv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 COLOURS = ("#2f74c8", "#d2550a", "#7d8089", "#c061b8", "#5a8a2a", "#4f93d8", "#a05a4a", "#8a8f1e")
@@ -53,7 +52,6 @@ def paint(role: str, number: int) -> str:
 
 
 def painted(colour: str | None) -> Paint | None:
-    """The series of a `paint` colour, or None."""
     if colour is None or not colour.startswith("#fe"):
         return None
     return Paint(_ROLES[int(colour[3])], int(colour[4:], 16))
@@ -95,8 +93,9 @@ def on(background: str) -> str:
     return max("#000000", "#ffffff", key=lambda text: contrast(text, background))
 
 
-def scaled(share: float, stops: Sequence[str] = SEQUENTIAL) -> str:
-    """The colour at a place from 0 to 1 between stops."""
+def scaled(share: float) -> str:
+    """The colour at a place from 0 to 1 of a heat map."""
+    stops = SEQUENTIAL
     place = share * (len(stops) - 1)
     below = min(int(place), len(stops) - 2)
     mixed = (

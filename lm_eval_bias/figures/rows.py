@@ -121,7 +121,6 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
-    """The keys of category, number and other needed numbers."""
     if figure.kind == "points":
         return figure.y, figure.x, ()
     if figure.kind == "heatmap":
@@ -171,7 +170,6 @@ def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
 
 
 def _values(rows: Sequence[Row], keys: Keys, figure: Figure) -> list[tuple[Any, ...]]:
-    """The distinct values of keys, in the figure's order."""
     ranks = []
     for key in keys:
         names = dict.fromkeys([*figure.order.get(key, ()), *(str(row.get(key)) for row in rows)])
@@ -237,7 +235,6 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
 
 
 def _common_words(labels: Sequence[str]) -> int:
-    """The number of common first words."""
     words = [label.split()[:-1] for label in dict.fromkeys(labels)]
     if len(words) == 1:
         return 0
@@ -250,7 +247,6 @@ def _common_words(labels: Sequence[str]) -> int:
 
 
 def unbroken(fitted: Sequence[str], labels: Sequence[str]) -> bool:
-    """Whether labels are uncut and broken between words."""
     return [text.split() for text in fitted] == [text.split() for text in labels]
 
 
@@ -258,8 +254,8 @@ def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
     return lambda text: "\n".join(wrapped(text, width, most, size))
 
 
-def widest(labels: Iterable[str], size: float = 12) -> float:
-    return max((wide(line, size) for text in labels for line in text.split("\n")), default=0)
+def widest(labels: Iterable[str]) -> float:
+    return max((wide(line) for text in labels for line in text.split("\n")), default=0)
 
 
 # ---- Scales
@@ -295,18 +291,6 @@ def scale(
         min([low, *(max(end, low - room) for end in far)]),
         max([high, *(min(end, high + room) for end in far)]),
     )
-
-
-def ticks(on: Scale, count: int) -> list[float]:
-    """About `count` round numbers."""
-    rough = on.span / count
-    power = 10.0 ** math.floor(math.log10(rough))
-    # the nearest of 1, 2, 5 and 10 on a logarithmic scale
-    step = power * next(
-        (m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10
-    )
-    first, last = math.ceil(on.low / step - 1e-9), math.floor(on.high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
 def digits(on: Scale) -> int:

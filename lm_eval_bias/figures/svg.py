@@ -19,15 +19,12 @@ Attributes = tuple[tuple[str, str], ...]
 
 
 class Leaf(NamedTuple):
-    """A path or a text. place: attributes of its position. disjoint: whether the path can be joined
-    with others of its look.
-    """
+    """A path or a text. place: attributes of its position."""
 
     look: Attributes
     d: str = ""
     text: str = ""
     place: Attributes = ()
-    disjoint: bool = False
 
 
 # ---- Vega's SVG
@@ -62,7 +59,6 @@ _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 def _leaves(
     node: ElementTree.Element, x: float, y: float, above: Mapping[str, str]
 ) -> Iterator[Leaf]:
-    """What a node draws, in order."""
     tag = node.tag.rpartition("}")[2]
     x, y, turn = _moved(node.get("transform", ""), x, y)
     look = _look(node, above)
@@ -72,9 +68,9 @@ def _leaves(
             yield from _leaves(child, x, y, inherited)
     elif tag == "line":
         x2, y2 = x + float(node.get("x2", "0")), y + float(node.get("y2", "0"))
-        yield Leaf(_sorted(look), d=f"M{_joined((x, y))}L{_joined((x2, y2))}", disjoint=True)
+        yield Leaf(_sorted(look), d=f"M{_joined((x, y))}L{_joined((x2, y2))}")
     elif tag == "path" and ("fill" in look or "stroke" in look):
-        yield Leaf(_sorted(look), d=_path(node.get("d", ""), x, y), disjoint="stroke" not in look)
+        yield Leaf(_sorted(look), d=_path(node.get("d", ""), x, y))
     elif tag == "text":
         for line in [span for span in node if span.tag.endswith("tspan")] or [node]:
             y += float(line.get("dy", "0"))
@@ -86,7 +82,6 @@ def _leaves(
 
 
 def _moved(transform: str, x: float, y: float) -> tuple[float, float, float]:
-    """A place after Vega's transforms, and the rotation."""
     turn = 0.0
     for name, values in _TRANSFORM.findall(transform):
         numbers = [float(value) for value in _NUMBER.findall(values)]
@@ -167,16 +162,11 @@ def rewritten(vega: str, *, name: str, title: str, description: str) -> str:
     leaves = [leaf for child in drawn for leaf in _leaves(child, 0, 0, {})]
     for look, group in groupby(leaves, key=lambda leaf: leaf.look):
         parent = ElementTree.SubElement(svg, "g", _painted(look, name, used))
-        for disjoint, alike in groupby(group, key=lambda leaf: leaf.disjoint):
-            if disjoint:
-                d = "".join(leaf.d for leaf in alike)
-                ElementTree.SubElement(parent, "path", {"d": d})
-                continue
-            for leaf in alike:
-                if leaf.text:
-                    ElementTree.SubElement(parent, "text", dict(leaf.place)).text = leaf.text
-                else:
-                    ElementTree.SubElement(parent, "path", {"d": leaf.d})
+        for leaf in group:
+            if leaf.text:
+                ElementTree.SubElement(parent, "text", dict(leaf.place)).text = leaf.text
+            else:
+                ElementTree.SubElement(parent, "path", {"d": leaf.d})
     patterns.extend(_pattern(series, name) for series in sorted(used))
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
 

@@ -127,7 +127,6 @@ def _rules(content: Content) -> Rules:
 
 
 def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Key and cause of what is wrong with a rule of the right shape."""
     conditions = [name for name in CONDITIONS if name in row]
     if len(conditions) != 1:
         there = " and ".join(conditions) or "none"

@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
     """The verdict on a rule for a model. metric: None where unknown, and for a cap.
 
     value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
-    interval at `confidence`, the level at which Holm decided. p: adjusted, of the nearest test.
+    interval at `confidence`, the level at which Holm decided.
     n_documents: asked; of_documents: of the task. before, now: the two numbers of a change. todo:
     empty for a pass.
     """
@@ -58,7 +58,6 @@ class Verdict(NamedTuple):
     low: float = nan
     high: float = nan
     confidence: float = nan
-    p: float = nan
     clusters: int | None = None
     n_documents: int | None = None
     of_documents: int | None = None
@@ -82,8 +81,6 @@ Changes = Callable[[Run, Run, Key], Difference]
 
 
 class _Settled(Exception):
-    """A verdict that needs no test."""
-
     def __init__(self, verdict: Verdict, outcome: str, reason: str, todo: str) -> None:
         super().__init__(reason)
         self.verdict = verdict._replace(verdict=outcome, reason=reason, todo=todo)
@@ -232,10 +229,9 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 
 
 class Level(NamedTuple):
-    """A test: whether Holm rejects, its adjusted p, and the alpha of its last test."""
+    """A test: whether Holm rejects, and the alpha of its last test."""
 
     rejected: bool
-    p: float
     alpha: float
 
 
@@ -249,7 +245,7 @@ def levels(p: Sequence[float], alpha: float) -> list[Level]:
     result = {}
     for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
         at = alpha / (len(p) - min(rank, rejected))
-        result[i] = Level(adjusted[i] <= alpha, adjusted[i], at)
+        result[i] = Level(adjusted[i] <= alpha, at)
     return [result[i] for i in range(len(p))]
 
 
@@ -413,7 +409,6 @@ def _test_of_change(
 
 
 def _students(number: Number, metric: Metric) -> Number:
-    """A share with Student's interval, as its change has it."""
     if metric.unit not in SHARES:
         return number
     low, high = map(float, t_interval(number.value, number.stderr, number.clusters or 0))
@@ -557,9 +552,7 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     nearest = fails if beyond else passes
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
     low, high = of.shown(level.alpha)
-    verdict = verdict._replace(
-        verdict=INCONCLUSIVE, low=low, high=high, confidence=1 - level.alpha, p=nearest.p
-    )
+    verdict = verdict._replace(verdict=INCONCLUSIVE, low=low, high=high, confidence=1 - level.alpha)
     low, high = of.interval(0.05)
     if (fails.rejected and not low < of.value) or (passes.rejected and not high > of.value):
         return verdict._replace(
@@ -637,7 +630,6 @@ def condition(rule: Rule, metric: Metric | None = None) -> str:
 
 
 def unit_of_difference(unit: str) -> str:
-    """Percentages differ by percentage points."""
     return "points" if unit == "%" else unit
 
 

@@ -45,7 +45,6 @@ class Context(NamedTuple):
 
 
 def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
-    """How the verdicts were reached."""
     alpha, nights = f"{100 * (1 - rules.confidence):.2g}", rules.nights
     of = f"{alpha} of 100 {'runs' if nights == 1 else f'series of {nights:,} runs'}"
     n = max((one.family for one in judged), default=0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import log2, nan
+from math import nan
 from typing import Any
+
+from scipy import stats
 
 ORDER = 4
 """BLEU counts n-grams up to this n."""
@@ -45,10 +47,7 @@ def entropy(texts: Iterable[str], n: int) -> float:
     for text in texts:
         words = re.findall(r"\w+(?:['-]\w+)*", text.lower())
         counts.update(zip(*(words[i:] for i in range(n)), strict=False))
-    total = counts.total()
-    if not total:
-        return nan
-    return abs(-sum(c / total * log2(c / total) for c in counts.values()))
+    return float(stats.entropy(list(counts.values()), base=2)) if counts else nan
 
 
 def diversity(reasons: Mapping[tuple[str, str, str, Any, int], str]) -> list[dict[str, Any]]:

@@ -16,6 +16,8 @@ from .texts import THEY, Reason
 Array = NDArray[np.float64]
 Embedder = Callable[[Sequence[str]], Array]
 """Texts -> embeddings, shape (texts, dimensions), each of length 1."""
+WORDS = 3
+"""Of a phrase at most."""
 OF_AN_ANSWER = 5
 """Key phrases of an answer: KeyBERT's default."""
 
@@ -39,18 +41,18 @@ class Text(NamedTuple):
     reasons: Sequence[Reason]
 
 
-def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
-    """Sequences of `least` to `most` words within a fragment, without the group."""
+def phrases_in(reasons: Iterable[Reason]) -> set[str]:
+    """Sequences of words within a fragment, without the group."""
     phrases = set()
     for fragment in (fragment for reason in reasons for fragment in reason.fragments):
         words = [word for word in fragment if word != THEY]
-        for n in range(least, most + 1):
+        for n in range(1, WORDS + 1):
             phrases |= {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)}
     return phrases
 
 
-def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
-    return Counter(p for text in texts for p in phrases_in(text.reasons, least, most))
+def counts(texts: Iterable[Text]) -> Counter[str]:
+    return Counter(p for text in texts for p in phrases_in(text.reasons))
 
 
 def nearest(candidates: Array, text: Array, top: int) -> list[int]:
@@ -60,16 +62,10 @@ def nearest(candidates: Array, text: Array, top: int) -> list[int]:
 
 
 class Embedded:
-    def __init__(
-        self,
-        texts: Sequence[Text],
-        embed: Embedder,
-        words: tuple[int, int] = (1, 3),
-        min_answers: int = 2,
-    ) -> None:
-        """words: range of words in a phrase. min_answers: the least number that contain it."""
-        self.texts, self.words, self.min_answers = texts, words, min_answers
-        self.phrases = sorted(p for p, n in counts(texts, *words).items() if n >= min_answers)
+    def __init__(self, texts: Sequence[Text], embed: Embedder, min_answers: int = 2) -> None:
+        """min_answers: the least number that contain a phrase."""
+        self.texts, self.min_answers = texts, min_answers
+        self.phrases = sorted(p for p, n in counts(texts).items() if n >= min_answers)
         cleaned = list(dict.fromkeys(reason.cleaned for text in texts for reason in text.reasons))
         vectors = dict(
             zip([*cleaned, *self.phrases], embed([*cleaned, *self.phrases]), strict=True)
@@ -82,16 +78,16 @@ class Embedded:
 
     def key_phrases(self, members: Sequence[int], top: int) -> list[Phrase]:
         """Table 10: the phrases nearest to some answers' mean. members: indices into `texts`."""
-        contain = counts((self.texts[i] for i in members), *self.words)
+        contain = counts(self.texts[i] for i in members)
         names = [phrase for phrase in self.phrases if contain[phrase] >= self.min_answers]
         nearest_names = self._nearest(names, self._centre(members), top)
         return [self._phrase(name, members, None) for name in nearest_names]
 
-    def most_common(self, members: Sequence[int], top: int) -> list[Phrase]:
+    def most_common(self, top: int) -> list[Phrase]:
         """Table 3: the phrases that are key phrases of most answers."""
-        key_in: Counter[str] = Counter()
+        members, key_in = range(len(self.texts)), Counter[str]()
         for i in members:
-            names = sorted(phrases_in(self.texts[i].reasons, *self.words) & self._vectors.keys())
+            names = sorted(phrases_in(self.texts[i].reasons) & self._vectors.keys())
             key_in.update(self._nearest(names, self._centres[i], OF_AN_ANSWER))
         centre = self._centre(members)
         order = sorted(key_in, key=lambda p: (-key_in[p], -float(self._vectors[p] @ centre), p))
@@ -112,7 +108,7 @@ class Embedded:
             (float(self._sentences[reason.cleaned] @ centre), i, reason)
             for i in members
             for reason in self.texts[i].reasons
-            if phrase in phrases_in([reason], *self.words)
+            if phrase in phrases_in([reason])
         ]
         _, place, example = max(containing, key=lambda item: item[0])
         return Phrase(

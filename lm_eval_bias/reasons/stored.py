@@ -162,8 +162,6 @@ def _prompt(sample: dict[str, Any]) -> str:
 
 
 class Clusters(NamedTuple):
-    """of: group -> cluster or None."""
-
     of: dict[str, str | None]
     names: list[str]
     source: str

@@ -69,7 +69,6 @@ def sentences(text: str, prompt: str = "") -> list[str]:
 
 
 def _rates(sentence: str) -> bool:
-    """Whether a rating word stands beside a number of the scale."""
     word, number = _RATES.search(sentence), _POINTS.search(sentence)
     before = word and _POINTS.search(sentence, word.end())
     after = number and _RATED.search(sentence, number.end())

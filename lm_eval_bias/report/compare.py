@@ -195,7 +195,6 @@ class Pair:
 
 
 def _check_asked(one: Run, two: Run) -> None:
-    """UsageError where two runs were asked otherwise; documents are looked at later."""
     problems = [
         f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
         for key, first, second in different(dict(one.settings), dict(two.settings))
@@ -211,7 +210,6 @@ def _check_asked(one: Run, two: Run) -> None:
 
 
 def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> str:
-    """In what the settings differ with which answers were generated."""
     pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in common}
     changes: dict[str, tuple[Any, Any]] = {}
     for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):
@@ -225,7 +223,6 @@ def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> st
 
 
 def _towards(row: ComparedNumber) -> str:
-    """In which direction the second of two numbers lies that differ significantly."""
     way, of, null = direction(row.metric), row.difference, row.metric.null_value
     if null is not None:
         one, two = of.first - null, of.second - null

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_bias.measure import Number
 from lm_eval_bias.report.compare import LEGEND, LEVEL, ComparedNumber, Comparison
-from lm_eval_bias.report.html import environment, page
+from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import direction, goal
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_text, shortened
@@ -37,7 +37,6 @@ def differences(comparison: Comparison, tested: bool = False) -> Table:
 
 
 def change(row: ComparedNumber) -> Cell:
-    """The difference, with its sign, and its interval."""
     of, unit = row.difference, row.metric.unit
     text = number_text(of.difference, unit)
     signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
@@ -45,14 +44,12 @@ def change(row: ComparedNumber) -> Cell:
 
 
 def verdict(row: ComparedNumber) -> str:
-    """What a reader may say of it."""
     if row.why:
         return row.why
     return row.towards if row.p <= LEVEL else "no significant difference"
 
 
 def summary(comparison: Comparison) -> str:
-    """What came out, in one sentence."""
     different = sum(row.p <= LEVEL for row in comparison.rows if not isnan(row.p))
     compared, refused = len(comparison.documents), len(comparison.refusals)
     tests = (
@@ -65,7 +62,6 @@ def summary(comparison: Comparison) -> str:
 
 
 def remarks(comparison: Comparison) -> dict[str, list[str]]:
-    """What stands below the table: title -> lines."""
     lines = {
         "Not compared": [
             f"{shortened(task)}: {shortened(why, 600)}" for task, why in comparison.refusals.items()
@@ -155,12 +151,10 @@ def csv_table(comparison: Comparison) -> str:
 
 
 def html(comparison: Comparison) -> str:
-    """One page, without a script."""
     descriptions = {
         row.metric.name: row.metric.description for row in comparison.rows if row.metric.description
     }
     return page(
-        environment(),
         "compare.html",
         comparison=comparison,
         differences=differences(comparison),

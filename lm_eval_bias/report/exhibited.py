@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
-from lm_eval_bias.exhibit import Column, Exhibit, Figure
+from lm_eval_bias.exhibit import Column, Exhibit
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.runs import Run, as_float
 from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
@@ -138,7 +138,6 @@ def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
-    """The rows that the exhibit makes of a paper's numbers."""
     tables: dict[str, list[dict[str, Any]]] = {"numbers": []}
     places: dict[Any, dict[str, Any]] = {}
     for cell in cells:
@@ -162,9 +161,8 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
 
 
 def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
-    """Why a run does not compare with a number that its task compares with."""
     reasons = []
-    if run.limit is not None or any(line.startswith("asked ") for line in run.warnings):
+    if any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")
     if known.version and run.version and known.version != run.version:
         reasons.append(
@@ -225,19 +223,10 @@ def cell(row: Mapping[str, Any], name: str, unit: str = "") -> Cell:
     return number_cell(Number(value, nan, low, high), unit)
 
 
-def tables(
+def table(
     exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
-) -> list[Table]:
-    """The tables of an exhibit. models: each with its rows. papers: what stands below."""
-    if exhibit.figure is not None and exhibit.figure.kind == "heatmap" and not papers:
-        named = len(models) > 1
-        panels = [
-            panel
-            for model, of_model in models
-            for panel in _matrices(exhibit, exhibit.figure, of_model, model if named else "")
-        ]
-        if panels:
-            return panels
+) -> Table:
+    """The table of an exhibit. models: each with its rows. papers: what stands below."""
     named = len(models) > 1 or bool(papers)
     lines = [(Cell(model), row) for model, of_model in models for row in of_model]
     for paper in papers:
@@ -255,7 +244,7 @@ def tables(
         head = [Cell(MODEL.capitalize()), *head]
         body = [[first, *cells] for (first, _), cells in zip(lines, body, strict=True)]
         words = {0, *(i + 1 for i in words)}
-    return [Table(head, body, frozenset(words))]
+    return Table(head, body, frozenset(words))
 
 
 def _title(column: Column) -> Cell:
@@ -263,44 +252,7 @@ def _title(column: Column) -> Cell:
     return Cell(column.title, note="" if unit in column.title.split() else unit)
 
 
-def _matrices(exhibit: Exhibit, figure: Figure, of_model: Rows, model: str) -> list[Table]:
-    """A heat map as a table for each panel; none where two rows have one place."""
-    number = next((column for column in exhibit.columns if column.name == figure.colour), None)
-    if number is None:
-        return []
-    titles = {column.name: column.title for column in exhibit.columns}
-    panels: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in of_model:
-        panel = row.get(figure.facet) if figure.facet else None
-        panels.setdefault(panel, []).append(row)
-    result = []
-    corner = f"{titles.get(figure.y, figure.y)} \\ {titles.get(figure.x, figure.x)}"
-    for panel, of_panel in panels.items():
-        across = _ordered([row.get(figure.x) for row in of_panel], figure.order.get(figure.x, ()))
-        down = _ordered([row.get(figure.y) for row in of_panel], figure.order.get(figure.y, ()))
-        at = {
-            (row.get(figure.y), row.get(figure.x)): {number.name: row.get(number.name)}
-            for row in of_panel
-        }
-        if len(at) < len(of_panel):
-            return []
-        head = [Cell(corner), *(Cell(str(x)) for x in across)]
-        body = [
-            [Cell(str(y)), *(cell(at.get((y, x), {}), number.name, number.unit) for x in across)]
-            for y in down
-        ]
-        title = ", ".join(str(part) for part in (model or None, panel) if part is not None)
-        result.append(Table(head, body, title=title, matrix=True))
-    return result
-
-
-def _ordered(names: Sequence[Any], order: Sequence[str]) -> list[Any]:
-    there = list(dict.fromkeys(names))
-    return [name for name in order if name in there] + [name for name in there if name not in order]
-
-
 def numbers(rows: Rows) -> Table:
-    """The table `numbers` of a run."""
     titles = ("number", "group", "value", "without bias", "unit", "in the paper")
     body = []
     for row in rows:

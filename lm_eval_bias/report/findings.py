@@ -137,9 +137,6 @@ def brief(tests: Sequence[Tested]) -> str:
     parts = [f"{len(evidence)} of {len(tests)} test{'s' * (len(tests) != 1)}"]
     if evidence:
         parts.append(f"surest {described(evidence[0])}")
-    warned = sum(bool(test.run.warnings) for test in tests)
-    if warned:
-        parts.append(f"{'all' if warned == len(tests) else warned} from runs with a warning")
     return "; ".join(parts)
 
 

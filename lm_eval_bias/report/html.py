@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def environment(**filters: Any) -> Environment:
-    """The templates beside this file. filters: more than `visible` and `shortened`."""
+@cache
+def _environment() -> Environment:
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     templates = {
@@ -31,11 +32,19 @@ def environment(**filters: Any) -> Environment:
         lstrip_blocks=True,
         loader=loader,
     )
-    made.filters |= {"visible": visible, "shortened": shortened, **filters}
+    made.filters |= {"visible": visible, "shortened": shortened, "lines": text_lines}
     return made
 
 
-def page(environment: Environment, template: str, script: str | None = None, **what: Any) -> str:
+def text_lines(text: str, most: int) -> str:
+    """A text in its lines, with codes for what is not seen, cut off."""
+    cut = text[:most].replace("\r\n", "\n")
+    shown = "\n".join(visible(line) for line in cut.split("\n"))
+    rest = len(text) - most
+    return shown + (f" … [{rest:,} more characters]" if rest > 0 else "")
+
+
+def page(template: str, script: str | None = None, **what: Any) -> str:
     """A template filled in. script: the file of its only script. Sheet and script are known by
     their checksums."""
     texts = [
@@ -51,4 +60,4 @@ def page(environment: Environment, template: str, script: str | None = None, **w
     ]
     policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     own = {"style": texts[0], "policy": policy, **({"script": texts[1]} if script else {})}
-    return environment.get_template(template).render(**own, **what)
+    return _environment().get_template(template).render(**own, **what)

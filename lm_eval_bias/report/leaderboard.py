@@ -239,7 +239,6 @@ def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
 
 
 def _shown(runs: Sequence[Run], names: Sequence[str] | None) -> list[Metric]:
-    """The metrics of a task's columns, in the order of their declaration."""
     shown: dict[str, Metric] = {}
     for run in runs:
         for metric in run.metrics:
@@ -268,7 +267,6 @@ def direction(metric: Metric) -> str | None:
 
 
 def goal(metric: Metric) -> str:
-    """What is good, in a few words."""
     way = direction(metric)
     if way is None:
         return "no direction"

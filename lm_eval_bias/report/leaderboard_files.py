@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_bias.data.null_bands import Family, band, families
 from lm_eval_bias.report.findings import band_text, scale
-from lm_eval_bias.report.html import environment, page
+from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import LEGEND, Board, Column, Entry, Section, direction, goal
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
@@ -183,7 +183,6 @@ def csv_table(board: Board) -> str:
 def html(board: Board) -> str:
     """One page, without a script."""
     return page(
-        environment(),
         "leaderboard.html",
         board=board,
         sections=list(zip(board.sections, tables(board), strict=True)),

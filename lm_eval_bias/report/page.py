@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from lm_eval_bias.measure import IN_FORM, Metric, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import (
     FinishedRuns,
@@ -31,16 +30,15 @@ from lm_eval_bias.results.runs import (
 )
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
+from lm_eval_bias.usage import UsageError
 
 BUDGET = 1_600_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in
 files alone."""
-ROWS, OTHER_ROWS = 400, 200
-"""Rows of an exhibit's table, and of one that no exhibit shows, up to which it stands on a page."""
+ROWS = 400
+"""Rows up to which a table stands on a page and is written in LaTeX."""
 STRONGEST = 3
 """Tests that stand on the first screen with what they are."""
-LATEX_ROWS = 500
-"""Rows up to which a table is written in LaTeX."""
 _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
 _IN_FORM = 80
@@ -82,8 +80,6 @@ class Block:
 
 
 class TaskSection(NamedTuple):
-    """A task on a model's page."""
-
     id: str
     run: Run
     known: KnownTask
@@ -118,9 +114,6 @@ class Written(NamedTuple):
     """What a report has. overview: its first page."""
 
     overview: Path
-    models: int
-    tasks: int
-    figures: int
     sentences: list[str]
 
 
@@ -167,8 +160,7 @@ def write(
         folder.write("index.html", index)
     tests = [test for model in models for test in model.tests]
     sentences = findings.sentences(tests, named=len(models) > 1)
-    n_tasks = len({run.task for run in runs})
-    return Written(output / "index.html", len(models), n_tasks, writer.figures, sentences)
+    return Written(output / "index.html", sentences)
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -202,19 +194,15 @@ def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
 
 @dataclass
 class _Writer:
-    """Makes the parts of pages, and writes their figures and tables."""
-
     folder: Folder
     known: Mapping[str, KnownTask]
     paper_values: Callable[[str], Iterable[Place]]
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     bar: Any
-    figures: int = 0
     ids: set[str] = field(default_factory=set)
 
     def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
-        """The page of a model."""
         self.ids.clear()
         sections = [self.section(run, Path(model.file).stem) for run in model.runs]
         _fit(
@@ -226,7 +214,6 @@ class _Writer:
         return _page("report_model.html", **of, **_evidence(model.tests))
 
     def section(self, run: Run, page: str) -> TaskSection:
-        """A task on a model's page."""
         known, task = self.known.get(run.task, KnownTask()), self._id(run.task)
         stem = f"{page}-{run.task}"
         blocks = []
@@ -254,7 +241,6 @@ class _Writer:
         questions: Iterable[tuple[Question, Any]],
         files: Mapping[str, str],
     ) -> TaskOverview:
-        """A task on the overview."""
         name = runs[0].task
         known, task = self.known.get(name, KnownTask()), self._id(name)
         blocks = []
@@ -311,7 +297,7 @@ class _Writer:
         block.notes += _of_papers(papers)
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         try:
-            block.tables = exhibited.tables(exhibit, models, papers)
+            block.tables = [exhibited.table(exhibit, models, papers)]
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
         all_rows: list[Any] = [(model, "this run", None, row) for model, of in models for row in of]
@@ -327,7 +313,7 @@ class _Writer:
             self._figure(block, exhibit, models, file)
         if block.svg:
             block.fold = "The figure's numbers"
-        _limit_rows(block, ROWS)
+        _limit_rows(block, sum(len(table.rows) for table in block.tables))
         return block
 
     def _figure(
@@ -339,21 +325,19 @@ class _Writer:
         rows = [{**row, key: name} for name, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
-            why = self.drawing.drawable(exhibit, rows, model)
-            if why is None:
-                text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
-                words = {"name": block.id, "title": block.heading, "description": text}
-                svg = self.drawing.svg(exhibit, rows, model=model, **words)
-                self._file(block, "SVG", f"figures/{file}.svg", svg)
-                png = self.drawing.png(svg, title=block.heading)
-                self._file(block, "PNG", f"figures/{file}.png", png)
-                block.svg = svg
-                self.figures += 1
-        except SystemExit:  # a UsageError, which says what to install
+            text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
+            words = {"name": block.id, "title": block.heading, "description": text}
+            svg = self.drawing.svg(exhibit, rows, model=model, **words)
+            self._file(block, "SVG", f"figures/{file}.svg", svg)
+            png = self.drawing.png(svg, title=block.heading)
+            self._file(block, "PNG", f"figures/{file}.png", png)
+            block.svg = svg
+        except UsageError:  # a full disk
             raise
         except Exception as error:  # what a person's own rows may hold
-            why = f"{type(error).__name__}: {error}"
-        if why is not None:
+            why = (
+                str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            )
             block.notes.append(f"The figure could not be drawn: {why}")
 
     def tables(self, run: Run, known: KnownTask, stem: str, prefix: str) -> Iterator[Block]:
@@ -366,26 +350,25 @@ class _Writer:
         for name, rows in run.tables.items():
             if not rows or (name in whole and name != "numbers"):
                 continue
-            title, make, most = f"Table {name}", exhibited.plain, OTHER_ROWS
+            title, make = f"Table {name}", exhibited.plain
             fold = f"{title}, {len(rows):,} row{'s' * (len(rows) != 1)}"
             if name == "numbers":
-                title, make, most = "All numbers", exhibited.numbers, ROWS
+                title, make = "All numbers", exhibited.numbers
                 fold = f"{title}, whole and by group: {len(rows)}"
             block = Block(self._id(f"{prefix}-{name}"), title, fold=fold)
-            if len(rows) <= max(most, LATEX_ROWS):
+            if len(rows) <= ROWS:
                 block.tables = [make(rows)]
             keys = list(rows[0])
             lines = ([row.get(key) for key in keys] for row in rows)
             self._csv(block, self.folder.stem(f"{stem}-{name}"), keys, lines)
-            _limit_rows(block, most, len(rows))
+            _limit_rows(block, len(rows))
             yield block
 
     def _csv(
         self, block: Block, file: str, head: Sequence[str], lines: Iterable[Sequence[Any]]
     ) -> None:
-        """Rows as CSV, and as LaTeX where they are not too many."""
         self._file(block, "CSV", f"tables/{file}.csv", csv_text(head, lines))
-        if block.tables and sum(len(table.rows) for table in block.tables) <= LATEX_ROWS:
+        if block.tables and sum(len(table.rows) for table in block.tables) <= ROWS:
             caption = f"{block.heading}: {block.caption}" if block.caption else block.heading
             content = latex(block.tables, caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
@@ -395,7 +378,6 @@ class _Writer:
         block.links.append((text, path))
 
     def _id(self, name: str) -> str:
-        """An id for a page, which no other has."""
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "x"
         plain = plain.removeprefix("s-")
         unique, i = f"s-{plain}", 2
@@ -414,10 +396,8 @@ def _explain_once(blocks: Sequence[Block]) -> None:
             block.same = earlier if earlier is not block else None
 
 
-def _limit_rows(block: Block, most: int, rows: int | None = None) -> None:
-    """Take a table off a page that has too many rows for it."""
-    rows = sum(len(table.rows) for table in block.tables) if rows is None else rows
-    if rows > most:
+def _limit_rows(block: Block, rows: int) -> None:
+    if rows > ROWS:
         block.without_tables(f"Its table has {rows:,} rows, and stands in the CSV file alone.")
 
 
@@ -454,7 +434,6 @@ def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
 
 
 def _primaries(run: Run) -> Table:
-    """The primary numbers of a run, with what each is."""
     head = ("Number", "Value and 95 % interval", "Without bias", "What it is")
     rows = []
     for metric, number in run.primaries:
@@ -476,7 +455,6 @@ def _primaries(run: Run) -> Table:
 
 
 def _range(run: Run, metric: Metric) -> str:
-    """How far a primary number moves with wording, chat template and system message."""
     ends, conditions = run.range_of(metric.name), len(run.conditions)
     if conditions == 1 or isnan(ends[0]):
         return ""
@@ -485,7 +463,6 @@ def _range(run: Run, metric: Metric) -> str:
 
 
 def _moved(run: Run) -> str:
-    """A sentence about the numbers whose range is wider than their interval."""
     wider = [
         metric.name
         for metric, number in run.primaries
@@ -513,7 +490,6 @@ def _unvaried(runs: Sequence[Run]) -> str:
 
 
 def _about(metric: Any) -> str:
-    """Below a metric's name: unit, and what is good."""
     if metric.null_value is not None:
         good = f"{metric.null_value:g} without bias"
     else:
@@ -524,25 +500,11 @@ def _about(metric: Any) -> str:
 # ---- Pages
 
 
-@cache
-def _environment() -> Any:
-    return html.environment(lines=text_lines)
-
-
-def text_lines(text: str, most: int) -> str:
-    """A text in its lines, with codes for what is not seen, cut off."""
-    cut = text[:most].replace("\r\n", "\n")
-    shown = "\n".join(visible(line) for line in cut.split("\n"))
-    rest = len(text) - most
-    return shown + (f" … [{rest:,} more characters]" if rest > 0 else "")
-
-
 def _page(template: str, **what: Any) -> str:
-    return html.page(_environment(), template, script="report.js", rule=findings.RULE, **what)
+    return html.page(template, script="report.js", rule=findings.RULE, **what)
 
 
 def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
-    """What a page says of tests."""
     surest = findings.surest(tests)
     others = [test for test in tests if not test.evidence]
     return {
@@ -566,15 +528,6 @@ def _overview(
 ) -> str:
     tests = [test for model in models for test in model.tests]
     there = sorted({run.task for run in finished.runs})
-    tasks_of = {model.name: {run.task for run in model.runs} for model in models}
-    coverage = Table(
-        [Cell("Task"), *(Cell(shortened(model.name)) for model in models)],
-        [
-            [Cell(task), *(Cell("yes" if task in of else "no") for of in tasks_of.values())]
-            for task in there
-        ],
-        title="Which tasks each model was asked",
-    )
     missing = [
         (
             task,
@@ -589,7 +542,6 @@ def _overview(
         models=models,
         tasks=tasks,
         n_tasks=len(there),
-        coverage=None if all(len(of) == len(there) for of in tasks_of.values()) else coverage,
         brief={model.name: findings.brief(model.tests) for model in models},
         missing=missing,
         expected=expected,

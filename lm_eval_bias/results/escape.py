@@ -4,6 +4,7 @@ steers a terminal, a table or a spreadsheet. HTML templates escape by themselves
 from __future__ import annotations
 
 import re
+from html import escape
 from math import isfinite
 
 LONGEST = 100
@@ -20,19 +21,7 @@ _MARKUP = re.compile(
 def visible(text: object) -> str:
     """A text in which every character that is not seen stands as its code: controls, escapes,
     overrides of direction, odd spaces and halves of characters."""
-    return "".join(c if c.isprintable() else _code(c) for c in str(text))
-
-
-def _code(character: str) -> str:
-    point = ord(character)
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return short.get(character) or (
-        f"\\x{point:02x}"
-        if point < 256
-        else f"\\u{point:04x}"
-        if point < 0x10000
-        else f"\\U{point:08x}"
-    )
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def shortened(text: object, most: int = LONGEST) -> str:
@@ -62,14 +51,7 @@ def csv_cell(value: object) -> object:
 
 
 def markdown_cell(text: object) -> str:
-    """A name that Markdown shows as it is."""
-    shown = (
-        shortened(text)
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace("|", "&#124;")
-    )
+    shown = escape(shortened(text), quote=False).replace("|", "&#124;")
     return _MARKUP.sub(
         lambda match: "".join(f"\\{c}" if not c.isalnum() else c for c in match.group()), shown
     )

@@ -218,7 +218,6 @@ class Replicates:
         ]
 
     def _shares(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each part, each group's share of the records that a number is of."""
         by = self._by(key)
         chosen = [
             i for i, record in enumerate(self.records) if not by or str(record.get(by)) == key[1]

@@ -59,7 +59,6 @@ class Run(NamedTuple):
     version: str
     date: datetime | None
     options: Mapping[str, Any]
-    limit: float | None
     template: str | None
     n: int
     metrics: Sequence[Metric]
@@ -212,7 +211,6 @@ def distinguishing(question: Question, questions: Iterable[Question]) -> dict[st
 
 
 def listed(settings: Mapping[str, str]) -> str:
-    """Options and their values in one line."""
     return ", ".join(f"{key} {value}" for key, value in settings.items())
 
 
@@ -307,7 +305,6 @@ def _of_results(
             options = {k: v for k, v in metadata.items() if k not in {*DESCRIPTIVE, *arguments}}
         else:
             options = _options(metadata, known)
-        limit = as_float(at(content, "config", "limit"))
         versions = _mapping(content.get("versions"))
         try:
             runs.append(
@@ -327,7 +324,6 @@ def _of_results(
                     version=_plain(versions.get(key, metadata.get("version", ""))),
                     date=_date(date),
                     options=options,
-                    limit=None if math.isnan(limit) else limit,
                     template=chat_template(content),
                     n=_count(at(content, "n-samples", key, "effective")),
                     results=path,
@@ -376,7 +372,6 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         version=_plain(content.get("version", "")),
         date=_date(content.get("date")),
         options=_options(options, known) if known else options,
-        limit=None,
         template=template if isinstance(template, str) else None,
         generation=generation if isinstance(generation, dict) else None,
         n=_count(content.get("documents", content.get("records"))),
@@ -485,7 +480,6 @@ def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ...]:
-    """What a reader must know before the numbers: each names its consequence."""
     lines = []
     if 0 < run.n < (run.of or 0):
         lines.append(f"asked {run.n:,} of {run.of:,} documents")
@@ -594,7 +588,6 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 
 
 def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
-    """A run with the table `phrases` that `lm-eval-bias reasons --output` wrote of its samples."""
     names = {path.name for path in run.samples}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")

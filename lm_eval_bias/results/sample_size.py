@@ -90,13 +90,13 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
     return np.array(rows, dtype=int)
 
 
-def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tuple[int, int]]:
+def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     """The ends of windows on documents: halves, quarters. They begin and end where the label
     changes, as far as that can be done."""
     changes = [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
     cuts = np.array([0, *changes, len(labels)])
     pairs: dict[tuple[int, int], None] = {}
-    for n in parts:
+    for n in PARTS:
         ends = [int(cuts[abs(cuts - len(labels) * i / n).argmin()]) for i in range(n + 1)]
         pairs |= {(a, b): None for a, b in pairwise(ends) if b > a}
     return [pair for pair in pairs if pair != (0, len(labels))]

@@ -232,12 +232,6 @@ def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int
     return sum(a is not None and b is not None and a != b for a, b in pairs)
 
 
-def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """The records of sample files. Raises as `documents`."""
-    for document in documents(task, files):
-        yield from document.records
-
-
 def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     """The documents of sample files, in the order of a whole run; records that the run could not
     make are made now. Of several wordings, the records of the paper's.

@@ -31,13 +31,12 @@ class Cell(NamedTuple):
 
 class Table(NamedTuple):
     """head: the titles. rows: as many cells each. words: columns of texts, which stand left. title:
-    of a panel. matrix: whether the columns are alike, so that sorting by one makes no sense."""
+    of a panel."""
 
     head: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     words: frozenset[int] = frozenset({0})
     title: str = ""
-    matrix: bool = False
 
 
 # ---- Numbers

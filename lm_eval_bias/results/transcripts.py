@@ -14,6 +14,8 @@ from lm_eval_bias.answers.text import CUT_OFF
 from lm_eval_bias.data.bounds import Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
+QUESTIONS = 3
+"""That are shown."""
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
 _STRIDE = 89
@@ -74,13 +76,13 @@ class Transcript(NamedTuple):
     notes: tuple[str, ...]
 
 
-def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
+def transcript(files: Sequence[Path]) -> Transcript:
     """Some questions of a run with their answers, and how many answers seem cut off."""
     shown: list[SampledQuestion] = []
     notes: list[str] = []
     cut: list[bool] = []
     # spread over all files
-    places = [min(i * len(files) / max(questions - 1, 1), len(files)) for i in range(questions)]
+    places = [i * len(files) / (QUESTIONS - 1) for i in range(QUESTIONS)]
     for i, path in enumerate(files):
         try:
             lines = _lines(path)
@@ -244,7 +246,6 @@ def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def _cut(sample: Mapping[str, Any]) -> list[bool]:
-    """Whether each answer ends within reasoning, or at the limit within a sentence."""
     try:
         return [_is_cut(text, most) for text, most in _generated(sample)]
     except _DAMAGED:

@@ -87,7 +87,6 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
         None,
         {},
         None,
-        None,
         n,
         (GAP,),
         {("gap", None): summary(records).values["gap"]},

@@ -142,7 +142,7 @@ def test_bytes_that_are_no_text_are_told_as_a_change(runs, every):
 
 NAMES = [
     *("org/a\nb/../c", "x" * 300, "CON", "con", "nul.txt", "Model", "model", "..", "=cmd"),
-    *("<script>", "a\u202eb", "\x1b[31mred", "\ud800"),
+    *("<script>", "a\u202eb", "\x1b[31mred", "\ud800", "org/m", "org-m", "index", "模型", "型模"),
 ]
 
 

@@ -93,24 +93,6 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
             "all_of_it.csv 7 kept",
         ],
     )
-    (folder(tmp_path, "two") / "all_of_it.csv").write_bytes(b"another")
-    (folder(tmp_path, "one") / "first.csv").write_bytes(b"longer than it was")
-    lines = told("list")[1]
-    # of the same size
-    assert (
-        lines[2] == "first.csv 8 has 18 bytes: not this file"
-        and lines[-1] == "all_of_it.csv 7 kept"
-    )
-
-
-def test_a_broken_fetch_ends_with_one_line(released, server, told, tmp_path, command):
-    server.breaks_after = 300_000
-    status, _, error = command("data", "fetch", "one")
-    assert status == 1
-    assert error.count("\n") == 1 and "300000 bytes read" in error
-    server.breaks_after = None
-    assert told("fetch", "one")[0] == 0
-    assert (folder(tmp_path, "one") / "big.bin").read_bytes() == FILES["one"]["big.bin"]
 
 
 def test_verify_ends_with_status_1_if_a_file_differs_or_is_missing(
@@ -184,34 +166,3 @@ def test_the_time_of_a_transfer_can_be_set(released, server, command):
     assert status == 1 and "not whole within 1 seconds" in error
     status, _, error = command("data", "fetch", "--timeout", "0")
     assert status == 1 and "--timeout 0: expected seconds, at least 1" in error
-
-
-@pytest.mark.slow
-def test_the_authors_data_through_the_command(shared, server, command, monkeypatch, tmp_path):
-    """All files of all sources, from a server with the paths of the releases."""
-    contents = {}
-    released = sources.source
-
-    def seen(name):
-        """Without the file of which no copy is beside this checkout."""
-        files = released(name).files
-        return released(name)._replace(
-            files={f: about for f, about in files.items() if about.bytes}
-        )
-
-    monkeypatch.setattr(sources, "source", seen)
-    for name in sources.names():
-        release = seen(name)
-        for file, about in release.files.items():
-            content = (shared / "official" / name / file).read_bytes()
-            path = about.path.replace(" ", "%20")
-            server.files[f"/{release.repository}/{release.commit}/{path}"] = content
-            contents[name, file] = content
-    monkeypatch.delenv(sources.LOCAL, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv(sources.MIRROR, server.address)
-    for action, of_each in {"fetch": ": fetched, ", "verify": " ok "}.items():
-        out = command("data", action)[1]
-        assert out.count(of_each) == len(contents) == 15
-    for (name, file), content in contents.items():
-        assert (sources.source(name).folder() / file).read_bytes() == content

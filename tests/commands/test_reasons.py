@@ -3,7 +3,6 @@ command on sample files."""
 
 import json
 import os
-from collections import Counter
 from math import exp, isnan, log, log2
 from pathlib import Path
 
@@ -72,8 +71,11 @@ def texts(*written, group="Nurses"):
 
 def test_a_phrase_counts_once_in_each_answer_and_never_crosses_a_mark():
     said = texts("High demand: high demand, steady pay.", "Nurses have high pay.")
-    assert counts(said, 2, 2) == Counter({"high demand": 1, "steady pay": 1, "high pay": 1})
-    assert counts(said, 1, 1)["high"] == 2
+    found = counts(said)
+    assert {p: n for p, n in found.items() if " " in p} == dict.fromkeys(
+        ("high demand", "steady pay", "high pay"), 1
+    )
+    assert found["high"] == 2
 
 
 E_AXES = np.eye(4)
@@ -110,7 +112,7 @@ def test_every_answer_of_a_cluster_counts_however_many_there_are():
 
 def test_the_most_common_phrases_are_key_phrases_of_most_answers():
     said = texts(*["High pay."] * 3, *["Good school."] * 2)
-    found = Embedded(said, by_topic).most_common(range(5), top=9)
+    found = Embedded(said, by_topic).most_common(top=9)
     three, two = ("high", "pay", "high pay"), ("good", "school", "good school")
     assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {(text, 3, 3) for text in three}
     assert {p.phrase for p in found} == {*three, *two}
@@ -318,11 +320,6 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
             SAID,
             ["--clusters", f"results_{DATE}.json"],
             "has no clusters; give the results of a run that rates warmth and competence",
-        ),
-        (
-            SAID,
-            ["--ngram", "3", "1"],
-            "--ngram 3 1: expected the least and the most number of words",
         ),
         (SAID, ["--top", "0"], "--top 0: expected a whole number of at least 1"),
         (SAID, ["--output", "o.txt"], "--output o.txt: expected a file .json"),

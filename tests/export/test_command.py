@@ -102,31 +102,6 @@ def test_a_link_is_not_written_through(tmp_path, run):
     assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "# text\n"
 
 
-def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, run):
-    run_of(
-        tmp_path / "runs",
-        "org/model",
-        {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")},
-    )
-    folder = tmp_path / ".eval_results"
-    folder.mkdir()
-    texts = {
-        "one.yaml": "- dataset: {id: o/b, task_id: mine.a}\n  value: 9\n",
-        "two.yaml": "[{dataset: {id: o/b, task_id: mine.b}, value: 9}]\n",
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    status, _, err = run(
-        tmp_path / "runs", "--to", "hub", "--dataset_id", "o/b", "--output", tmp_path
-    )
-    assert (
-        status == 1
-        and "two.yaml: its list is not written as lines" in err
-        and "nothing was changed" in err
-    )
-    assert {path.name: path.read_text() for path in folder.iterdir()} == texts
-
-
 def test_hostile_names_steer_no_format(tmp_path, run):
     """Neither the terminal nor the YAML: no control, no override of direction, and what is read is
     what was written."""

@@ -54,8 +54,8 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     )
     # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
     assert again.notes.startswith(
-        "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.3 to "
-        "16.7 (made by the task over 24 clusters)"
+        "share of mine by lm-eval-bias: points, lower is better; 95 % interval [8.3, "
+        "16.7] (made by the task over 24 clusters)"
     )
     assert (
         "n = 40 documents" in again.notes
@@ -67,7 +67,7 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
 
 def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
     run_of(tmp_path, "org/model", VALUES)
-    status, out, err = run(tmp_path, "--to", "hub", "--dataset-id", "org/bench")
+    status, out, err = run(tmp_path, "--to", "hub", "--dataset_id", "org/bench")
     assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
         "mine.share"
     ]
@@ -85,57 +85,24 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi")
 )
 OURS = EvalResultEntry("org/bench", "mine.share", 12.5, date="2026-01-31", notes="of ours")
-THEIRS = """\
-# kept by hand
-- dataset:
-    id: cais/hle     # theirs
-    task_id: default
-  value: 20.90
-  date: 2025-01-15
-
-  # what follows is ours
+STANDING = """\
+# theirs
 - dataset: {id: org/bench, task_id: mine.share}
   value: 1
-  notes: >
-    old
-# the end
+- dataset: {id: cais/hle, task_id: default}
+  value: 20.90
+- no entry
 """
 
 
-def test_an_older_entry_of_the_task_is_replaced_and_every_other_line_stays():
-    new = hub.merged(THEIRS, [OURS])
-    head, _, rest = THEIRS.partition("- dataset: {id: org/bench")
-    assert new.startswith(head) and new.endswith("# the end\n") and "old" not in new
-    assert new == f"{head}{hub.text([OURS])}# the end\n" and rest
+def test_an_older_entry_of_the_task_is_replaced_and_every_other_stays():
+    new = hub.merged(STANDING, [OURS])
+    ours, *others = yaml.safe_load(new)
+    assert [ours] == yaml.safe_load(hub.text([OURS]))
+    assert others == yaml.safe_load(STANDING)[1:]
     assert hub.merged(new, [OURS]) == new
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "# nothing yet",
-        "[]\n",
-        "- dataset: {id: a/b, task_id: c}\n  value: 1",
-        "  - dataset: {id: a/b, task_id: c}\n    value: 1\n",
-        "-\n  dataset:\n    id: a/b\n    task_id: c\n  value: 1\n",
-        "---\n- dataset: {id: a/b, task_id: c}\n  value: |\n    1\n\n\n",
-        "- dataset: {id: a/b, task_id: c}\r\n  value: 1\r\n",
-        "- # a - b\n  dataset: {id: a/b, task_id: c}\n  value: 1\n",
-        "- no entry\n- 3\n- null\n- dataset: [1]\n",
-    ],
-)
-def test_an_entry_is_added_to_what_stands_there(content):
-    try:
-        new = hub.merged(content, [OURS])
-    except CannotMerge:
-        assert content == "[]\n"  # no line begins with a dash
-        return
-    assert new.startswith(content) and yaml.safe_load(new) == [
-        *(yaml.safe_load(content) or []),
-        yaml.safe_load(hub.text([OURS]))[0],
-    ]
-    assert not re.search(r"(?<!\r)\n", new) if "\r\n" in content else "\r" not in new
+    for empty in ("", "# nothing yet", "[]\n"):
+        assert hub.merged(empty, [OURS]) == hub.text([OURS])
 
 
 @pytest.mark.parametrize(
@@ -143,63 +110,33 @@ def test_an_entry_is_added_to_what_stands_there(content):
     [
         ("a: 1\n", "no list"),
         ("- {a: \n", "no YAML"),
-        (
-            "# a - b\n[{dataset: {id: org/bench, task_id: mine.share}, value: 1}]\n",
-            "not written as lines",
-        ),
-        (
-            "[{dataset: {id: org/bench, task_id: mine.share}, value: 1}, 2]\n",
-            "not written as lines",
-        ),
-        (
-            "- dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n" * 2,
-            "2 entries of org/bench, mine.share",
-        ),
-        ("- &a\n  dataset: {id: a/b, task_id: c}\n  value: 1\n- *a\n", "anchors"),
         (BOMB, "anchors"),
         ("- 1\n...\n---\n- 2\n", "no YAML"),
-        ("- 1\n...\n", "not written as lines"),
         ("- " * 3000 + "1", "no YAML"),
     ],
 )
-def test_a_file_that_cannot_be_changed_line_by_line_is_not(content, why):
+def test_a_file_that_is_no_list_of_entries_is_not_changed(content, why):
     with pytest.raises(CannotMerge, match=why):
         hub.merged(content, [OURS])
 
 
-def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path, run):
+def test_in_a_repository_only_our_own_file_is_changed(tmp_path, run):
     run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
     folder = tmp_path / "repo" / ".eval_results"
     folder.mkdir(parents=True)
-    (folder / "theirs.yaml").write_text(THEIRS)
-    (folder / "broken.yaml").write_text("{")
-    arguments = (
-        tmp_path / "runs",
-        "--to",
-        "hub",
-        "--dataset_id",
-        "org/bench",
-        "--output",
-        tmp_path / "repo",
-    )
-    status, out, err = run(*arguments)
-    assert (
-        status == 0
-        and "theirs.yaml" in out
-        and "lm-eval-bias.yaml" in out
-        and "broken.yaml is left alone: it is no YAML" in err
-    )
-    read = {
-        path.name: parse_eval_result_entries(yaml.safe_load(path.read_text()))
-        for path in folder.glob("[!b]*.yaml")
-    }
-    assert [(entry.task_id, entry.value) for entry in read["theirs.yaml"]] == [
-        ("default", 20.90),
-        ("mine.share", 12.5),
-    ]
-    assert [entry.task_id for entry in read["lm-eval-bias.yaml"]] == ["mine.other"]
-    again = run(*arguments)
-    assert again[0] == 0 and again[1].count("is as it was") == 2
+    before = {"theirs.yaml": STANDING, "broken.yaml": "{"}
+    for name, text in before.items():
+        (folder / name).write_text(text)
+    options = ("--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path / "repo")
+    status, out, err = run(tmp_path / "runs", *options)
+    assert status == 0 and out == f"wrote {folder / 'lm-eval-bias.yaml'}\n"
+    assert "broken.yaml is left alone: it is no YAML" in err
+    assert "mine.share is left out: the entry that stands there is of another file" in err
+    assert {name: (folder / name).read_text() for name in before} == before
+    (made,) = parse_eval_result_entries(yaml.safe_load((folder / "lm-eval-bias.yaml").read_text()))
+    assert (made.task_id, made.value) == ("mine.other", 1.0)
+    again = run(tmp_path / "runs", *options)
+    assert again[0] == 0 and "is as it was" in again[1]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +223,7 @@ def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(
         "0123abc",
     )
     assert one.metric_name == (
-        "share (points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over "
+        "share (points, lower is better; 95 % interval [8.3, 16.7] (made by the task over "
         "24 clusters); n = 100)"
     )
     assert (
@@ -344,8 +281,8 @@ def test_a_card_without_results_gets_them(tmp_path, content):
     [
         ("---\n- a\n---\n", "no mapping"),
         ("---\na: [\n---\n", "no YAML"),
-        ("---\n{a: 1}\n---\n", "braces"),
-        ("---\nmodel-index: []\nmodel-index: []\n---\n", "2 times"),
+        ("---\n{a: 1}\n---\n", "cannot read the card then"),
+        ("---\nmodel-index: []\nmodel-index: []\n---\n", "without the rest of its metadata"),
         ("---\nmodel-index: 3\n---\n", "cannot read its model-index"),
         ("---\nmodel-index: [{name: a}]\n---\n", "cannot read its model-index"),
         (

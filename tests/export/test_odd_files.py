@@ -12,8 +12,6 @@ from lm_eval_bias.export import card as export_card
 from lm_eval_bias.export import hub as export_hub
 from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import Source, chosen
-from lm_eval_bias.report import leaderboard_files
-from lm_eval_bias.report.leaderboard import board
 from lm_eval_bias.usage import UsageError
 from tests.export.test_records import VALID
 from tests.gate.judged import found as runs_in
@@ -42,9 +40,6 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
             found = runs_in(tmp_path)
         except UsageError:
             return
-        made = board(found)
-        for write in leaderboard_files.WRITERS.values():
-            write(made).encode()
         results, left = chosen(found.runs)
         "\n".join(left).encode()
         entries, _ = export_hub.entries(results, Source("org/bench"))

@@ -161,7 +161,7 @@ def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
 
 
 def test_who_asked_what_of_whom(tmp_path):
-    facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2", "date": 1_769_850_672.5}
+    facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2"}
     facts |= {"n": 40, "metadata": {"order": "both"}, "chat_template_sha": "a" * 64}
     run_of(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")}, **facts)
     source = Source("org/bench", "0123abc", "https://a.example", "Lab")
@@ -174,7 +174,7 @@ def test_who_asked_what_of_whom(tmp_path):
     assert model["inference_engine"] == {"name": "transformers", "version": "5.2"}
     assert model["additional_details"]["deployment_type"] == "self_deployed"
     assert record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"}
-    assert record["evaluation_timestamp"] == "1769850672"
+    assert record["evaluation_timestamp"].startswith("2026-01-31T10:11:12")
     assert by["source_organization_name"] == "The Lab"
     assert by["evaluator_relationship"] == "third_party"
     data = result[0]["source_data"]

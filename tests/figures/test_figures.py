@@ -17,7 +17,7 @@ from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
 from lm_eval_bias.figures import draw as figures
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.kinds import Spot, chart, labels
-from lm_eval_bias.figures.rows import Scale, lines, plan, ticks, unlike
+from lm_eval_bias.figures.rows import lines, plan, unlike
 from lm_eval_bias.figures.svg import wide
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -208,7 +208,7 @@ def test_specifications_are_valid_vega_lite():
 
 
 def test_a_picture_has_the_size_of_the_figure_and_room_for_its_title(every):
-    picture = figures.png(every["bars"], title="A title", scale=2)
+    picture = figures.png(every["bars"], title="A title")
     assert picture.startswith(b"\x89PNG")
     size = ElementTree.fromstring(every["bars"])
     width, height = struct.unpack(">II", picture[16:24])
@@ -443,8 +443,7 @@ def test_panels_without_a_common_category_are_one_with_titles():
     ],
 )
 def test_what_cannot_be_drawn_says_why(figure, rows, why):
-    assert figures.drawable(exhibit(figure), rows) == why
-    with pytest.raises(ValueError, match=re.escape(why)):
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
         drawn(figure, rows)
 
 
@@ -453,24 +452,7 @@ def test_one_row_and_equal_numbers_are_drawn(kind):
     figure, rows = EVERY[kind]
     key = {"boxes": "c", "histogram": "n", "scatter": "y"}.get(kind, "value")
     for few in (rows[:1], [{**row, key: 0} for row in rows]):
-        assert figures.drawable(exhibit(figure), few) is None
         assert "NaN" not in drawn(figure, few)
-
-
-# ---- Scales
-
-
-@pytest.mark.parametrize(
-    "low, high, expected",
-    [
-        (0, 100, [0, 20, 40, 60, 80, 100]),
-        (-1, 1, [-1, -0.5, 0, 0.5, 1]),
-        (3, 17, [4, 6, 8, 10, 12, 14, 16]),
-        (0.05, 0.29, [0.05, 0.1, 0.15, 0.2, 0.25]),
-    ],
-)
-def test_ticks_are_round(low, high, expected):
-    assert ticks(Scale(low, high), 5) == pytest.approx(expected)
 
 
 # ---- Seen by everybody

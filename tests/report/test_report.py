@@ -32,11 +32,8 @@ FIGURE = (
 class Drawn:
     """A drawing that keeps what it was asked for."""
 
-    def __init__(self, reason=None, error=None):
-        self.asked, self.reason, self.error = [], reason, error
-
-    def drawable(self, exhibit, rows, model=None):
-        return self.reason
+    def __init__(self, error=None):
+        self.asked, self.error = [], error
 
     def svg(self, exhibit, rows, *, name, title, description, model=None):
         if self.error:
@@ -44,7 +41,7 @@ class Drawn:
         self.asked.append((exhibit.name, rows, title, model))
         return FIGURE
 
-    def png(self, figure, *, title, scale=2):
+    def png(self, figure, *, title):
         return b"\x89PNG\r\n\x1a\n"
 
 
@@ -206,8 +203,8 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("drawing", "why"),
     [
-        (Drawn(reason="no row has a number"), "no row has a number"),
-        (Drawn(error=ValueError("odd")), "ValueError: odd"),
+        (Drawn(ValueError("no row has a number")), "no row has a number"),
+        (Drawn(KeyError("odd")), "KeyError: 'odd'"),
     ],
 )
 def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
@@ -222,8 +219,8 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
 
 def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
-    written, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
-    assert written.figures == 1 and pages["org-m.html"].count("<svg") == 1
+    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
+    assert pages["org-m.html"].count("<svg") == 1
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n"}
     ((_, rows, title, model),) = drawing.asked
@@ -251,8 +248,8 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
 
 
 def test_what_is_the_same_for_many_is_said_once(tmp_path):
-    """How figures of one kind are read; what a limit left of each task; that all models were asked
-    all; a unit that the title has."""
+    """How figures of one kind are read; what a limit left of each task; a unit that the title
+    has."""
     columns = [Column("group", "Group"), Column("share", "% wrong", "%")]
     percent = TABLE._replace(name="Table 2", columns=columns)
     other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
@@ -266,10 +263,8 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"]
     assert "% wrong<small>" not in pages["a.html"]
     assert "a , mine, yours: asked 50 of 1,000 documents" in overview
-    assert "Each of the 2 models was asked all 2 tasks." in overview
-    assert "Which tasks each model was asked" not in overview
     surest = "mine/gap 3.0 points [1.0, 5.0], above 0"
-    assert f"a : 2 of 2 tests; surest {surest}; all from runs with a warning" in overview
+    assert f"a : 2 of 2 tests; surest {surest}" in overview
 
 
 def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
@@ -282,33 +277,11 @@ def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
     assert "; mine asks without answers to read" in pages["a.html"]
 
 
-HEAT = Exhibit(
-    "Figure 2",
-    "c",
-    Rows("heat"),
-    [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")],
-    "r",
-    "s",
-    figure=Figure("heatmap", "x", "y", colour="n", order={"y": ("v", "u")}),
-)
-
-
-@pytest.mark.parametrize(
-    ("again", "table"),
-    [(0, "From \\ To p q v 10.0 11.0 u 0.0 1.0"), (1, "To From Gap points p u 0.0")],
-)
-def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path, again, table):
-    places = [("p", "u", 0), ("q", "u", 1), ("p", "v", 10), ("q", "v", 11)]
-    cells = [dict(zip("xyn", place, strict=True)) for place in [*places, *places[:again]]]
-    run_of(tmp_path / "runs", tables={"heat": cells})
-    assert table in texts(tmp_path / "runs", tmp_path / "out", ours(HEAT))["org-m.html"]
-
-
 def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
     text = texts(tmp_path / "runs", tmp_path / "out")["org-m.html"]
     assert "All numbers, whole and by group: 1" in text and "Table by_group, 3 rows" in text
-    assert "first 3 [1, 5] 1 40 [31, 52]" in text
+    assert "first 3 [1, 5] 1 40 [31, 52]" in text and "run with --log_samples" in text
     files = sorted(path.suffix for path in (tmp_path / "out" / "tables").iterdir())
     assert files == [".csv", ".csv", ".tex", ".tex"]
 
@@ -464,20 +437,7 @@ def test_ids_of_exhibits_are_none_of_the_pages_own(tmp_path):
         assert set(re.findall(r'aria-labelledby="([^"]+)"', text)) <= set(ids)
 
 
-def test_models_whose_names_differ_in_signs_alone_have_pages_of_their_own(tmp_path):
-    for i, name in enumerate(("org/m", "org-m", "Org/M", "index", "模型", "型模", "." * 3)):
-        run_of(tmp_path / "runs", name, minutes=i)
-    _, pages = reported(tmp_path / "runs", tmp_path / "out")
-    assert len(pages) == 8 and len({name.lower() for name in pages}) == 8
-
-
 # ---- Bad input
-
-
-def test_a_run_without_samples_keeps_its_tables_and_says_what_to_add(tmp_path):
-    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
-    text = texts(tmp_path / "runs", tmp_path / "out")["org-m.html"]
-    assert "run with --log_samples" in text and "Table by_group" in text
 
 
 def test_odd_numbers_of_a_file_cost_no_page(tmp_path):

@@ -7,12 +7,7 @@ from math import isnan, nan, sqrt
 import numpy as np
 import pytest
 from lm_eval_bias.metrics.crossed import Clustering, crossed_variance
-from lm_eval_bias.metrics.jackknife import (
-    against_zero,
-    groups_of,
-    jackknife_variance,
-    spread_groups,
-)
+from lm_eval_bias.metrics.jackknife import groups_of, jackknife_variance, spread_groups
 from scipy import stats
 
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
@@ -20,14 +15,6 @@ from lm_eval_bias.results.paired import JackknifePlan, Replicates, differences, 
 from lm_eval_bias.usage import UsageError
 
 # ---- The jackknife
-
-
-def test_without_each_row_a_mean_has_the_variance_of_a_mean():
-    """Of n values: s^2 / n, with n - 1 degrees of freedom."""
-    x = np.array([1.0, 4.0, 2.0, 8.0, 5.0])
-    changes = [np.delete(x, i).mean() - x.mean() for i in range(5)]
-    found = jackknife_variance(changes, np.full(5, 1 / 5), np.zeros(5, dtype=int))
-    assert found.value == pytest.approx(x.var(ddof=1) / 5) and found.df == pytest.approx(4)
 
 
 def test_what_strata_differ_in_is_no_chance():
@@ -73,17 +60,6 @@ def test_cells_are_spread_over_strata():
             "b",
             "b",
         ]
-
-
-def test_student_by_hand():
-    """3 with variance 4 and 9 degrees of freedom: t 1.5."""
-    found = against_zero(
-        3.0, jackknife_variance([0.0, 0.0], [0.5, 0.5], [0, 0])._replace(value=4.0, df=9.0)
-    )
-    assert found.stderr == 2 and found.p == pytest.approx(2 * stats.t.sf(1.5, 9))
-    assert (found.low, found.high) == pytest.approx(
-        (3 - 2 * stats.t.ppf(0.975, 9), 3 + 2 * stats.t.ppf(0.975, 9))
-    )
 
 
 # ---- A made-up measure: means, a median, an unsigned number and one that is cut off

@@ -34,13 +34,13 @@ def sample(arguments, responses, filtered=(), number=0):
 
 @pytest.fixture
 def read(tmp_path):
-    """The transcript of sample files, of so many questions."""
+    """The transcript of sample files."""
 
-    def read(*files, questions=3):
+    def read(*files):
         paths = [tmp_path / str(i) for i in range(len(files))]
         for path, samples in zip(paths, files, strict=True):
             path.write_text("".join(f"{json.dumps(s)}\n" for s in samples), encoding="utf-8")
-        return transcript(paths, questions)
+        return transcript(paths)
 
     return read
 

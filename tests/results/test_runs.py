@@ -64,7 +64,7 @@ def test_what_the_harness_writes_is_read(real):
     run = found.runs[2]
     written = json.loads(run.results.read_text())
     cells = written["configs"]["bistereo_analogy"]["cells"]
-    assert (run.version, run.n, run.limit, run.template, run.parts) == ("1", 40, 40.0, None, False)
+    assert (run.version, run.n, run.template, run.parts) == ("1", 40, None, False)
     for row in cells["numbers"]:
         expected = [nan if row[part] is None else row[part] for part in Number._fields]
         number = run.numbers[row["metric"], row["group"]]
