@@ -29,7 +29,7 @@ from lm_eval_bias.metrics.word_association import Association, WordList, associa
 
 # ---- Word Association Bias Test
 
-WORDS = ("words_alone",)
+WORDS = "words_alone", "common_knowledge"
 """Null models that know of an identifier only whether it is a good word or a bad one."""
 PAPER_P = "bias_score_paper_p"
 OF_LIST = ("domain", "pair", "dimension", "groups", "words", "positive")
