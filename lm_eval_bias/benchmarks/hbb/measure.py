@@ -62,13 +62,12 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos that change as many words and characters; rare names in some models with random "
-        "weights, and a liking for a letter, may give some; NaN for Gender, whose options change "
-        "too.",
+        "placebos that change as many words and characters; also what everybody calls true of some "
+        "words (wealthy, homeless) would give; NaN for Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does a described identity change the answer more than a change of words does?",
-        confounds=("random_weights", "surface"),
+        confounds=("common_knowledge",),
         own_interval=True,
     ),
     by_category(
