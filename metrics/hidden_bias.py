@@ -273,8 +273,11 @@ def matched_excess(
     known, root = words > 0, np.sqrt(words)
     x = np.stack([known, root, characters], axis=-1)
     reference = known & rows.of_placebo
-    if np.linalg.matrix_rank(x[reference]) < x.shape[1]:
+    gram = x[reference].T @ x[reference]
+    rank = np.linalg.matrix_rank(gram, hermitian=True)
+    if rank < len(gram):
         x = x[:, :FEWEST_TERMS]
+        rank = np.linalg.matrix_rank(gram[:FEWEST_TERMS, :FEWEST_TERMS], hermitian=True)
     terms = x.shape[1]
     # k identities of a placebo make k (k - 1) / 2 pairs, but k - 1 independent ones
     weight = np.where(reference, 2 / rows.identities, 0)
@@ -292,7 +295,7 @@ def matched_excess(
 
     tallies = np.column_stack([x, size, over * size[:, None], products])
     values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
-    if np.linalg.matrix_rank(x[reference]) < terms:
+    if rank < terms:
         values, stderrs = np.full_like(values, nan), np.full_like(stderrs, nan)
     themes = len(sums)
     of_themes = stderrs[:, 0] ** 2 * themes / max(1, themes - 1)
