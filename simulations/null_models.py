@@ -85,11 +85,6 @@ TASKS = (
 )
 
 
-@lru_cache(maxsize=1)
-def questions_of(name: str) -> Questions:
-    return Questions(name)
-
-
 class Questions:
     """A task's documents with all answers that are scored, or drawn by their likelihood."""
 
@@ -133,6 +128,9 @@ class Questions:
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+questions_of = lru_cache(maxsize=1)(Questions)
 
 
 def rows_of(
