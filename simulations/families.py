@@ -104,13 +104,14 @@ class Asked:
 
     @cached_property
     def tokenizers(self) -> list[Any]:
-        """Of several sizes, made of the prompts."""
+        """Of several sizes, made of what is asked."""
         from transformers import AutoTokenizer
 
         known = AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
+        texts, _ = distinct([r.prompt or r.continuation for r in self.rows])
         return [
-            known.train_new_from_iterator(self.contexts, size, show_progress=False)
-            for size in (300, 1000, 3000)
+            known.train_new_from_iterator(texts, size, show_progress=False)
+            for size in (600, 1500, 4000)
         ]
 
     def centred(self, raw: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What do models say that cannot hold a stereotype? All tasks of CI, asked of many of them.
 
     python simulations/null_models.py                         # every family and task
+    python simulations/null_models.py --quick                 # QUICK, of the tasks by likelihood
     python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
@@ -48,6 +49,8 @@ NOISE = 0.1
 """Noise of each prompt, in parts of the strength."""
 LEVEL, AT_MOST = 0.05, 7
 MODELS = 40
+QUICK = ("random_weights", "echo", "bag_of_words", "bag_of_words_pooled", "noise")
+"""The families that any change of a task should be asked of, in a few minutes."""
 
 
 class Sampled(NamedTuple):
@@ -322,10 +325,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS, metavar="TASK")
-    parser.add_argument(
-        "--families", nargs="+", choices=FAMILIES, default=[*FAMILIES], metavar="FAMILY"
-    )
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK")
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY")
+    parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; by likelihood")
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
     arguments = parser.parse_args()
     data = (
@@ -333,11 +335,13 @@ def main() -> None:
         if DATA.exists()
         else {"version": version("lm-eval-bias"), "tasks": {}}
     )
+    by_likelihood = [task for task in TASKS if task not in SAMPLED]
+    tasks = arguments.tasks or (by_likelihood if arguments.quick else TASKS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = [
             pool.submit(run, task, [family], arguments.models)
-            for task in arguments.tasks
-            for family in arguments.families
+            for task in tasks
+            for family in arguments.families or (QUICK if arguments.quick else FAMILIES)
         ]
         for job in as_completed(jobs):
             merged(data, *job.result())
