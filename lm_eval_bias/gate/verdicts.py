@@ -371,7 +371,7 @@ def _test_of_change(
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
     number = Number(*change[2:6], change.clusters)
     difference = _estimate(verdict, number, paired, f"the change of {name}")
-    interval = difference.interval
+    interval: Callable[[float], Interval] = difference.interval
     if metric.null_value is not None:
         first, second = (
             _estimate(verdict, side.numbers[rule.metric or "", rule.group], metric, what)
