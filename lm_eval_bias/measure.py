@@ -368,7 +368,7 @@ def fewest_clusters(
     None of all records, under each value of the column `by` of those with it. UsageError for
     records without columns.
     """
-    from lm_eval_bias.metrics.resampling import effective_clusters
+    from lm_eval_bias.metrics.resampling import rounded_clusters
 
     sizes: dict[Any, list[Counter[Any]]]
     sizes = defaultdict(lambda: [Counter() for _ in clusterings or [()]])
@@ -383,7 +383,7 @@ def fewest_clusters(
                 for cluster in clusters:
                     counts[cluster] += 1
     return {
-        group: min(round(float(effective_clusters(list(of.values())))) for of in counts)
+        group: min(int(rounded_clusters(list(of.values()))) for of in counts)
         for group, counts in sizes.items()
     }
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import FEWEST_CLUSTERS, Floats, Ints, effective_clusters
+from .resampling import FEWEST_CLUSTERS, Floats, Ints, effective_clusters, rounded_clusters
 from .student import ROUNDING, interval, satterthwaite
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -60,10 +60,7 @@ def crossed_mean(
     value = 0.0 if abs(value) < rounding else value
     variance, df = _variance(residuals / len(y), coded)
     stderr = float(np.sqrt(variance))
-    few = any(
-        round(float(effective_clusters(np.bincount(clusters)))) < FEWEST_CLUSTERS
-        for clusters, _ in coded
-    )
+    few = any(rounded_clusters(np.bincount(of)) < FEWEST_CLUSTERS for of, _ in coded)
     low, high = (np.nan, np.nan) if few else map(float, interval(value, stderr, df))
     return CrossedMean(value, stderr, df, low, high)
 

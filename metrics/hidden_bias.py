@@ -21,8 +21,8 @@ from .resampling import (
     Interval,
     cluster_bootstrap_stderr,
     cluster_sums,
-    effective_clusters,
     ratio,
+    rounded_clusters,
 )
 from .student import interval, satterthwaite
 
@@ -243,7 +243,7 @@ class RowsOf:
         for row, members in enumerate(self.members):
             np.add.at(sums[:, row], theme[members], tallies[members])
         stderrs = cluster_bootstrap_stderr(sums, statistic, resamples, errors=errors)
-        stderrs[effective_clusters(sums[:, :, 0]).round() < FEWEST_CLUSTERS] = nan
+        stderrs[rounded_clusters(sums[:, :, 0]) < FEWEST_CLUSTERS] = nan
         return statistic(sums.sum(axis=0)), stderrs, sums
 
     def named(self, rows: Iterable[Any]) -> dict[str, Any]:
@@ -394,7 +394,7 @@ def hidden_bias(
 
     values, stderrs, sums = rows.estimates(np.stack(tallies, axis=-1), statistic, resamples, errors)
     # a mean of the biased instances alone
-    stderrs[effective_clusters(sums[:, :, 1]).round() < FEWEST_CLUSTERS, SCORE] = nan
+    stderrs[rounded_clusters(sums[:, :, 1]) < FEWEST_CLUSTERS, SCORE] = nan
     shift: Floats = np.abs(log_odds)
     excesses = [matched_excess(rows, of, resamples, errors=errors) for of in (s, shift)]
     table = []

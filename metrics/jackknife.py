@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .crossed import Variance, of_strata
+from .resampling import SEED, Floats
 from .student import ROUNDING, interval, two_sided
 
 MOST = 40
 """Groups of clusters of one clustering: so many degrees of freedom, less one for each stratum, are
 as good as infinitely many."""
+FLIPS = 4096
+"""Choices of signs: all of twelve groups, so many drawn ones of more."""
 
 
 class Groups(NamedTuple):
@@ -78,6 +82,30 @@ def jackknife_variance(
     moved = (1 - share) * change
     parts = share / np.bincount(stratum, share)[stratum]
     return of_strata(moved - parts * np.bincount(stratum, moved)[stratum], stratum, share)
+
+
+def sign_flip_p(value: float, changes: ArrayLike, shares: ArrayLike) -> float:
+    """The two-sided p of a number whose groups are as likely to raise as to lower it.
+
+    changes, shares: as in `jackknife_variance`, without strata. A group adds what it moves the
+    number by, and its share of the number; p is the part of all choices of their signs, or of
+    `FLIPS` drawn ones, whose sum is as far from 0. Source: Canay, Romano and Shaikh, Randomization
+    Tests Under an Approximate Symmetry Assumption (2017).
+    """
+    kept = np.asarray(shares) > 0
+    change, share = (np.asarray(of, dtype=float)[kept] for of in (changes, shares))
+    moved = (share - 1) * change
+    added = moved + share * (value - moved.sum())
+    sums = abs(_signs(len(added)) @ added)
+    return float(np.mean(sums >= sums[0] * (1 - ROUNDING)))
+
+
+@lru_cache(maxsize=2)
+def _signs(groups: int) -> Floats:
+    n = 2**groups
+    flips = np.arange(n) if n <= FLIPS else np.random.default_rng(SEED).integers(n, size=FLIPS)
+    flips[0] = 0
+    return (1 - 2 * (flips[:, None] >> np.arange(groups) & 1)).astype(float)
 
 
 class Test(NamedTuple):

@@ -79,6 +79,11 @@ def effective_clusters(sizes: ArrayLike) -> Floats:
     return n.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1)
 
 
+def rounded_clusters(sizes: ArrayLike) -> Ints:
+    """`effective_clusters` as whole numbers, of which an error needs `FEWEST_CLUSTERS`."""
+    return effective_clusters(sizes).round().astype(int)
+
+
 def t_interval(
     value: ArrayLike, stderr: ArrayLike, n_clusters: float, alpha: float = 0.05
 ) -> tuple[Floats, Floats]:

@@ -21,10 +21,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
-from lm_eval_bias.measure import RANGE, SHARES, Metric, Number
+from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, t_interval
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference
@@ -108,10 +108,6 @@ class Estimate(NamedTuple):
         high = self.value + (self.high - self.value) * ratio
         return max(low, self.scale[0]), min(high, self.scale[1])
 
-    @property
-    def stderr(self) -> float:
-        return max(self.value - self.low, self.high - self.value) / student(0.05, self.df)
-
 
 class Quantity(NamedTuple):
     """What should be at most `bound`. interval: alpha -> its interval of confidence 1 - alpha.
@@ -151,15 +147,13 @@ def change_of_distance(
     """alpha -> the interval of |second - null_value| - |first - null_value|.
 
     It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
-    null value. S has the largest standard error that two dependent numbers can have.
+    null value. Ends of S are sums of the two's: two dependent numbers can stray no further.
     """
-    total = first.value + second.value - 2 * null_value
-    error, df = first.stderr + second.stderr, min(first.df, second.df)
 
     def interval(alpha: float) -> Interval:
         low, high = change.interval(alpha)
-        half = student(alpha, df) * error
-        down, up = total - half, total + half
+        ends = zip(first.interval(alpha), second.interval(alpha), strict=True)
+        down, up = (sum(end) - 2 * null_value for end in ends)
         return max(min(low, down), min(-up, -high)), max(min(high, up), min(-down, -low))
 
     return interval
@@ -178,19 +172,6 @@ def quantity(rule: Rule, metric: Metric, number: Estimate) -> Quantity:
         return max(0.0, low, -high), max(abs(low), abs(high))
 
     return Quantity(abs(number.value - null_value), rule.bound, distance, shown)
-
-
-def quantity_of_change(
-    rule: Rule, metric: Metric, change: Estimate, first: Estimate, second: Estimate
-) -> Quantity:
-    worse = _worse(metric, first.value, second.value)
-    if metric.null_value is not None:
-        interval = change_of_distance(change, first, second, metric.null_value)
-    elif metric.better == "lower":
-        interval = change.interval
-    else:
-        interval = _negative(change.interval)
-    return Quantity(worse, rule.bound, interval, interval)
 
 
 def _worse(metric: Metric, first: float, second: float) -> float:
@@ -390,29 +371,16 @@ def _test_of_change(
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
     number = Number(*change[2:6], change.clusters)
     difference = _estimate(verdict, number, paired, f"the change of {name}")
-    numbers = [
-        _students(side.numbers[rule.metric or "", rule.group], metric) for side in (before, run)
-    ]
-    if metric.null_value is None:
-        first, second = (estimate(number, metric) for number in numbers)
-    else:
-        first = _estimate(verdict, numbers[0], metric, f"{name} of the baseline")
-        second = _estimate(verdict, numbers[1], metric, name)
-    of = quantity_of_change(
-        rule,
-        metric,
-        difference,
-        first._replace(value=change.first),
-        second._replace(value=change.second),
-    )
-    return _Test(verdict, of, no_pass)
-
-
-def _students(number: Number, metric: Metric) -> Number:
-    if metric.unit not in SHARES:
-        return number
-    low, high = map(float, t_interval(number.value, number.stderr, number.clusters or 0))
-    return number._replace(low=low, high=high)
+    interval: Callable[[float], Interval] = difference.interval
+    if metric.null_value is not None:
+        first, second = (
+            _estimate(verdict, side.numbers[rule.metric or "", rule.group], metric, what)
+            for side, what in ((before, f"{name} of the baseline"), (run, name))
+        )
+        interval = change_of_distance(difference, first, second, metric.null_value)
+    elif metric.better != "lower":
+        interval = _negative(interval)
+    return _Test(verdict, Quantity(verdict.value, rule.bound, interval, interval), no_pass)
 
 
 def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:

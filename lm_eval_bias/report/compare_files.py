@@ -12,6 +12,7 @@ from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import direction, goal
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_text, shortened
+from lm_eval_bias.results.paired import SIGN_FLIP
 from lm_eval_bias.results.table import Cell, Table, csv_text, finite, interval_text, number_text
 
 
@@ -46,7 +47,8 @@ def change(row: ComparedNumber) -> Cell:
 def verdict(row: ComparedNumber) -> str:
     if row.why:
         return row.why
-    return row.towards if row.p <= LEVEL else "no significant difference"
+    flipped = f" ({SIGN_FLIP})" * (row.difference.test == SIGN_FLIP)
+    return (row.towards if row.p <= LEVEL else "no significant difference") + flipped
 
 
 def summary(comparison: Comparison) -> str:
@@ -127,6 +129,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                     part: finite(getattr(of, part))
                     for part in ("difference", "stderr", "low", "high", "p")
                 },
+                "test": of.test or None,
                 "p_holm": finite(row.p),
                 "tests": comparison.tests,
                 "clusters": of.clusters,

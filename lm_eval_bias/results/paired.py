@@ -33,21 +33,27 @@ from lm_eval_bias.metrics.jackknife import (
     against_zero,
     groups_of,
     jackknife_variance,
+    sign_flip_p,
     spread_groups,
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.student import ROUNDING
 from lm_eval_bias.results.runs import Key, different
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import WORDING, UsageError
 
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
+JACKKNIFE, SIGN_FLIP = "jackknife", "sign-flip"
+FEWEST_FLIPPED = 6
+"""Effective clusters of which signs can be flipped: all of five agree by chance in 2 of 32."""
 
 
 class Difference(NamedTuple):
     """A number of two runs, and the second less the first with its standard error, 95 % interval
     and two-sided p; of equal answers 0 and p 1. clusters: on how many it rests at least. why: why
-    there is no test; empty where there is one."""
+    there is no test; empty where there is one. test: `JACKKNIFE`, or `SIGN_FLIP` of six to nine
+    clusters, without error and interval."""
 
     first: float
     second: float
@@ -58,6 +64,7 @@ class Difference(NamedTuple):
     p: float
     clusters: int
     why: str = ""
+    test: str = ""
 
 
 def measured(metric: Metric) -> bool:
@@ -306,9 +313,16 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     result = result._replace(difference=two - one)
     if not measured(metric):
         return result._replace(why="its error does not come from clusters alone")
+    scale = (metric.own_interval and metric.scale) or ()  # a number that may be cut off
+    flips = len(first.plan.chosen) == 1 and not scale
+    if clusters < (needed := FEWEST_FLIPPED if flips else FEWEST_CLUSTERS):
+        return result._replace(why=f"{clusters} clusters, of which {needed} are needed")
     if clusters < FEWEST_CLUSTERS:
-        return result._replace(why=f"{clusters} clusters, of which {FEWEST_CLUSTERS} are needed")
-    if cut := [end for run in runs.values() for end in _cut_off(run, metric, key)]:
+        a, b, share = (of[0] for of in (first.changes(key), second.changes(key), first.shares(key)))
+        if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
+            return result._replace(why="a number is the same, or undefined, without some cluster")
+        return result._replace(p=sign_flip_p(two - one, b - a, share), test=SIGN_FLIP)
+    if cut := [end for run in runs.values() for end in run.number(key)[2:4] if end in scale]:
         end = f"the interval of one of them ends at {cut[0]:g}"
         return result._replace(why=f"{end}, beyond which it cannot lie")
     if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
@@ -321,14 +335,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         why = "not defined without some of its clusters"
         if test.stderr == 0:
             why = "no cluster differs from the others, which is no certainty"
-    return result._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p, why=why)
-
-
-def _cut_off(run: Replicates, metric: Metric, key: Key) -> list[float]:
-    """Where a number's own interval ends at an end of its scale. No jackknife has the error of a
-    number that is cut off."""
-    scale = metric.scale if metric.own_interval else None
-    return [end for end in run.number(key)[2:4] if end in (scale or ())]
+    return result._replace(**test._asdict(), why=why, test="" if why else JACKKNIFE)
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:

@@ -148,7 +148,7 @@ def share(pilot: Window, parts: Sequence[Window]) -> Share:
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for documents, clusters, width in parts:
-        if min(clusters) < FEWEST_CLUSTERS or not 0 < width < inf:
+        if not 0 < width < inf:
             continue
         fast = pilot.documents / documents
         slow = min(fast, *(a / b for a, b in zip(pilot.clusters, clusters, strict=True)))

@@ -5,8 +5,9 @@ In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05
 in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and
 the true difference is the mean of all experiments.
 
-`paired mean` draws the mean differences of clusters, whose true mean is 0, and tests them with the
-jackknife and by flipping the signs of clusters.
+`paired mean` draws the means of clusters of two models, and tests their difference with the
+jackknife and by flipping signs: over all draws, and over those of so many effective clusters.
+`ratios`: of each cluster each model answers a part of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.jackknife import against_zero, jackknife_variance
+from lm_eval_bias.metrics.jackknife import against_zero, jackknife_variance, sign_flip_p
+from lm_eval_bias.metrics.resampling import rounded_clusters
 from outcome import Outcome, Outcomes, Rng, Rows
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
@@ -219,9 +221,10 @@ TASKS = {
 
 
 def rows() -> Rows:
-    for kind, clusters in product(DRAWS, (12, 24)):
-        yield f"paired mean, {clusters} clusters, {kind}", partial(paired_mean, kind, clusters)
-    for (name, task), clusters in product(TASKS.items(), (12, 24)):
+    for kind, sizes, clusters in product(DRAWS, ("equal", "Pareto"), (6, 8, 10, 12, 24)):
+        drawn = partial(paired_mean, kind, sizes == "Pareto", clusters)
+        yield f"paired mean, {clusters} clusters, {sizes}, {kind}", drawn
+    for (name, task), clusters in product(TASKS.items(), (6, 8, 12, 24)):
         for label, world in WORLDS.items():
             yield (
                 f"{name}, {clusters} clusters, {label}",
@@ -230,26 +233,33 @@ def rows() -> Rows:
 
 
 DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
-    "normal": lambda rng, n: rng.normal(size=n),
-    "of two skewed models": lambda rng, n: np.subtract(*np.exp(rng.normal(size=(2, n)))),
-    "heavy tails": lambda rng, n: rng.standard_t(3, size=n),
-    "of one skewed model": lambda rng, n: np.exp(rng.normal(size=n)) - np.exp(0.5),
-    "unequal": lambda rng, n: rng.normal(size=n),
+    "normal": lambda rng, n: rng.normal(size=(2, n)),
+    "lognormal": lambda rng, n: np.exp(rng.normal(size=(2, n))),
+    "ratios": lambda rng, n: np.exp(rng.normal(size=(2, n))),
+    "absolute shifts": lambda rng, n: abs(rng.normal(size=n) + rng.normal(size=(2, n))),
+    "one lognormal": lambda rng, n: np.outer([0, 1], np.exp(rng.normal(size=n)) - np.exp(0.5)),
 }
 
 
-def paired_mean(kind: str, clusters: int, rng: Rng) -> Outcomes:
-    """False alarms of both tests, and how often both agree. `unequal`: Pareto sizes."""
-    sizes = 1 + rng.pareto(1.5, clusters) * (kind == "unequal")
-    shares = sizes / sizes.sum()
-    parts = shares * DRAWS[kind](rng, clusters)
-    without = (parts.sum() - parts) / (1 - shares)
-    variance = jackknife_variance(without - parts.sum(), shares, [0] * clusters)
-    by_jackknife = against_zero(parts.sum(), variance).p < 0.05
-    flips = np.vstack([np.ones(clusters), rng.choice([-1, 1], size=(1999, clusters))])
-    sums = abs(flips @ parts)
-    by_flips = np.mean(sums >= sums[0] * (1 - 1e-12)) <= 0.05
-    return {"jackknife": by_jackknife, "sign-flip": by_flips, "agree": by_jackknife == by_flips}
+def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
+    """How often p is at most 0.05 where models do not differ, and where they differ by 1."""
+    sizes = 1 + unequal * rng.pareto(1.5, clusters)
+    answered = sizes * (rng.gamma(4, 0.25, (2, clusters)) if kind == "ratios" else np.ones((2, 1)))
+    values, shares = DRAWS[kind](rng, clusters), sizes / sizes.sum()
+    effective, outcomes = int(rounded_clusters(sizes)), {}
+    for by, what in enumerate(("false alarms", "power")):
+        sums = answered * (values + np.array([[0], [by]]))
+        total, n = (of.sum(axis=1, keepdims=True) for of in (sums, answered))
+        value = float(np.diff(total / n, axis=0).item())
+        changes = np.diff((total - sums) / (n - answered) - total / n, axis=0)[0]
+        jackknife = against_zero(value, jackknife_variance(changes, shares, [0] * clusters)).p
+        p = {"jackknife": jackknife, "sign-flip": sign_flip_p(value, changes, shares)}
+        for test, least, most in (("jackknife", 10, 99), ("sign-flip", 6, 9)):
+            outcomes[f"{test}, {what}"] = p[test] <= 0.05
+            outcomes[f"{test} of {least} to {most}, {what}"] = (
+                p[test] <= 0.05 if least <= effective <= most else nan
+            )
+    return outcomes
 
 
 def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:

@@ -7,7 +7,7 @@ from math import isnan, nan, sqrt
 import numpy as np
 import pytest
 from lm_eval_bias.metrics.crossed import Clustering, crossed_variance
-from lm_eval_bias.metrics.jackknife import groups_of, jackknife_variance, spread_groups
+from lm_eval_bias.metrics.jackknife import groups_of, jackknife_variance, sign_flip_p, spread_groups
 from scipy import stats
 
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
@@ -32,6 +32,26 @@ def test_what_strata_differ_in_is_no_chance():
     # that it is nothing.
     found = jackknife_variance(changes, sizes / sizes.sum(), strata)
     assert found.value == pytest.approx(expected, rel=1e-9) and found.df == pytest.approx(df)
+
+
+def flipped(sums, sizes):
+    """The p of clusters with these sums and sizes."""
+    total, n = sum(sums), sum(sizes)
+    without = [(total - x) / (n - size) for x, size in zip(sums, sizes, strict=True)]
+    return sign_flip_p(total / n, np.array(without) - total / n, np.array(sizes) / n)
+
+
+def test_signs_are_flipped_by_hand_and_as_scipy_does():
+    """Of 1, 2, 3, 4, 5 no signs but all plus and all minus add up to 15 or -15: 2 of 32."""
+    assert flipped([1, 2, 3, 4, 5], [1] * 5) == 2 / 32
+    for n, within in ((7, 1e-12), (14, 0.02)):
+        rng = np.random.default_rng(n)
+        sizes = rng.integers(1, 9, n)
+        sums = rng.normal(0.8, 1, n) * sizes
+        expected = stats.permutation_test(
+            (sums,), np.sum, permutation_type="samples", n_resamples=2**14
+        )
+        assert flipped(sums, sizes) == pytest.approx(expected.pvalue, abs=within)
 
 
 def test_groups_are_the_same_whoever_asks_and_of_one_stratum():
@@ -151,8 +171,14 @@ def test_the_same_answers_differ_by_nothing():
     [
         # every scene differs by exactly 3: no spread that could show an error
         ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no certainty"),
-        (noisy(2, 0, 0), "mean", "2 clusters, of which 10 are needed"),
-        (noisy(9, 0, 0), "mean", "9 clusters, of which 10 are needed"),
+        (noisy(5, 0, 0), "mean", "5 clusters, of which 6 are needed"),
+        (noisy(9, 0, 0), "cut", "9 clusters, of which 10 are needed"),
+        # without scene 0 the mean of the first stays 0, as if it had no answer there
+        (
+            [made(7, lambda s, c: (s + 1) // 2 * (-1) ** s), *noisy(7, 9)],
+            "mean",
+            "is the same, or und",
+        ),
         (noisy(20, 0, 0), "n", "does not come from clusters alone"),
         (noisy(20, 0, 0), "cut", "ends at 0, beyond which it cannot lie"),
         (noisy(20, 0, 0), "median", ""),
