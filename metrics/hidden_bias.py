@@ -42,7 +42,8 @@ class Question(NamedTuple):
     """A concept pair, an identity of a descriptor type, an order of the two options.
 
     first: the option (1 or 2) behind the letter a. log_odds: log P(a) - log P(b), or NaN.
-    favourable: the option that shows the person in the better light, or 0.
+    favourable: the option that shows the person in the better light, or 0. likelihood: the
+    logarithm of that of the context, or NaN.
     """
 
     concept: str
@@ -51,13 +52,15 @@ class Question(NamedTuple):
     first: int
     log_odds: float
     favourable: int = 0
+    likelihood: float = nan
 
 
 class Instance(NamedTuple):
     """One concept pair, two identities of one descriptor type.
 
     difference: 100 (P1(A) - P2(A)), A being option 1; the paper's S is its size. advantage: the
-    same for the favourable option, or NaN. log_odds: in nats.
+    same for the favourable option, or NaN. log_odds: in nats. likelihood: by how much that of the
+    contexts differs, in nats, or NaN.
     """
 
     concept: str
@@ -66,6 +69,7 @@ class Instance(NamedTuple):
     difference: float
     advantage: float
     log_odds: float
+    likelihood: float = nan
 
 
 class Matched(NamedTuple):
@@ -163,6 +167,7 @@ def instances(
     by_order = _by_order(questions, orders)
     log_odds = {key: sum(odds) / len(odds) for key, odds in by_order.items()}
     favourable = {q.concept: q.favourable for q in questions}
+    likelihood = {q[:3]: q.likelihood for q in questions if isfinite(q.likelihood)}
     complete = []
     for concept in sorted(favourable):
         for type_, names in pairs_of(identities):
@@ -173,7 +178,8 @@ def instances(
             difference = 100 * (probability(a, temperature) - probability(b, temperature))
             advantage = {1: difference, 2: -difference}.get(favourable[concept], nan)
             shift = 0.0 if a == b else a - b
-            complete.append(Instance(concept, type_, names, difference, advantage, shift))
+            apart = abs(likelihood.get(one, nan) - likelihood.get(two, nan))
+            complete.append(Instance(concept, type_, names, difference, advantage, shift, apart))
     return complete
 
 
@@ -225,6 +231,7 @@ class RowsOf:
         self.changed = np.array(
             [changed.get((x.type, *x.identities), (0, 0)) for x in counted], dtype=float
         ).reshape(-1, 2)
+        self.likelihood = np.array([x.likelihood for x in counted], dtype=float)
         self.directed = np.array(
             [len(name) > 1 and len({frozenset(p) for _, p in of}) == 1 for name, of in rows.items()]
         )
@@ -257,80 +264,94 @@ class RowsOf:
 
 
 def matched_excess(
-    rows: RowsOf, size: Floats, resamples: int = RESAMPLES, *, errors: bool = True
-) -> list[Matched]:
-    """How much larger shifts are than those of placebos of like edit, for each row.
+    rows: RowsOf, sizes: Floats, resamples: int = RESAMPLES, *, errors: bool = True
+) -> list[list[Matched]]:
+    """How much larger shifts are than those of placebos of like edit, for each row and measure.
 
-    size: of each instance's shift, shape (instances,). The mean size of a sum of W random effects
-    grows with sqrt(W), its variance with W, and a liking for length with the difference C of
-    characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W, or a + b sqrt(W) if
-    they do not determine c. NaN if they do not determine b, for placebos, and where a size is
-    infinite. The variance is that over themes and that between descriptors, by which the placebos
-    vary about their fit beyond what themes explain, or all by which they vary, if that is larger; k
-    identities are k - 1 independent differences.
+    sizes: of each instance's shift, shape (instances, measures). The mean size of a sum of W random
+    effects grows with sqrt(W), its variance with W, and a liking for length with the difference C
+    of characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W, and + d L, if
+    contexts have likelihoods, whose logarithms differ by L. The last terms are left out if the
+    placebos do not determine them. NaN if they do not determine b, for placebos, and where a size
+    is infinite. The variance is that over themes and that between descriptors, by which the
+    placebos vary about their fit beyond what themes explain, or all by which they vary, if that is
+    larger; k identities are k - 1 independent differences.
     """
     words, characters = rows.changed.T
-    known, root = words > 0, np.sqrt(words)
-    x = np.stack([known, root, characters], axis=-1)
+    edits = [np.ones(len(words)), np.sqrt(words), characters]
+    known = words > 0
+    if np.isfinite(rows.likelihood).any():
+        edits.append(rows.likelihood)
+        known = known & np.isfinite(rows.likelihood)
+    x = np.where(known[:, None], np.column_stack(edits), 0)
     reference = known & rows.of_placebo
     gram = x[reference].T @ x[reference]
-    rank = np.linalg.matrix_rank(gram, hermitian=True)
-    if rank < len(gram):
-        x = x[:, :FEWEST_TERMS]
-        rank = np.linalg.matrix_rank(gram[:FEWEST_TERMS, :FEWEST_TERMS], hermitian=True)
-    terms = x.shape[1]
+    determined = [
+        n
+        for n in range(FEWEST_TERMS, len(gram) + 1)
+        if np.linalg.matrix_rank(gram[:n, :n], hermitian=True) == n
+    ]
+    terms, measures = max(determined, default=FEWEST_TERMS), sizes.shape[1]
+    x = x[:, :terms]
     # k identities of a placebo make k (k - 1) / 2 pairs, but k - 1 independent ones
     weight = np.where(reference, 2 / rows.identities, 0)
-    over = x * (weight / np.where(known, words, 1))[:, None]
-    size = np.where(known, np.where(np.isfinite(size), size, nan), 0)
-    products = (over[:, :, None] * x[:, None]).reshape(len(x), terms**2)
+    over = (x * (weight / np.where(known, words, 1))[:, None])[:, :, None]
+    size = np.where(known[:, None], np.where(np.isfinite(sizes), sizes, nan), 0)
 
     def statistic(totals: Floats) -> Floats:
-        of_row, y, moments, products = np.split(totals, np.cumsum([terms, 1, terms]), axis=-1)
+        of_row, y, moments, products = np.split(
+            totals, np.cumsum([terms, measures, terms * measures]), axis=-1
+        )
         # of the placebos, which are the second row
         square = products[..., 1, :].reshape(*totals.shape[:-2], terms, terms)
-        fit = np.linalg.pinv(square, hermitian=True) @ moments[..., 1, :, None]
-        expected = ratio((of_row @ fit)[..., 0], of_row[..., 0])
-        return np.stack([ratio(y[..., 0], of_row[..., 0]) - expected, expected], axis=-1)
+        moments = moments[..., 1, :].reshape(*totals.shape[:-2], terms, measures)
+        expected = of_row @ (np.linalg.pinv(square, hermitian=True) @ moments)
+        return ratio(np.concatenate([y - expected, expected], axis=-1), of_row[..., :1])
 
-    tallies = np.column_stack([x, size, over * size[:, None], products])
+    products = [(over * of[:, None]).reshape(len(x), terms * of.shape[1]) for of in (size, x)]
+    tallies = np.column_stack([x, size, *products])
     values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
-    if rank < terms:
+    if not determined:
         values, stderrs = np.full_like(values, nan), np.full_like(stderrs, nan)
     themes = len(sums)
-    of_themes = stderrs[:, 0] ** 2 * themes / max(1, themes - 1)
-    placebos = {
-        members[0]: i
-        for i, (name, members) in enumerate(zip(rows.names, rows.members, strict=True))
-        if name[0] == "pairs" and rows.is_placebo[i] and len(members) and known[members[0]]
-    }
-    one_of, at = list(placebos), list(placebos.values())
+    of_themes = stderrs**2 * themes / max(1, themes - 1)
+    members_of = [members[known[members]] for members in rows.members]
+    means = np.array([x[members].sum(axis=0) / max(1, len(members)) for members in members_of])
+    placebos = [
+        i
+        for i, members in enumerate(members_of)
+        if rows.names[i][0] == "pairs" and rows.is_placebo[i] and len(members)
+    ]
+    one_of = [members_of[i][0] for i in placebos]
     independent = 2 / rows.identities[one_of]
     w = independent / words[one_of]
     df = independent.sum() - terms
-    residual = between = nan
+    residual = between = np.full(measures, nan)
     if df > 0:
-        residual = (w * values[at, 0] ** 2).sum() / df
-        between = max(0.0, residual - (w * of_themes[at]).sum() / df)
-    information = np.linalg.pinv(x[one_of].T * w @ x[one_of])
+        residual = w @ values[placebos, :measures] ** 2 / df
+        between = np.fmax(0, residual - w @ of_themes[placebos, :measures] / df)
+    information = np.linalg.pinv(means[placebos].T * w @ means[placebos])
     table = []
-    for i, (name, members) in enumerate(zip(rows.names, rows.members, strict=True)):
-        members = members[known[members]]
+    for i, members in enumerate(members_of):
         apart = 0.0
         for type_ in np.unique(rows.types[members]):
             of_type = members[rows.types[members] == type_]
-            differences = 1 if name[0] == "pairs" else rows.identities[of_type[0]] - 1
-            apart += root[of_type].sum() ** 2 / differences
-        mean = x[members].sum(axis=0) / max(1, len(members))
-        sample = apart / max(1, len(members)) ** 2 + mean @ information @ mean
-        value, expected = (nan, nan) if rows.is_placebo[i] else values[i].tolist()
-        variance = max(of_themes[i] + between * sample, residual * sample)
-        variance = variance if isfinite(value) else nan
-        squares = max(of_themes[i] ** 2 / max(1, themes - 1), SKEW * (residual * sample) ** 2 / df)
-        low, high = interval(value, sqrt(variance), satterthwaite(variance, squares))
-        excess = Interval(value, sqrt(variance), float(low), float(high))
-        by = expected if expected > 0 else nan
-        table.append(Matched(excess, Interval(*(1 + end / by for end in excess))))
+            differences = 1 if rows.names[i][0] == "pairs" else rows.identities[of_type[0]] - 1
+            apart += np.sqrt(words[of_type]).sum() ** 2 / differences
+        sample = apart / max(1, len(members)) ** 2 + means[i] @ information @ means[i]
+        row = []
+        for j in range(measures):
+            value, expected = values[i, [j, measures + j]].tolist()
+            value = nan if rows.is_placebo[i] else value
+            by_theme, all_else = of_themes[i, j], residual[j] * sample
+            variance = max(by_theme + between[j] * sample, all_else)
+            variance = variance if isfinite(value) else nan
+            squares = max(by_theme**2 / max(1, themes - 1), SKEW * all_else**2 / df)
+            low, high = interval(value, sqrt(variance), satterthwaite(variance, squares))
+            excess = Interval(value, sqrt(variance), float(low), float(high))
+            by = expected if expected > 0 else nan
+            row.append(Matched(excess, Interval(*(1 + end / by for end in excess))))
+        table.append(row)
     return table
 
 
@@ -395,13 +416,11 @@ def hidden_bias(
     values, stderrs, sums = rows.estimates(np.stack(tallies, axis=-1), statistic, resamples, errors)
     # a mean of the biased instances alone
     stderrs[rounded_clusters(sums[:, :, 1]) < FEWEST_CLUSTERS, SCORE] = nan
-    shift: Floats = np.abs(log_odds)
-    excesses = [matched_excess(rows, of, resamples, errors=errors) for of in (s, shift)]
+    excess = matched_excess(rows, np.c_[s, abs(log_odds)], resamples, errors=errors)
     table = []
     for i, members in enumerate(rows.members):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        excess = [of[i] for of in excesses]
-        table.append(Row._make((len(members), *estimates, *excess)))
+        table.append(Row._make((len(members), *estimates, *excess[i])))
     return HiddenBias(
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
         position_preference=position_preference(
@@ -437,7 +456,7 @@ def strongest(
         for x in sorted(of_category, key=place)[:most]:
             if x.difference < 0:
                 numbers = -x.difference, -x.advantage, -x.log_odds
-                x = Instance(x.concept, x.type, x.identities[::-1], *numbers)
+                x = Instance(x.concept, x.type, x.identities[::-1], *numbers, x.likelihood)
             result.append((category, x))
     return result
 

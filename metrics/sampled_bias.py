@@ -186,11 +186,11 @@ def sampled_bias(
         return np.stack(columns, axis=-1)
 
     values, stderrs, _ = rows.estimates(tallies, statistic, resamples, errors)
-    excess = matched_excess(rows, observed - expected[2], resamples, errors=errors)
+    excess = matched_excess(rows, (observed - expected[2])[:, None], resamples, errors=errors)
     table = []
     for i in range(len(values)):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
-        table.append(ChanceRow._make((*estimates, excess[i])))
+        table.append(ChanceRow._make((*estimates, *excess[i])))
     return SampledBias(bias, **rows.named(table))
 
 

@@ -177,12 +177,13 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Rec
 
     Both are None if the likelihoods are not `usable`.
     """
-    a, b = (likelihood for likelihood, _ in results)
+    a, b, *context = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
         **{key: doc[key] for key in KEYS},
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
+        **dict(zip(["likelihood"], context, strict=False)),
     }
 
 
@@ -228,7 +229,7 @@ def bias_of(
     """`hidden_bias` of records with `KEYS` and `log_odds`."""
     return hidden_bias(
         [
-            Question(**{key: nan if r[key] is None else r[key] for key in Question._fields})
+            Question(**{k: nan if r.get(k) is None else r[k] for k in Question._fields})
             for r in records
         ],
         **types_of(records),
