@@ -286,7 +286,6 @@ def _keywords(
         known += steps[how]
         percent = percentage(known, len(keywords))
         coverage.append({"found": how, "known": known, "keyword_coverage": percent})
-    unknown = Counter(keyword for keyword, how, _ in keywords if how is None)
     notes = []
     if not keywords:
         notes.append("No answer holds a keyword that can be read.")
@@ -295,13 +294,7 @@ def _keywords(
             f"The dictionary knows only {percent:.0f} % of the keywords; what they are about is "
             "not representative."
         )
-    return {
-        "keyword_coverage": coverage,
-        **tables,
-        "unknown_keywords": [
-            {"keyword": keyword, "times": n} for keyword, n in unknown.most_common(50)
-        ],
-    }, notes
+    return {"keyword_coverage": coverage, **tables}, notes
 
 
 def _about(column: str, keywords: Mapping[str, Sequence[Any]], once: bool) -> Table:
@@ -405,7 +398,6 @@ def summary_likelihood(records: Records, part: str, *, errors: bool = True, **_:
     values |= {
         "rating_mass": rating_mass,
         "direction_agreement": of.alike,
-        "direction_effect": of.effect,
         "unanswered": percentage(unanswered, len(records)),
         "left_out": of.left_out,
     }
@@ -607,12 +599,6 @@ BY_LIKELIHOOD = (
         "Correlation over groups of a rating on the rising scale and on the falling one: 1 where "
         "the scale is read, -1 where one point is chosen whichever way the scale runs.",
         better="higher",
-    ),
-    _exact(
-        "direction_effect",
-        "points",
-        "Mean of a rating on the rising scale less that on the falling one.",
-        primary=False,
     ),
     _exact(
         "left_out",

@@ -109,11 +109,10 @@ def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
 
 class ByLikelihood(NamedTuple):
     """ratings: expectations over the five points, log-odds averaged over both directions of the
-    scale. effect: mean rating on the rising scale less that on the falling one. alike: their
-    correlation over groups, within items. left_out: ratings that lack a direction."""
+    scale. alike: correlation of the two directions over groups, within items. left_out: ratings
+    that lack a direction."""
 
     ratings: Ratings
-    effect: float
     alike: float
     left_out: int
 
@@ -130,12 +129,10 @@ def by_likelihood(records: Records) -> ByLikelihood:
             values[group, item] = [_expected((np.array(rising) + falling) / 2)]
             of_item[item].append((_expected(rising), _expected(falling)))
     both = [np.zeros((0, 2)), *map(np.array, of_item.values())]
-    effects = np.concatenate(both)
     away = np.concatenate([both[0], *(of - of.mean(axis=0) for of in both[1:])])
     size = np.sqrt((away**2).sum(axis=0))
     return ByLikelihood(
         Ratings(records, values),
-        mean(effects[:, 0] - effects[:, 1]),
         float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan,
         sum(len(directions) < 2 for directions in points.values()),
     )
