@@ -16,7 +16,7 @@ from lm_eval_bias.usage import UsageError
 COMMANDS = {
     "tasks": "list the tasks, or describe a task or a number",
     "check": "check files of items or groups of your own",
-    "data": "fetch, list or verify the data that authors released",
+    "data": "fetch or list the data that authors released",
     "items": "write new items with a model, and review them",
     "model": "make a small real model to try things with",
     "merge": "put the samples of several runs of a task together",

@@ -1,16 +1,17 @@
-"""`lm-eval-bias data`: fetch, list or verify the data that the papers' authors released."""
+"""`lm-eval-bias data`: fetch or list the data that the papers' authors released."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
-ACTIONS = ("fetch", "list", "verify")
+ACTIONS = ("fetch", "list")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +19,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "The tasks with `official` in their name ask what the authors of a paper released. A run "
         "fetches it when it is missing; this command does so before, for example for a machine "
         "without a network.\n\n"
-        "  fetch   get what is missing from the pinned commit and check it\n"
-        "  list    the files of each source, their sizes, and where they are kept\n"
-        "  verify  compare the checksums; the exit status is 1 if a file differs or is missing\n\n"
+        "  fetch  get what is missing or differs from the pinned commit, and check it\n"
+        "  list   the files of each source, where they are kept, and which of them are right\n\n"
         "Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. "
         "$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used instead; "
         "$LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.timeout < 1:
             raise UsageError(f"--timeout {arguments.timeout}: expected seconds, at least 1")
         return fetch(releases, arguments.timeout)
-    return {"list": listing, "verify": verify}[arguments.action](releases)
+    return listing(releases)
 
 
 def fetch(releases: list[sources.Source], seconds: float) -> int:
@@ -79,18 +79,17 @@ def listing(releases: list[sources.Source]) -> int:
     """Print each source, where its files are looked for, and each file with its size and state."""
     for release in releases:
         folder, files = release.folder(), release.files
-        missing = sum(not (folder / file).is_file() for file in files)
         unknown = sum(about.bytes is None for about in files.values())
         size = f"{sum(about.bytes or 0 for about in files.values()):,} bytes"
         size += f" and {count(unknown)} of unknown size" if unknown else ""
         commit = f"{release.repository} on GitHub, commit {release.commit[:8]}"
         print(f"{release.name}: {commit}; {count(len(files))}, {size}")
-        print(f"  {folder}" + (f": {missing} missing" if missing else ""))
+        print(f"  {folder}")
         rows = [
             (
                 f"  {file}",
                 f"{about.bytes:,}" if about.bytes else "?",
-                "kept" if (folder / file).is_file() else "missing",
+                state(folder / file, about.checksum),
             )
             for file, about in files.items()
         ]
@@ -98,23 +97,10 @@ def listing(releases: list[sources.Source]) -> int:
     return 0
 
 
-def verify(releases: list[sources.Source]) -> int:
-    """Print for each file whether it is the released one; 1 if any is not."""
-    rows, wrong = [], 0
-    for release in releases:
-        for file, about in release.files.items():
-            path = release.folder() / file
-            result = "differs" if path.is_file() else "missing"
-            if downloads.is_kept(path, about.checksum):
-                result = "ok"
-            wrong += result != "ok"
-            rows.append((f"{release.name}/{file}", result, str(path)))
-    print(columns(rows))
-    if wrong:
-        local = os.environ.get(sources.LOCAL)
-        todo = f"put them into {local}" if local else "run: lm-eval-bias data fetch"
-        print(f"{wrong} of {count(len(rows))} missing or another than released; {todo}")
-    return 1 if wrong else 0
+def state(path: Path, checksum: str) -> str:
+    if downloads.is_kept(path, checksum):
+        return "kept"
+    return "differs" if path.is_file() else "missing"
 
 
 def count(files: int) -> str:

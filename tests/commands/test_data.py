@@ -85,7 +85,7 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
         0,
         [
             "one: someone/one on GitHub, commit oooooooo; 2 files, 1,000,008 bytes",
-            f"{folder(tmp_path, 'one')}: 1 missing",
+            f"{folder(tmp_path, 'one')}",
             "first.csv 8 kept",
             "big.bin 1,000,000 missing",
             "two: someone/two on GitHub, commit tttttttt; 1 file, 7 bytes",
@@ -95,38 +95,23 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
     )
 
 
-def test_verify_ends_with_status_1_if_a_file_differs_or_is_missing(
-    released, server, told, tmp_path
-):
-    status, lines = told("verify")
-    assert status == 1 and [line.split()[1] for line in lines[:3]] == ["missing"] * 3
-    assert lines[3] == "3 of 3 files missing or another than released; run: lm-eval-bias data fetch"
+def test_a_file_that_differs_is_said_and_fetched_again(released, told, tmp_path):
     told("fetch")
-    assert told("verify")[0] == 0
     (folder(tmp_path, "one") / "first.csv").write_bytes(b"a,b\n1,3\n")
-    status, lines = told("verify")
-    assert (
-        status == 1
-        and [line.split()[1] for line in lines[:3]] == ["differs", "ok", "ok"]
-        and lines[3].startswith("1 of 3 files")
-    )
-    assert told("fetch")[1][0].startswith("one/first.csv: fetched") and told("verify")[0] == 0
+    assert told("list", "one")[1][2:] == ["first.csv 8 differs", "big.bin 1,000,000 kept"]
+    assert told("fetch")[1][0].startswith("one/first.csv: fetched")
+    assert told("list", "one")[1][2] == "first.csv 8 kept"
 
 
-def test_a_folder_of_ones_own_is_listed_and_verified_but_not_filled(
+def test_a_folder_of_ones_own_is_listed_but_not_filled(
     released, server, told, monkeypatch, tmp_path, command
 ):
     own = tmp_path / "own"
     (own / "two").mkdir(parents=True)
     (own / "two" / "all_of_it.csv").write_bytes(FILES["two"]["all_of_it.csv"])
     monkeypatch.setenv(sources.LOCAL, str(own))
-    assert told("verify", "two") == (0, [f"two/all_of_it.csv ok {own / 'two' / 'all_of_it.csv'}"])
-    assert told("list")[1][1] == f"{own / 'one'}: 2 missing"
-    status, lines = told("verify")
-    assert (
-        status == 1
-        and lines[-1] == f"2 of 3 files missing or another than released; put them into {own}"
-    )
+    assert told("list", "two")[1][1:] == [f"{own / 'two'}", "all_of_it.csv 7 kept"]
+    assert told("list", "one")[1][2] == "first.csv 8 missing"
     status, _, error = command("data", "fetch")
     assert status == 1 and server.asked == []
     assert f"LM_EVAL_BIAS_DATA is set, so the tasks read the files in {own}" in error
@@ -154,7 +139,6 @@ def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told
     server.files[f"/someone/two/{'t' * 40}/data/unseen"] = content
     kept = folder(tmp_path, "two") / "unseen"
     assert told("fetch", "two") == (0, [f"two/unseen: fetched, 6 bytes, {kept}"])
-    assert told("verify", "two") == (0, [f"two/unseen ok {kept}"])
     lines = told("list", "two")[1]
     assert lines[0].endswith("; 1 file, 0 bytes and 1 file of unknown size")
     assert lines[2] == "unseen ? kept"
