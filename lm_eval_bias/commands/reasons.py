@@ -15,7 +15,7 @@ from lm_eval_bias import writing
 from lm_eval_bias.commands import filled
 from lm_eval_bias.reasons.diversity import diversity
 from lm_eval_bias.reasons.phrases import Embedded, Text
-from lm_eval_bias.reasons.stored import Stored, clusters_beside, clusters_in, stored_answers
+from lm_eval_bias.reasons.stored import Stored, clusters_in, stored_answers
 from lm_eval_bias.reasons.texts import reasons, sentences
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.table import columns
@@ -45,8 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("samples", "samples_TASK_*.jsonl", metavar="SAMPLES", nargs="+", type=Path)
     option(
         "--clusters",
-        "the results file of a run that puts the groups into clusters; by default the files beside "
-        "the samples are searched",
+        "the results file of a run that puts the groups into clusters, for their key phrases",
         metavar="RESULTS",
         type=Path,
     )
@@ -121,8 +120,7 @@ def _phrases(
     ]
     _require_reasons(texts, stored)
     groups = list(dict.fromkeys(text.group for text in texts))
-    chosen = arguments.clusters
-    clusters = clusters_in(chosen, groups) if chosen else clusters_beside(arguments.samples, groups)
+    clusters = clusters_in(arguments.clusters, groups) if arguments.clusters else None
     model, least, top = _model_name(arguments.model), arguments.min_answers, arguments.top
     embedded = Embedded(texts, _embedder(model), least)
     if not embedded.phrases:

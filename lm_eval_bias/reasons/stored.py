@@ -99,8 +99,8 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
     raise UsageError(f"{files[0]} is empty; give the files that --log_samples wrote")
 
 
-def one_model(files: Sequence[Path]) -> str | None:
-    """The model of all files, or None. Raises UsageError for several."""
+def one_model(files: Sequence[Path]) -> None:
+    """Raises UsageError for files of several models."""
     models: dict[str, Path] = {}
     for path in files:
         origin = samples.origin_of(path)
@@ -113,7 +113,6 @@ def one_model(files: Sequence[Path]) -> str | None:
             f"{of_other} has answers of the model {other}, {path} of {model}; "
             "run the command for each model"
         )
-    return next(iter(models), None)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -165,7 +164,6 @@ class Clusters(NamedTuple):
     of: dict[str, str | None]
     names: list[str]
     source: str
-    model: str | None
 
 
 def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
@@ -197,22 +195,6 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
     return best
 
 
-def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | None:
-    """The clusters in results files beside the samples, the same run's first."""
-    groups, model = set(groups), one_model(files)
-    origins = [origin.results for origin in map(samples.origin_of, files) if origin]
-    folders = dict.fromkeys(path.parent for path in files)
-    others = [p for folder in folders for p in sorted(folder.glob("results_*.json"), reverse=True)]
-    for path in dict.fromkeys([*origins, *others]):
-        try:
-            clusters = clusters_in(path, groups)
-        except UsageError:
-            continue
-        if model is None or clusters.model in (None, model):
-            return clusters
-    return None
-
-
 def _tables(path: Path, content: dict[str, Any]) -> Iterator[Clusters]:
     tables = {task: config.get("cells") for task, config in content.get("configs", {}).items()}
     if "cells" in content:
@@ -227,4 +209,4 @@ def _tables(path: Path, content: dict[str, Any]) -> Iterator[Clusters]:
         if present:
             order = [row["cluster"] for row in cells.get("clusters", ())]
             names = [name for name in dict.fromkeys([*order, *sorted(present)]) if name in present]
-            yield Clusters(of, names, f"{task} in {path}", samples.model_name(content))
+            yield Clusters(of, names, f"{task} in {path}")

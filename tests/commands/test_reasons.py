@@ -195,12 +195,12 @@ def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
 DATE = "2026-01-31T10-11-12.123456"
 
 
-def write(folder, samples, results=None, date=DATE):
+def write(folder, samples, results=None):
     folder.mkdir(exist_ok=True)
-    (folder / f"results_{date}.json").write_text(
+    (folder / f"results_{DATE}.json").write_text(
         json.dumps({"model_name": "m", "configs": {"asked": {}}, **(results or {})})
     )
-    path = folder / f"samples_asked_{date}.jsonl"
+    path = folder / f"samples_asked_{DATE}.jsonl"
     path.write_text("".join(json.dumps(s) + "\n" for s in samples))
     return path
 
@@ -242,12 +242,14 @@ def run(command, monkeypatch):
 
 def test_the_tables_overall_and_by_cluster(tmp_path, run):
     path, output = write(tmp_path, SAID, CELLS), tmp_path / "o.json"
-    status, out, _ = run(path, "--output", output, "--top", 3)
+    results = tmp_path / f"results_{DATE}.json"
+    assert "No clusters: give the results of a run" in run(path)[1]
+    status, out, _ = run(path, "--clusters", results, "--output", output, "--top", 3)
     assert status == 0 and "prestige" not in out and "\x1b" not in out
     low, high = "Cluster low-low: 2 answers about Poor people", "Cluster high-high: 2 answers about"
     for line in (
         "5 answers with reasons about 3 groups; left out: 1 refused or cut off",
-        f"Clusters of rated in {tmp_path / f'results_{DATE}.json'}",
+        f"Clusters of rated in {results}",
         "Without a cluster: Others",
     ):
         assert line in out
@@ -260,14 +262,6 @@ def test_the_tables_overall_and_by_cluster(tmp_path, run):
     overall = rows[None, "high pay"]
     assert (overall["answers"], overall["of"], overall["key_in"]) == (3, 5, 3)
     assert (found["answers"], found["left_out"], found["embedding_model"]) == (5, 1, "stub")
-
-
-def test_clusters_of_another_run_in_the_same_folder_are_found(tmp_path, run):
-    path = write(tmp_path, SAID)
-    write(tmp_path, SAID, {**CELLS, "model_name": "other"}, "2026-03-01T00-00-00.0")
-    assert "No clusters: give the results of a run" in run(path)[1]  # another model's
-    write(tmp_path, SAID, CELLS, "2026-02-01T00-00-00.0")
-    assert "results_2026-02-01T00-00-00.0.json" in run(path)[1]
 
 
 def test_other_items_and_documents_that_name_none(tmp_path, run):
@@ -390,6 +384,7 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, command):
     path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
     output = tmp_path / "o.json"
     more = ("--model", folder, "--top", 2, "--output", output)
+    more += ("--clusters", tmp_path / f"results_{DATE}.json")
     assert command("reasons", path, *more)[0] == 0
     rows = json.loads(output.read_text())["phrases"]
     found = {(row["cluster"], row["phrase"]) for row in rows}
