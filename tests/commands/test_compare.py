@@ -233,6 +233,19 @@ def test_across_makes_nothing_else_comparable(tmp_path, toy):
     assert "--across" not in toy("compare", a, b)[1]
 
 
+def test_another_template_of_a_model_is_a_condition_and_of_two_models_a_note(tmp_path, toy):
+    a, b, c = (
+        asked(tmp_path / of, model, seed=i, prompt=of, chat_template_sha=of * 64)
+        for i, (of, model) in enumerate(zip("abc", "mmn", strict=True))
+    )
+    status, out, _ = toy("compare", a, b)
+    other = "chat template aaaaaaaaaaaa against bbbbbbbbbbbb"
+    assert status == 2 and f"{other}; compare --across chat_template takes" in out
+    assert other in toy("compare", a, b, "--across", "chat_template")[1]
+    status, out, _ = toy("compare", a, c)
+    assert status == 0 and "with a chat template of its own" in out and "against" not in out
+
+
 def test_two_conditions_of_one_folder_are_two_models(tmp_path, rows, toy):
     """Two wordings in two number formats: without `--across` the newest stands for all."""
     runs = tmp_path / "runs"
