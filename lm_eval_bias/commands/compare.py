@@ -27,13 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "items, prompts, options, version, chat template) is refused and named, and the rest goes "
         "on; exit status 2 if nothing is left."
     )
-    parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        nargs="+",
-        type=Path,
-        help="two folders or files of runs, A and B, or one with --models",
-    )
+    finished.add_named_runs(parser, "two folders or files of runs, A and B, or one with --models")
     parser.add_argument(
         "--models",
         metavar="NAME",
@@ -59,35 +53,38 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
-    if len(arguments.runs) > 2:
-        raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
-    if len(arguments.runs) == 1 and not arguments.models:
+    paths, across = [place.path for place in arguments.runs], arguments.across
+    if len(paths) > 2:
+        raise UsageError(f"expected two folders or files, found {len(paths)}")
+    if len(paths) == 1 and not arguments.models:
         raise UsageError(
-            f"two models are compared: give a second folder or file beside {arguments.runs[0]}, "
+            f"two models are compared: give a second folder or file beside {paths[0]}, "
             "or --models NAME NAME"
         )
     known = finished.known_tasks(arguments.include_path)
-    sides = [runs.find([path], known, arguments.tasks) for path in arguments.runs]
+    sides = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
     models = arguments.models or (None, None)
-    first = _chosen(sides[0].runs, models[0], arguments.runs[0])
-    second = _chosen(sides[-1].runs, models[1], arguments.runs[-1])
+    first = _chosen(sides[0].runs, models[0], paths[0])
+    second = _chosen(sides[-1].runs, models[1], paths[-1])
     names = (first[0].model, second[0].model)
     if names[0] == names[1]:
         if first == second:
             raise UsageError(
                 f"{names[0]} would be compared with itself; give two models, or two folders"
             )
-        names = (f"{names[0]} ({arguments.runs[0]})", f"{names[1]} ({arguments.runs[-1]})")
-    result = compare.comparison(
-        first,
-        second,
-        names,
-        finished.reader(known),
-        arguments.metrics,
-        arguments.groups,
-        arguments.common,
-        [note for side in sides for note in side.notes],
-    )
+        names = (f"{names[0]} ({paths[0]})", f"{names[1]} ({paths[-1]})")
+    with finished.reader(known, len(first) + len(second)) as answers:
+        result = compare.comparison(
+            first,
+            second,
+            names,
+            answers,
+            arguments.metrics,
+            arguments.groups,
+            arguments.common,
+            [note for side in sides for note in side.notes],
+            across,
+        )
     if output:
         writing.whole(output, compare_files.WRITERS[output.suffix](result))
         print(f"wrote {output}: {compare_files.summary(result)}")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.runs import ACROSS, Place, Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
@@ -29,6 +29,27 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
+    )
+
+
+def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
+    """The runs as `Place`s, and in which conditions they may differ."""
+    parser.add_argument(
+        "runs",
+        metavar="RUNS",
+        nargs="+",
+        type=Place.of,
+        help=f"{help}; NAME=RUNS names the model of all runs there",
+    )
+    parser.add_argument(
+        "--across",
+        metavar="CONDITION",
+        nargs="+",
+        action="extend",
+        choices=ACROSS.values(),
+        default=[],
+        help=f"conditions in which runs may differ, and that name their models then: "
+        f"{', '.join(ACROSS.values())}",
     )
 
 
@@ -100,16 +121,24 @@ def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
     return {task.name: task for task in catalogue.tasks(include_path)}
 
 
-def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | None]:
-    """Run -> what its samples hold; None for a task that is not known here."""
+@contextmanager
+def reader(
+    known: Mapping[str, catalogue.Task], runs: int
+) -> Iterator[Callable[[Run], Answers | None]]:
+    """Run -> what its samples hold; None for a task that is not known here. A terminal shows a bar:
+    each run is read, and computed without each of its groups."""
+    from tqdm import tqdm
 
-    def answers(run: Run) -> Answers | None:
-        task = known.get(run.task)
-        if task is None or task.measure is None:
-            return None
-        if sys.stderr.isatty():
-            what = visible(f"{run.task} of {run.model}")
-            print(f"reading the samples of {what}", file=sys.stderr)
-        return samples.answers(task, run.samples)
+    form = "{percentage:3.0f}%|{bar:20}| {elapsed}{postfix}"
+    with tqdm(total=2 * runs, bar_format=form, disable=None, leave=False) as bar:
 
-    return answers
+        def answers(run: Run) -> Answers | None:
+            task = known.get(run.task)
+            if task is None or task.measure is None:
+                return None
+            bar.set_postfix_str(visible(f"{run.task} of {run.model}"))
+            read = samples.answers(task, run.samples)
+            bar.update(1)
+            return read._replace(step=bar.update)
+
+        yield answers

@@ -202,7 +202,8 @@ def changes(known: Mapping[str, catalogue.Task]) -> Changes:
     def change(now: Run, before: Run, key: Key) -> Difference:
         which = (now.results, before.results, now.task)
         if which not in pairs:
-            pairs[which] = Pair(before, now, finished.reader(known))
+            with finished.reader(known, 2) as answers:
+                pairs[which] = Pair(before, now, answers)
         if notes := pairs[which].notes:
             raise UsageError("; ".join(notes))
         return pairs[which].change(key)

@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "and task the newest counts, unless an older one asked more documents. Models that were "
         "asked otherwise stand in tables of their own."
     )
-    finished.add_runs(parser)
+    finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
         "--sort",
         metavar="METRIC",
@@ -43,14 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = runs.find(arguments.runs, known, arguments.tasks)
+    finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
 
-    board = leaderboard.board(
-        finished_runs,
-        arguments.metrics,
-        arguments.sort,
-        None if arguments.unpaired else finished.reader(known),
-    )
+    asked = sum(1 + len(run.others) for run in finished_runs.runs)
+    with finished.reader(known, asked) as answers:
+        board = leaderboard.board(
+            finished_runs,
+            arguments.metrics,
+            arguments.sort,
+            None if arguments.unpaired else answers,
+        )
     if output:
         writing.whole(output, leaderboard_files.WRITERS[output.suffix](board))
         models, tasks = len(board.models), len(board.tasks)

@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "those in another wording, chat template or system message give its numbers a range. No "
         "model is asked."
     )
-    finished.add_runs(parser)
+    finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
         "-o",
         "--output",
@@ -55,7 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = runs.find(arguments.runs, known, arguments.tasks)
+    finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
     tasks = {run.task for run in finished_runs.runs}
     declared = {
         name: _known(task) for name, task in known.items() if name in tasks or name in expected()

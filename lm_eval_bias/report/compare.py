@@ -7,7 +7,7 @@ or has no samples, is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, Replicates, difference, replicated
-from lm_eval_bias.results.runs import Key, Run, different
+from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
 
@@ -26,12 +26,15 @@ LEVEL = 0.05
 
 class ComparedNumber(NamedTuple):
     """One number of both runs. p: after Holm. towards: of a significant difference, whether the
-    second is better, worse, nearer, farther or across."""
+    second is better, worse, nearer, farther or across. besides: what else than the model differs.
+    ranges: of each run, its `Run.range_text`."""
 
     task: str
     metric: Metric
     group: str | None
     difference: Difference
+    besides: str = ""
+    ranges: Sequence[str] = ("", "")
     p: float = nan
     towards: str = ""
 
@@ -75,13 +78,15 @@ def comparison(
     groups: bool = False,
     common: bool = False,
     notes: Sequence[str] = (),
+    across: Collection[str] = (),
 ) -> Comparison:
     """Every task that both have.
 
     first, second: of one model each, a run for each task. answers: what the samples of a run hold;
     None where the task is not known here. metrics: NAME or TASK/NAME, in place of the primary
     numbers. groups: the numbers of each group too. common: compare the documents that both were
-    asked. Raises UsageError for a name that no run has.
+    asked. across: values of `ACROSS` in which the runs may differ. Raises UsageError for a name
+    that no run has.
     """
     if metrics is not None:
         check_metrics(metrics, [*first, *second])
@@ -96,7 +101,7 @@ def comparison(
             continue
         try:
             one, two = of_first[task], of_second[task]
-            pair = Pair(one, two, answers, common)
+            pair = Pair(one, two, answers, common, across)
             rows += pair.rows(metrics, groups)
             documents[task] = len(pair.documents)
             all_notes += pair.notes
@@ -121,21 +126,24 @@ def comparison(
 
 @dataclass
 class Pair:
-    """Two runs of a task on the same documents. common: compare the documents that both were asked.
-    notes: what a reader must know. UsageError says why they cannot be compared."""
+    """Two runs of a task on the same documents. common, across: as of `comparison`. besides:
+    what else than the model differs. notes: what a reader must know. UsageError says why they
+    cannot be compared."""
 
     one: Run
     two: Run
     answers: InitVar[Callable[[Run], Answers | None]]
     common: bool = False
+    across: Collection[str] = ()
+    besides: str = field(init=False)
     documents: list[str] = field(init=False)
     runs: list[Replicates] = field(init=False)
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self, answers: Callable[[Run], Answers | None]) -> None:
         one, two = self.one, self.two
-        _check_asked(one, two)
-        if one.template != two.template:
+        self.besides = _besides(one, two, self.across)
+        if one.template != two.template and CHAT_TEMPLATE not in self.besides:
             self._note(
                 "each model was asked with a chat template of its own, so a difference may be the "
                 "template's"
@@ -165,7 +173,7 @@ class Pair:
                 f"the {len(common):,} documents that both were asked, of {first:,} and {second:,}"
             )
         other = other_prompts(mine, theirs, common)
-        if other and self.one.template == self.two.template:
+        if other and self.one.words == self.two.words:
             raise UsageError(f"other prompts, in {other:,} of {len(common):,} documents")
         if settings := _other_settings(mine, theirs, common):
             self._note(
@@ -185,28 +193,35 @@ class Pair:
         keys: list[Key] = [(name, None) for name in first.whole.values]
         if groups:
             keys += [(name, group) for name, of in first.whole.groups.items() for group in of]
+        runs = self.one, self.two
         return [
-            ComparedNumber(task, metric, key[1], self.change(key))
+            ComparedNumber(task, metric, key[1], self.change(key), self.besides, ranges)
             for metric in first.measure.metrics
             if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)
             for key in keys
             if key[0] == metric.name
+            for ranges in [["" if key[1] else run.range_text(metric) for run in runs]]
         ]
 
 
-def _check_asked(one: Run, two: Run) -> None:
-    problems = [
-        f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
-        for key, first, second in different(dict(one.settings), dict(two.settings))
-        if key != "documents"
-    ]
-    if (one.template is None) != (two.template is None):
-        which = "second" if one.template is None else "first"
-        problems.append(f"a chat template in the {which} run alone")
-    elif one.template != two.template and one.identity == two.identity:
-        problems.append("another chat template, of the same model")
+def _besides(one: Run, two: Run, across: Collection[str]) -> str:
+    """What differs, other than the model. UsageError for what makes two runs incomparable."""
+    asked = [one.asked, two.asked]
+    if one.identity == two.identity and one.template and two.template:
+        asked = [{**run.asked, CHAT_TEMPLATE: str(run.template)[:12]} for run in (one, two)]
+    problems, flags, differ = [], [], []
+    for key, first, second in different(*asked):
+        text = f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
+        flag = ACROSS.get(key, "")
+        if flag in (*across, "dtype", "revision"):
+            differ.append(text)
+        elif key != "documents":
+            problems.append(text)
+            flags.append(flag)
     if problems:
-        raise UsageError("asked otherwise: " + "; ".join(problems))
+        hint = f"; compare --across {' '.join(flags)} takes them together" if all(flags) else ""
+        raise UsageError(f"asked otherwise: {'; '.join(problems)}{hint}")
+    return ", ".join(differ)
 
 
 def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> str:

@@ -25,11 +25,11 @@ def differences(comparison: Comparison, tested: bool = False) -> Table:
                 f"{shortened(row.task)}/{shortened(row.name)}",
                 note=", ".join(part for part in (row.metric.unit, goal(row.metric)) if part),
             ),
-            Cell(number_text(row.difference.first, row.metric.unit)),
-            Cell(number_text(row.difference.second, row.metric.unit)),
+            Cell(number_text(row.difference.first, row.metric.unit), note=row.ranges[0]),
+            Cell(number_text(row.difference.second, row.metric.unit), note=row.ranges[1]),
             change(row),
             Cell(number_text(row.p, "p")),
-            Cell(verdict(row)),
+            Cell(verdict(row), note=row.besides),
         ]
         for row in comparison.rows
         if not (tested and row.why)
@@ -94,7 +94,8 @@ def untested(comparison: Comparison) -> list[str]:
         if row.why:
             first, second = (number_text(n, row.metric.unit) for n in row.difference[:2])
             values = f"{first} → {second}"
-            groups.setdefault((row.task, row.why), []).append(f"{shortened(row.name, 40)} {values}")
+            why = "; ".join(filter(None, (row.why, row.besides)))
+            groups.setdefault((row.task, why), []).append(f"{shortened(row.name, 40)} {values}")
     return [
         f"{shortened(task)}: {', '.join(numbers)} ({why})"
         for (task, why), numbers in groups.items()
@@ -136,6 +137,9 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "documents": comparison.documents[row.task],
                 "towards": row.towards or None,
                 "why": row.why or None,
+                "besides_the_model": row.besides or None,
+                "first_range": row.ranges[0] or None,
+                "second_range": row.ranges[1] or None,
             }
         )
     rows += [{**models, "task": task, "refused": why} for task, why in comparison.refusals.items()]

@@ -18,6 +18,7 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
+    CHAT_TEMPLATE,
     FinishedRuns,
     Question,
     Run,
@@ -34,12 +35,13 @@ Replicated = Mapping[str, Replicates]
 
 class Entry(NamedTuple):
     """One number of one model. n: documents. rank: least and greatest, if any. ties: a letter for
-    each set of models that do not differ significantly."""
+    each set of models that do not differ significantly. range: its `Run.range_text`."""
 
     number: Number
     n: int
     rank: tuple[int, int] | None = None
     ties: str = ""
+    range: str = ""
 
 
 class Column(NamedTuple):
@@ -92,23 +94,19 @@ class Board(NamedTuple):
     sorted_by: str | None
 
 
-CHAT_TEMPLATE = "chat template"
-"""The setting that a leaderboard adds: "none", "the model's", or the checksum of another one."""
-
-
-def conditions(runs: Iterable[Run]) -> Iterator[Run]:
-    """The runs and their `others`, each with the chat template among its settings, so that runs
-    with equal settings were asked in one condition: version, options, wording, system message,
-    chat template or none, number of documents."""
-    for run in runs:
+def conditions(finished: FinishedRuns) -> Iterator[Run]:
+    """The runs and their `others`, each with the chat template among its settings ("none", "the
+    model's", or the checksum of another one) unless it is compared, so that runs with equal
+    settings were asked in one condition."""
+    for run in finished.runs:
         asked = (run, *run.others)
         own = next((of.template for of in asked if of.template), None)
         for of in asked:
             template = "none"
             if of.template:
                 template = "the model's" if of.template == own else of.template[:12]
-            settings = (*of.settings, (CHAT_TEMPLATE, template))
-            yield of._replace(model=run.model, settings=settings)
+            more = [] if CHAT_TEMPLATE in finished.across else [(CHAT_TEMPLATE, template)]
+            yield of._replace(model=run.model, settings=(*of.settings, *more))
 
 
 def board(
@@ -123,7 +121,7 @@ def board(
     name that no run has, and for a sort that names several columns."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
-    runs, notes = list(conditions(finished.runs)), list(finished.notes)
+    runs, notes = list(conditions(finished)), list(finished.notes)
     questions = by_question(runs)
     paired: dict[Question, Replicated] = {}
     if answers is not None:
@@ -196,8 +194,8 @@ def _by_documents(
         several = len({of.which for _, of in known}) > 1
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        worded = {(of.which, run.template, of.prompts) for run, of in known if of.prompts}
-        places = Counter((which, template) for which, template, _ in worded)
+        worded = {(of.which, run.words, of.prompts) for run, of in known if of.prompts}
+        places = Counter((which, words) for which, words, _ in worded)
         otherwise = max(places.values(), default=0) > 1
         groups: dict[Question, list[Run]] = {}
         for run in runs:
@@ -205,7 +203,7 @@ def _by_documents(
             more: list[tuple[str, str]] = []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", of.which if of else "not known"))
-            if of and places[of.which, run.template] > 1:
+            if of and places[of.which, run.words] > 1:
                 more.append(("which prompts", of.prompts or "not known"))
             groups.setdefault((task, (*settings, *more)), []).append(run)
         for condition, which in (
@@ -256,7 +254,11 @@ def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
 
 def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = (metric.name, None)
-    entries = {run.model: Entry(run.numbers[key], run.n) for run in runs if key in run.numbers}
+    entries = {
+        run.model: Entry(run.numbers[key], run.n, range=run.range_text(metric))
+        for run in runs
+        if key in run.numbers
+    }
     column = Column(task, metric, entries)
     return _ranked(column, replicated) if direction(metric) else column
 
@@ -372,5 +374,6 @@ LEGEND = (
     "A table holds one condition: version, options, wording, system message, a chat template (the "
     "model's own) or none, number of documents. Runs of one model in several conditions stand in "
     "several tables, whose titles say what differs; models of different tables are not ranked "
-    "together. There is no score over all: the numbers have no common unit.",
+    "together, unless --across names what differs. There is no score over all: the numbers have "
+    "no common unit.",
 )

@@ -71,7 +71,8 @@ def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
         rank = f"{place(entry)} {entry.ties}"
     elif entry.rank:
         rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}"
-    return number_cell(entry.number, column.metric.unit, rank)
+    note = "; ".join(filter(None, (rank, entry.range)))
+    return number_cell(entry.number, column.metric.unit, note)
 
 
 def place(entry: Entry) -> str:
@@ -106,7 +107,7 @@ def remarks(board: Board) -> dict[str, list[str]]:
 
 def text(board: Board, width: int) -> list[list[str]]:
     """Blocks of lines for a terminal."""
-    sections = tables(board, max(16, width // 4), brief=True)
+    sections = tables(board, max(16, width // 3), brief=True)
     return [[shortened(of.title, width), table.text(of, width)] for of in sections]
 
 
@@ -160,6 +161,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "of": column.ranked or None,
         "paired": column.paired if column.ranked else None,
         "ties": entry.ties or None,
+        "range": entry.range or None,
     }
 
 

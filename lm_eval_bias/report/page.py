@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
-from lm_eval_bias.measure import IN_FORM, Metric, Number
+from lm_eval_bias.measure import IN_FORM, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
@@ -147,7 +147,7 @@ def write(
     bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
     models = []
     with bar, Folder(output) as folder:
-        writer = _Writer(folder, known, paper_values, transcripts, drawing, bar)
+        writer = _Writer(folder, known, paper_values, transcripts, drawing, bar, finished.across)
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
         for name, of_model in by_model.items():
             model = ModelPage(name, files[name], of_model, findings.tested(of_model))
@@ -200,6 +200,7 @@ class _Writer:
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     bar: Any
+    across: Collection[str] = ()
     ids: set[str] = field(default_factory=set)
 
     def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
@@ -210,7 +211,7 @@ class _Writer:
             [block for section in sections for block in section.tables],
         )
         of = {"model": model, "sections": sections, "pages": files}
-        of["unvaried"] = _unvaried(model.runs)
+        of["unvaried"] = "" if self.across else _unvaried(model.runs)
         return _page("report_model.html", **of, **_evidence(model.tests))
 
     def section(self, run: Run, page: str) -> TaskSection:
@@ -444,7 +445,8 @@ def _primaries(run: Run) -> Table:
             [
                 Cell(metric.name),
                 value._replace(
-                    text=" ".join([value.text, *([unit] if unit else [])]), note=_range(run, metric)
+                    text=" ".join([value.text, *([unit] if unit else [])]),
+                    note=run.range_text(metric),
                 ),
                 Cell("" if metric.null_value is None else number_text(metric.null_value)),
                 Cell(metric.description + better),
@@ -452,14 +454,6 @@ def _primaries(run: Run) -> Table:
         )
     title = f"Primary numbers of {run.task}, n = {run.n:,}"
     return Table([Cell(text) for text in head], rows, frozenset({0, 3}), title)
-
-
-def _range(run: Run, metric: Metric) -> str:
-    ends, conditions = run.range_of(metric.name), len(run.conditions)
-    if conditions == 1 or isnan(ends[0]):
-        return ""
-    low, high = (number_text(end, metric.unit, ends) for end in ends)
-    return f"range {low} to {high} over {conditions} conditions"
 
 
 def _moved(run: Run) -> str:

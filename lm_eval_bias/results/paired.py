@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import combinations
@@ -92,7 +92,10 @@ def differences(
 
 class JackknifePlan:
     """Which clusters are left out together, the same of every run. chosen: each clustering, and
-    every two or more of them. parts: the groups of clusters, or of common cells, of each."""
+    every two or more of them. parts: the groups of clusters, or of common cells, of each. step: is
+    told of each summary of a run, as a share of all of its."""
+
+    step: Callable[[float], object] = float
 
     def __init__(self, measure: Measure, runs: Sequence[Rows]) -> None:
         """runs: the records of each, which must be of the same clusters."""
@@ -193,6 +196,7 @@ class Replicates:
             ]
 
     def _summary(self, members: Sequence[Any], group: int) -> Summary | None:
+        self.plan.step(1 / sum(len(of.strata) for of in self.plan.parts))
         left = []
         for record, of in zip(self.records, members, strict=True):
             if not isinstance(of, list) or group not in of:
@@ -252,12 +256,13 @@ def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Rep
     summary makes of them may not depend on who was asked when. UsageError for other options."""
     first, *others = answers
     for other in others:
-        if changed := different(first.options, other.options):
-            raise UsageError(f"other options: {', '.join(sorted(key for key, *_ in changed))}")
+        if changed := {key for key, *_ in different(first.options, other.options)} - {WORDING}:
+            raise UsageError(f"other options: {', '.join(sorted(changed))}")
     records = [
         [record for name in documents for record in of.documents[name].records] for of in answers
     ]
     plan = JackknifePlan(first.measure, records)
+    plan.step = first.step
     return [Replicates(plan, of, first.options) for of in records]
 
 

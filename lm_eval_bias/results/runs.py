@@ -12,7 +12,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,8 @@ from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
 from lm_eval_bias.measure import UNITS, WORDINGS, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.samples import PARTS, at, chat_template, model_name, part_of
+from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
+from lm_eval_bias.results.table import number_text
 from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, UsageError, nearest
 
 Key = tuple[str, str | None]
@@ -36,9 +37,28 @@ UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed",
 """Numbers of unusable answers; above so many percent, the others are another sample."""
 SYSTEM = "system instruction"
 """The setting that has the checksum of the system message."""
+CHAT_TEMPLATE = "chat template"
+ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system"}
+ACROSS |= {key: key for key in (WORDING, "dtype", "revision")}
+"""The keys of `Run.condition`, and how `--across` calls them."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
+_CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
+"""A model of the hub in its cache."""
+
+
+class Place(NamedTuple):
+    """A folder or file of runs. name: of their model, if a person named it."""
+
+    path: Path = Path()
+    name: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Place:
+        """NAME=PATH, or a path."""
+        name, _, path = text.partition("=")
+        return cls(Path(text)) if os.path.exists(text) or not path else cls(Path(path), name)
 
 
 class Run(NamedTuple):
@@ -46,11 +66,11 @@ class Run(NamedTuple):
 
     model: as shown. identity: as the harness was given it. metrics: what the task declares; read
     from its numbers where the task is not known here. settings: what must be equal for two runs to
-    have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`. n:
-    documents asked; of: how many the task has. generation: the settings with which its answers were
-    generated, as sent. tables: the finer numbers. results, samples: its files. parts: whether
-    `merge` put it together. others: runs that differ in wording, chat template or system message
-    alone.
+    have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`.
+    condition: what `--across` knows of how it was asked. n: documents asked; of: how many the task
+    has. generation: the settings with which its answers were generated, as sent. tables: the finer
+    numbers. results, samples: its files; place: where they lie. parts: whether `merge` put it
+    together. others: runs that differ in wording, chat template or system message alone.
     """
 
     model: str
@@ -72,6 +92,13 @@ class Run(NamedTuple):
     of: int | None = None
     others: Sequence[Run] = ()
     generation: Mapping[str, Any] | None = None
+    condition: Mapping[str, str] = MappingProxyType({})
+    place: Place = Place()
+
+    @property
+    def key(self) -> str:
+        """The same for runs of the same model."""
+        return self.place.name or self.identity
 
     @property
     def wording(self) -> str:
@@ -80,14 +107,24 @@ class Run(NamedTuple):
         return PAPER if wording == "all" else wording
 
     @property
+    def asked(self) -> dict[str, str]:
+        """Its settings and its condition."""
+        return {**dict(self.settings), **self.condition}
+
+    @property
+    def words(self) -> tuple[str | None, ...]:
+        """What shapes its prompts, beside the task's options."""
+        return self.wording, self.template, self.condition.get(SYSTEM)
+
+    @property
     def conditions(self) -> dict[tuple[str | None, ...], dict[str, float]]:
         """The values of the primary numbers in each condition that it and its others asked:
         wording, chat template and system message."""
         conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
         for run in (self, *self.others):
             values = {metric.name: number.value for metric, number in run.primaries}
-            where = (run.template, dict(run.settings).get(SYSTEM))
-            conditions.setdefault((run.wording, *where), values)
+            wording, *where = run.words
+            conditions.setdefault((wording, *where), values)
             for row in run.tables.get(WORDINGS, ()):
                 values = conditions.setdefault((str(row.get("wording")), *where), {})
                 values.setdefault(str(row.get("metric")), as_float(row.get("value")))
@@ -98,6 +135,14 @@ class Run(NamedTuple):
         no value."""
         values = [of.get(metric, math.nan) for of in self.conditions.values()]
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
+
+    def range_text(self, metric: Metric) -> str:
+        """`range_of` beside an interval; empty where it was asked in one condition."""
+        ends, conditions = self.range_of(metric.name), len(self.conditions)
+        if conditions == 1 or math.isnan(ends[0]):
+            return ""
+        low, high = (number_text(end, metric.unit, ends) for end in ends)
+        return f"range {low} to {high} over {conditions} conditions"
 
     @property
     def primaries(self) -> list[tuple[Metric, Number]]:
@@ -111,12 +156,14 @@ class Run(NamedTuple):
 
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: those of results that could not be read; short:
-    those of newer runs that were skipped because an older one covered more documents."""
+    those of newer runs that were skipped because an older one covered more documents. across: the
+    conditions that name models, and are no settings."""
 
     runs: list[Run]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
+    across: Collection[str] = ()
 
 
 class _Unreadable(ValueError):
@@ -124,23 +171,28 @@ class _Unreadable(ValueError):
 
 
 def find(
-    paths: Sequence[Path],
+    paths: Sequence[Path | Place],
     known: Mapping[str, Task] = MappingProxyType({}),
     tasks: Iterable[str] | None = None,
+    across: Collection[str] = (),
 ) -> FinishedRuns:
     """All runs below some folders, or in some files.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
     the same of more documents; those in another wording, chat template or system message are its
     `others`. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
-    name. tasks: only these. Raises UsageError for a path or a task that is not there, and without
-    results.
+    name. tasks: only these. across: values of `ACROSS`: a model in several of these conditions is
+    several, named by them. Raises UsageError for a path or a task that is not there,
+    without results, and for a `Place.name` that is not of one model.
     """
+    places = [path if isinstance(path, Place) else Place(path) for path in paths]
+    paths = [place.path for place in places]
     read: list[Run] = []
     notes: list[str] = []
     left: list[str] = []
     samples, phrases = [], []
-    for path in _files(paths, notes):
+    for path, place in _files(places, notes):
+        before = len(read)
         name = _DATED.match(path.name)
         is_results = name is not None and name["stem"] == "results"
         try:
@@ -165,7 +217,17 @@ def find(
         except _Unreadable as error:
             if not name or is_results or path in paths:
                 notes.append(f"{path}: {error}")
+        read[before:] = [
+            run._replace(place=place, model=place.name or run.model) for run in read[before:]
+        ]
     unread = tuple(notes)
+    for place in places:
+        models = len({run.identity for run in read if run.place == place})
+        if place.name and models != 1:
+            raise UsageError(
+                f"{place.name}={place.path}: expected runs of one model that no path before has, "
+                f"found {models} models"
+            )
     notes += [*_of_samples(samples), *left]
     if tasks is not None and read:
         there = sorted({run.task for run in read})
@@ -174,7 +236,9 @@ def find(
                 f"--tasks {task}: no run has it; {nearest(task, list(map(visible, there)))}"
             )
         read = [run for run in read if run.task in set(tasks)]
-    kept, problems, short = _newest(read)
+    # revisions are models already
+    conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
+    kept, problems, short = _newest(read, conditions)
     notes = list(dict.fromkeys([*notes, *problems]))
     if not kept:
         where = ", ".join(map(str, paths))
@@ -183,9 +247,9 @@ def find(
         raise UsageError(
             f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
         )
-    return FinishedRuns(
-        _named_apart([_with_phrases(run, phrases) for run in kept]), notes, unread, short
-    )
+    named = _named_apart([_with_phrases(run, phrases) for run in kept])
+    runs = [_by_condition(run, conditions) for run in named]
+    return FinishedRuns(runs, notes, unread, short, conditions)
 
 
 # ---- What runs were asked
@@ -226,13 +290,14 @@ def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple
 # ---- Files
 
 
-def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
+def _files(places: Sequence[Place], notes: list[str]) -> Iterator[tuple[Path, Place]]:
     seen = set()
 
     def unreadable(error: OSError) -> None:
         notes.append(f"{error.filename}: cannot be read: {error.strerror or error}")
 
-    for path in paths:
+    for place in places:
+        path = place.path
         if not path.exists():
             raise UsageError(
                 f"{path} is not there; give a folder or a file that `lm_eval --output_path` wrote"
@@ -247,7 +312,7 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
             where = os.path.realpath(file)  # of a link in a circle, too
             if where not in seen and (file.is_file() or file.is_symlink()):
                 seen.add(where)
-                yield file
+                yield file, place
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -325,6 +390,7 @@ def _of_results(
                     date=_date(date),
                     options=options,
                     template=chat_template(content),
+                    condition={"dtype": dtype(content)},
                     n=_count(at(content, "n-samples", key, "effective")),
                     results=path,
                     samples=samples,
@@ -411,7 +477,14 @@ def _run(
         **fields,
     )
     warnings = _warnings(run, error, changed)
-    return run._replace(settings=_settings(run, more), warnings=warnings)
+    condition = {
+        CHAT_TEMPLATE: "the model's" if run.template else "none",
+        SYSTEM: str(more.get(SYSTEM) or "none")[:12],
+        WORDING: run.wording,
+        "revision": run.identity.partition("@")[2] or "main",
+        **run.condition,
+    }
+    return run._replace(settings=_settings(run, more), warnings=warnings, condition=condition)
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
@@ -437,28 +510,37 @@ def _ends_early(path: Path) -> bool:
 
 
 def _short(identity: str, depth: int = 1) -> str:
-    """The last parts of a local path; a name of a hub whole."""
+    """The last parts of a local path; a name of a hub whole, also from the path of its cache."""
+    if cached := _CACHED.search(identity):
+        return cached[1].replace("--", "/") + f"@{cached[2]}" * (depth > 1)
     local = identity.startswith(("/", ".", "~")) or identity.count("/") > 1 or "\\" in identity
     parts = [part for part in re.split(r"[/\\]+", identity) if part]
     return "/".join(parts[-depth:]) if local and parts else identity
 
 
 def _named_apart(runs: Sequence[Run]) -> list[Run]:
-    names = {run.identity: run.model for run in runs}
+    names = {run.key: run.model for run in runs}
     for depth in range(2, 50):
         shown = Counter(names.values())
         names = {
-            identity: _short(identity, depth) if shown[name] > 1 else name
-            for identity, name in names.items()
+            key: _short(key, depth) if shown[name] > 1 else name for key, name in names.items()
         }
     # "./a" and "a": no part of a path is left that differs, and no name may be what another model
     # is called in full.
     shown = Counter(names.values())
     return [
-        run._replace(model=run.identity if shown[name] > 1 or name in names else name)
+        run._replace(model=run.key if shown[name] > 1 or name in names else name)
         for run in runs
-        for name in [names[run.identity]]
+        for name in [names[run.key]]
     ]
+
+
+def _by_condition(run: Run, across: Collection[str]) -> Run:
+    """Its model named by these conditions, which are no settings any more."""
+    condition = listed({key: run.condition[key] for key in across})
+    settings = tuple(pair for pair in run.settings if pair[0] not in across)
+    model = f"{run.model} ({condition})" if condition else run.model
+    return run._replace(model=model, settings=settings)
 
 
 def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
@@ -599,12 +681,14 @@ def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
 # ---- Several runs of the same model and task
 
 
-def _newest(runs: Sequence[Run]) -> tuple[list[Run], list[str], list[str]]:
-    """One run for each model and task; notes of those left out, and which of these are newer."""
-    groups: dict[tuple[str, str], list[Run]] = {}
+def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list[str], list[str]]:
+    """One run for each model, task and condition; notes of those left out, and which of these are
+    newer."""
+    groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         if not part_of(run.options):
-            groups.setdefault((run.identity, run.task), []).append(run)
+            condition = [run.condition[key] for key in across]
+            groups.setdefault((run.key, run.task, *condition), []).append(run)
     kept, notes, short = [], [], []
     for same in groups.values():
         same.sort(
@@ -617,6 +701,8 @@ def _newest(runs: Sequence[Run]) -> tuple[list[Run], list[str], list[str]]:
         others: list[Run] = []
         for run in same:
             known = newest._replace(others=others).conditions
+            if CHAT_TEMPLATE in across and run.template != newest.template:
+                continue
             if _but_wording(run) == _but_wording(newest) and run.conditions.keys() - known.keys():
                 others.append(run)
         kept.append(newest._replace(others=tuple(others)))
@@ -657,9 +743,8 @@ def _but_wording(run: Run) -> tuple[Any, ...]:
 def _differences(run: Run, other: Run) -> str:
     parts = [
         f"{key} {shortened(there, 40)} there, {shortened(here, 40)} here"
-        for key, there, here in different(dict(run.settings), dict(other.settings))
+        for key, there, here in different(run.asked, other.asked)
     ]
-    if run.template != other.template:
-        both = run.template and other.template
-        parts.append("another chat template" if both else "a chat template in one of them alone")
+    if run.template and other.template and run.template != other.template:
+        parts.append("another chat template")
     return f" ({'; '.join(parts)})" if parts else ""

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -25,6 +25,8 @@ from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_option
 PARTS = frozenset({SHARD})
 # The columns of a record that name a person's own files.
 FILES = tuple(f"{option}_file" for option in OPTIONS)
+# Arguments of the harness's models such as `load_in_4bit`, `quantization`, `gguf_file`.
+_QUANTISED = re.compile(r"load_in_|quant|gptq|gguf")
 # Where the harness finds a model's name among its arguments, in its own order.
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
@@ -64,6 +66,14 @@ def model_name(results: Mapping[str, Any]) -> str | None:
     if not name:
         return None
     return f"{name}@{revision}" if revision and revision != "main" else str(name)
+
+
+def dtype(results: Mapping[str, Any]) -> str:
+    """The number format of the model's weights, and what quantises them; "unknown" if so."""
+    arguments = at(results, "config", "model_args")
+    written = at(results, "config", "model_dtype") or at(arguments, "dtype") or "unknown"
+    keys = filter(_QUANTISED.search, arguments if isinstance(arguments, dict) else ())
+    return " ".join([str(written).removeprefix("torch."), *(f"{k}={arguments[k]}" for k in keys)])
 
 
 OF_THE_SERVER = "the server's"
@@ -191,11 +201,12 @@ class Document(NamedTuple):
 
 class Answers(NamedTuple):
     """What the samples of a run hold: documents by the hash of their content, and the options of
-    the summary."""
+    the summary. step: as of `paired.JackknifePlan`."""
 
     measure: Measure
     documents: Mapping[str, Document]
     options: Mapping[str, Any]
+    step: Callable[[float], object] = float
 
     @property
     def which(self) -> str:

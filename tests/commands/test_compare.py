@@ -31,6 +31,7 @@ measure: !function toy.TOY
 options: !function toy.options
 output_type: multiple_choice
 metadata: {version: 1.0}
+wordings: [first, second]
 """
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
@@ -167,7 +168,11 @@ def test_without_samples_it_is_refused(pair, toy):
         ({"scenes": range(20, 32)}, "other documents: 12 against 12, of which 0 are the same"),
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
         ({"version": 2.0}, "asked otherwise: version 1 against 2"),
-        ({"chat_template_sha": "abc"}, "asked otherwise: a chat template in the second run alone"),
+        (
+            {"chat_template_sha": "abc"},
+            "asked otherwise: chat template none against the model's; compare --across "
+            "chat_template takes them together",
+        ),
         ({"repeats": 3}, "asked otherwise: repeats default against 3"),
         (
             {"metadata": {"items": "mine.csv", "items_sha256": "abc"}},
@@ -175,7 +180,7 @@ def test_without_samples_it_is_refused(pair, toy):
         ),
         (
             {"system_instruction_sha": "abc"},
-            "asked otherwise: system instruction default against abc",
+            "asked otherwise: system instruction none against abc; compare --across system takes",
         ),
     ],
 )
@@ -183,6 +188,120 @@ def test_what_was_asked_otherwise_is_refused_and_named(tmp_path, toy, changes, m
     a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
     status, out, _ = toy("compare", a, b)
     assert status == 2 and f"toy: {message}" in out
+
+
+def of_model(**changes):
+    return {"config": {"model": "hf", "model_args": {"pretrained": "m"}, **changes}}
+
+
+@pytest.mark.parametrize(
+    ("across", "changes", "besides"),
+    [
+        ("chat_template", {"chat_template_sha": "abc"}, "chat template none against the model's"),
+        ("system", {"system_instruction_sha": "abc"}, "system instruction none against abc"),
+        ("wording", {"metadata": {"wording": 2}}, "wording paper against 2"),
+        ("dtype", of_model(model_dtype="torch.float16"), "dtype unknown against float16"),
+        (
+            "dtype",
+            of_model(model_args={"dtype": "auto", "load_in_4bit": True}),
+            "dtype unknown against auto load_in_4bit=True",
+        ),
+        ("revision", of_model(model_args={"revision": "step5"}), "revision main against step5"),
+    ],
+)
+def test_across_compares_conditions_of_a_model_and_every_line_says_them(
+    tmp_path, toy, rows, across, changes, besides
+):
+    """One model in two conditions; what shapes prompts changes them, too."""
+    prompt = "p" if across in ("dtype", "revision") else "q"
+    a = asked(tmp_path / "a", "m")
+    b = asked(tmp_path / "b", "m", shift=3, seed=2, prompt=prompt, **changes)
+    status, (row,) = rows("compare", a, b, "--across", across)
+    assert status == 0 and row["p_holm"] < 0.001 and row["besides_the_model"] == besides
+    assert f"<0.001 {row['towards']} {besides}" in toy("compare", a, b, "--across", across)[1]
+
+
+def test_every_format_says_what_differs_and_other_prompts_need_a_reason(tmp_path, toy):
+    a = asked(tmp_path / "a", "m")
+    b = asked(tmp_path / "b", "m", seed=2, prompt="q", **of_model(model_dtype="torch.float16"))
+    assert "other prompts, in 12 of 12" in toy("compare", a, b, "--across", "dtype")[1]
+    for sample in (samples := samples_in(b)):
+        sample["prompt_hash"] = sample["prompt_hash"].replace("q", "p")
+    write(b, samples)
+    for ending in WRITERS:
+        file = tmp_path / f"found{ending}"
+        assert toy("compare", a, b, "--output", file)[0] == 0
+        assert "dtype unknown against float16" in file.read_text()
+
+
+def test_across_makes_nothing_else_comparable(tmp_path, toy):
+    changes = {"chat_template_sha": "abc", "version": 2.0}
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
+    status, out, _ = toy("compare", a, b, "--across", "chat_template", "system")
+    assert status == 2 and "toy: asked otherwise: version 1 against 2 " in out
+    assert "--across" not in toy("compare", a, b)[1]
+
+
+def test_another_template_of_a_model_is_a_condition_and_of_two_models_a_note(tmp_path, toy):
+    a, b, c = (
+        asked(tmp_path / of, model, seed=i, prompt=of, chat_template_sha=of * 64)
+        for i, (of, model) in enumerate(zip("abc", "mmn", strict=True))
+    )
+    status, out, _ = toy("compare", a, b)
+    other = "chat template aaaaaaaaaaaa against bbbbbbbbbbbb"
+    assert status == 2 and f"{other}; compare --across chat_template takes" in out
+    assert other in toy("compare", a, b, "--across", "chat_template")[1]
+    status, out, _ = toy("compare", a, c)
+    assert status == 0 and "with a chat template of its own" in out and "against" not in out
+
+
+def test_two_conditions_of_one_folder_are_two_models(tmp_path, rows, toy):
+    """Two wordings in two number formats: without `--across` the newest stands for all."""
+    runs = tmp_path / "runs"
+    for i, wording in enumerate((1, 2)):
+        changes = {"metadata": {"wording": wording}, "prompt": "pq"[i], "shift": 3 * i}
+        asked(runs / str(i), "m", seed=i, **changes, **of_model(model_dtype="torch.float16"))
+    names = [f"m (wording {of}, dtype float16)" for of in (1, 2)]
+    across = ("--across", "wording", "--across", "dtype")
+    status, (row,) = rows("compare", runs, "--models", *names, *across)
+    assert status == 0 and [row["first"], row["second"]] == names
+    found = rows("leaderboard", runs, *across)[1]
+    assert [(of["model"], of["numbers"][0]["of"]) for of in found] == [(n, 2) for n in names]
+    assert found[0]["numbers"][0]["paired"] and "wording" not in found[0]["numbers"][0]["asked"]
+    assert toy("leaderboard", runs)[1].count("toy: version 1") == 2
+
+
+def test_runs_are_called_what_a_person_calls_them(tmp_path, rows, monkeypatch):
+    """Two folders of one model; a folder whose own name has the sign is a path."""
+    monkeypatch.chdir(tmp_path)
+    asked(tmp_path / "lr=1", "/x/.model")
+    asked(tmp_path / "b", "/x/.model", shift=3, seed=2)
+    status, (row,) = rows("compare", "before=lr=1", "after=b")
+    assert status == 0 and (row["first"], row["second"]) == ("before", "after")
+    assert rows("compare", "lr=1", "after=b")[1][0]["first"] == ".model"
+    assert [of["model"] for of in rows("leaderboard", "a=lr=1", "c=b")[1]] == ["a", "c"]
+
+
+def test_the_range_over_conditions_stands_beside_the_interval(tmp_path, toy, rows):
+    """That in the paper's wording, and 7 in another: of a run that has both."""
+    for i, model in enumerate(("one", "two")):
+        asked(tmp_path / model, model, shift=i, seed=i)
+    made_up(tmp_path / "one", "one", {"gap": (7.0, 1.0)}, task="toy", metadata={"wording": 1}, n=12)
+    pair = tmp_path / "one", tmp_path / "two"
+    (row,) = rows("compare", *pair)[1]
+    ends = sorted([row["first_value"], 7.0])
+    text = f"range {ends[0]:.1f} to {ends[1]:.1f} over 2 conditions"
+    assert (row["first_range"], row["second_range"]) == (text, None)
+    assert text in toy("compare", *pair)[1] and text in toy("leaderboard", *pair)[1]
+
+
+@pytest.mark.parametrize("name", ["compare", "leaderboard"])
+def test_a_terminal_shows_a_bar_and_nothing_else_does(pair, toy, monkeypatch, name):
+    """Of two runs, each read and then computed, one is read when the second begins."""
+    assert toy(name, *pair)[2] == ""
+    monkeypatch.setattr("_pytest.capture.CaptureIO.isatty", lambda file: True, raising=False)
+    err = toy(name, *pair)[2]
+    assert "toy of one" in err and re.search(r" 25%\|.*toy of two", err)
 
 
 def test_the_order_makes_no_difference(pair, rows):

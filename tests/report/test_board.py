@@ -393,4 +393,5 @@ def test_a_json_line(tmp_path):
         "of": 2,
         "paired": False,
         "ties": "a",
+        "range": None,
     }

@@ -211,6 +211,15 @@ def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
         assert pair_p(near, far, WHOLE, null_value=0) < 1e-9
 
 
+def test_a_bar_is_told_of_every_summary_as_a_share_of_all():
+    run, parts = noisy(20, 0)[0], []
+    plan = JackknifePlan(TOY, [run])
+    plan.step = parts.append
+    run = Replicates(plan, run, {})
+    assert not parts and len(run.without[0]) == len(parts) == 20
+    assert sum(parts) == pytest.approx(1)
+
+
 def test_crossed_clusters_have_the_error_of_both():
     """x = scene + word, each of variance 1: the variance of the mean is about 1/12 + 1/15, and no
     less than that of either."""

@@ -14,7 +14,7 @@ from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.runs import FinishedRuns, find
+from lm_eval_bias.results.runs import FinishedRuns, Place, find
 from lm_eval_bias.results.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
 from tests.scripted import MORNING, ask, made_up, scripted
@@ -132,6 +132,8 @@ def test_tasks_of_the_harness_are_left_alone(tmp_path):
         ("./llama/", "llama"),
         ("C:\\models\\llama", "llama"),
         ("a/b/c", "c"),
+        ("/hub/models--org--a-b/snapshots/4f5e", "org/a-b"),
+        ("~/hub/models--gpt2/snapshots/4f5e/", "gpt2"),
     ],
 )
 def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
@@ -143,6 +145,33 @@ def test_folders_of_the_same_name_are_told_apart(tmp_path):
     for i, name in enumerate(("/a/step1/model", "/a/step2/model", "/b/other")):
         made_up(tmp_path, name, VALUES, minutes=i)
     assert [run.model for run in found_in(tmp_path).runs] == ["step1/model", "step2/model", "other"]
+
+
+def test_two_snapshots_of_a_model_are_told_apart(tmp_path):
+    for i in range(2):
+        made_up(tmp_path, f"/hub/models--org--a/snapshots/4f5{i}", VALUES, minutes=i)
+    assert [run.model for run in found_in(tmp_path).runs] == ["org/a@4f50", "org/a@4f51"]
+
+
+def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
+    """The same model by two paths; one of them is another's full name, too."""
+    for i, name in enumerate(("/a/model", "/b/model", "c")):
+        made_up(tmp_path / str(i), name, VALUES, minutes=i, task=f"t{i}")
+    places = [Place(tmp_path / str(i), name) for i, name in enumerate(("c", "c", ""))]
+    assert {(run.model, run.task) for run in find(places).runs} == {
+        ("c", "t0"),
+        ("c", "t1"),
+        ("c", "t2"),
+    }
+
+
+@pytest.mark.parametrize(("below", "models"), [("", 2), ("gone", 0)])
+def test_a_name_is_of_one_model(tmp_path, below, models):
+    for i in range(2):
+        made_up(tmp_path, f"m{i}", VALUES, minutes=i)
+    (tmp_path / "gone").mkdir()
+    with pytest.raises(UsageError, match=f"x={tmp_path / below}: .* found {models} models"):
+        find([Place(tmp_path / below, "x"), tmp_path])
 
 
 def test_a_revision_is_another_model(tmp_path):
