@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     drawing = None
     if not arguments.no_figures:
-        if any(find_spec(name) is None for name in ("altair", "vl_convert")):
+        if find_spec("vl_convert") is None:
             raise UsageError(
                 "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
                 "leave them out with --no_figures"

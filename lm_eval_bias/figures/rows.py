@@ -10,6 +10,8 @@ from lm_eval_bias.exhibit import Exhibit, Figure
 from lm_eval_bias.figures.svg import wide, wrapped
 from lm_eval_bias.results.escape import shortened
 
+PAGE, COLUMN = 672, 322
+"""Pixels, 96 to an inch, of the 7 inches of a page of two columns, and of the 3.35 of one."""
 LONGEST = 60
 """Most characters of a label."""
 GREATEST = 1e100
@@ -42,8 +44,9 @@ class Item(NamedTuple):
 class Plan(NamedTuple):
     """What to draw.
 
-    panels, series, xs, ys: labels; [""] for a single one. titles: of axes, by key. columns: of
-    panels; 0 to choose. grouped: whether group titles stand among the categories.
+    panels, series, xs, ys: labels; [""] for a single one. titles, units: by key. width: of the
+    figure. columns: of panels; 0 to choose. grouped: whether group titles stand among the
+    categories.
     """
 
     figure: Figure
@@ -54,10 +57,12 @@ class Plan(NamedTuple):
     xs: Sequence[str]
     ys: Sequence[str]
     titles: Mapping[str, str]
+    units: Mapping[str, str]
+    width: float
     grouped: bool = False
 
 
-def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
+def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None, width: float = PAGE) -> Plan:
     """What to draw. model: the key of the model's name. Raises ValueError if nothing can be
     drawn.
     """
@@ -115,9 +120,9 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     panel_names, names, x_names, y_names = (
         [_label(value) for value in values] for values in (panels, series, xs, ys)
     )
-    return _merged_panels(
-        Plan(figure, items, panel_names, columns, names, x_names, y_names, _titles(exhibit))
-    )
+    labels = panel_names, columns, names, x_names, y_names
+    units = {column.name: column.unit for column in exhibit.columns if column.unit}
+    return _merged_panels(Plan(figure, items, *labels, _titles(exhibit), units, width))
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
