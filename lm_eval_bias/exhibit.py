@@ -50,9 +50,9 @@ class Figure(NamedTuple):
     counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `scatter`
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
-    key -> order of its values. domain: ends of the scale. reference: the null value. band: what
-    models without meaning have. model: what separates models that share a figure; None for a figure
-    of its own for each.
+    key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
+    is. band: what models without meaning have. model: what separates models that share a figure;
+    None for a figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
@@ -69,6 +69,7 @@ class Figure(NamedTuple):
     order: Mapping[str, Sequence[str]] = NONE
     domain: tuple[float, float] | None = None
     reference: float | None = None
+    null: str = "no bias"
     band: tuple[float, float] | None = None
     model: Literal["colour", "facet"] | None = "facet"
 

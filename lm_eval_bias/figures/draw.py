@@ -28,6 +28,7 @@ def svg(
     *,
     name: str,
     title: str,
+    seen: str = "",
     description: str = "",
     source: str = "",
     n: int | None = None,
@@ -36,16 +37,16 @@ def svg(
 ) -> str:
     """The figure as SVG.
 
-    rows: from `exhibit.rows`. name: an id, unique on the page. title: what is shown; what is seen
-    stands above it where a rule can say that. description: alternative text. source, n: below and
+    rows: from `exhibit.rows`. name: an id, unique on the page. title: what is shown; seen: what is
+    seen, by default what a rule says. description: alternative text. source, n: below and
     beside the title. model: the key of the model's name. Raises ValueError that says why nothing
     can be drawn.
     """
     planned = plan(exhibit, rows, model, width)
     specification, notes = chart(planned)
     vega = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    subject = "" if exhibit.numbered else exhibit.name
-    shown, seen = visible(shortened(title, TITLE)), visible(finding(planned, subject))
+    seen = seen or finding(planned, "" if exhibit.numbered else exhibit.name)
+    shown, seen = visible(shortened(title, TITLE)), visible(seen)
     about = ". ".join(
         part for part in (shown.rstrip(".") if seen else "", unit_and_n(planned, n)) if part
     )

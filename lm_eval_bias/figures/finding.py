@@ -53,7 +53,9 @@ def _span(items: Sequence[Item]) -> float:
 def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> str:
     beyond = [item for item in items if not item.low <= reference <= item.high]
     total, places = len(items), digits(scale(item.value for item in items))
-    null = f"{written(reference, 0 if reference == round(reference) else places)} (no bias)"
+    null = (
+        f"{written(reference, 0 if reference == round(reference) else places)} ({plan.figure.null})"
+    )
     if total == 1:
         return f"{what}: the interval {'leaves out' if beyond else 'includes'} {null}"
     if not beyond:

@@ -132,9 +132,8 @@ class Canvas:
         value = self.plan.figure.reference
         if value is not None:
             self.add("rule", [{"v": value}], encodings, **INK, **DASHED)
-            self.notes.append(
-                f"Dashed line: no bias ({written(value, 0 if value == round(value) else places)})"
-            )
+            at = written(value, 0 if value == round(value) else places)
+            self.notes.append(f"Dashed line: {self.plan.figure.null} ({at})")
 
     def note_left_out(self) -> None:
         count = sum(not math.isfinite(item.value) for item in self.plan.items)
@@ -292,8 +291,9 @@ class Categories(Canvas):
         fixed = [] if figure.reference is None else [figure.reference]
         self.on = scale(
             [*fixed, *(figure.band or ()), *(end for span in self.spans for end in span[1:])],
-            (end for item in plan.items for end in (item.low, item.high)),
+            ((item.low, item.high) for item in plan.items),
             figure.domain,
+            20 if self.kind == "points" else 1.5,
         )
         numbers = [span.item.value for span in self.spans]
         self.places = 0 if all(n == round(n) for n in numbers) else digits(self.on)

@@ -283,15 +283,23 @@ class Scale(NamedTuple):
 
 
 def scale(
-    values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None
+    values: Iterable[float],
+    intervals: Iterable[tuple[float, float]] = (),
+    domain: tuple[float, float] | None = None,
+    most: float = 1.5,
 ) -> Scale:
-    """A scale for all values and the domain; interval ends count as far as there is room."""
+    """A scale for all values and the domain; of the intervals at least half are seen whole, as far
+    as they take up no more than `most` of it at either end."""
     finite = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     if low == high:
         low, high = (low, low + 1) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
     room = (high - low) * (1.5 if domain is None else 0.25)
-    far = [end for end in ends if math.isfinite(end)]
+    finite_pairs = [pair for pair in intervals if math.isfinite(sum(pair))]
+    lengths = sorted(above - below for below, above in finite_pairs)
+    if lengths and domain is None:
+        room = max(room, min(lengths[len(lengths) // 2], (high - low) * most))
+    far = [end for pair in finite_pairs for end in pair]
     return Scale(
         min([low, *(max(end, low - room) for end in far)]),
         max([high, *(min(end, high + room) for end in far)]),

@@ -1,7 +1,5 @@
 """`lm-eval-bias report` where the extra `report` is not installed."""
 
-import pytest
-
 from lm_eval_bias import cli
 from lm_eval_bias.commands import report
 from tests.scripted import made_up
