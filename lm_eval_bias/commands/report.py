@@ -29,10 +29,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, "
         "index.html, and a page for each model: what was found, the tables and figures of the "
         "papers with what these print beside, warnings, and some of the questions with their "
-        "answers. The pages need no network and no script. Figures stand beside them as SVG and "
-        "PNG, tables as CSV and LaTeX. Of two runs of the same model and task the newest counts; "
-        "those in another wording, chat template or system message give its numbers a range. No "
-        "model is asked."
+        "answers. The pages need no network and no script. Figures stand beside them as SVG, "
+        "PNG and PDF, tables as CSV and LaTeX. Of two runs of the same model and task the newest "
+        "counts; those in another wording, chat template or system message give its numbers a "
+        "range. No model is asked."
     )
     finished.add_runs(parser)
     parser.add_argument(

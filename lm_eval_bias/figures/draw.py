@@ -47,7 +47,7 @@ def svg(
     vega = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     seen = seen or finding(planned, "" if exhibit.numbered else exhibit.name)
     shown, seen = visible(shortened(title, TITLE)), visible(seen)
-    about = ". ".join(
+    about = " · ".join(
         part for part in (shown.rstrip(".") if seen else "", unit_and_n(planned, n)) if part
     )
     above = [Lines(seen or shown, 15 if width >= PAGE else 13, True, 6), Lines(about, 12)]

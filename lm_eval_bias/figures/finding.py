@@ -10,6 +10,8 @@ from lm_eval_bias.results.table import unit_text
 
 NAMED = 2
 """Items, or panels, that a title names at most."""
+LONGEST = 120
+"""Characters of a title above which one panel must do, that with the greatest difference."""
 ALIKE = 20
 """Items are all alike where they take up less than this part of their scale."""
 
@@ -39,9 +41,10 @@ def finding(plan: Plan, subject: str) -> str:
     parts, names = ("series", plan.series) if stacked else ("panel", plan.panels)
     groups = [[i for i in items if getattr(i, parts) == n] for n in range(len(names))]
     told = [(name, of) for name, of in zip(names, groups, strict=True) if len(of) > 1]
-    if stacked or len(told) > NAMED:
-        told = sorted(told, key=lambda part: -_span(part[1]))[:1]
+    told.sort(key=lambda part: -_span(part[1]))
     ends = [f"{name}: {_ends(plan, of)}" if name else _ends(plan, of) for name, of in told]
+    if stacked or len(told) > NAMED or sum(map(len, ends)) > LONGEST:
+        ends = ends[:1]
     return f"{what}{', ' if told[0][0] else ': '}{'; '.join(ends)}" if told else ""
 
 
@@ -124,5 +127,4 @@ def unit_and_n(plan: Plan, n: int | None) -> str:
         parts.append("lines are 95\u00a0% intervals")
     if n is not None:
         parts.append(f"n\u00a0=\u00a0{n:,}")
-    text = ", ".join(parts)
-    return text[:1].upper() + text[1:]
+    return ", ".join(parts)

@@ -244,34 +244,6 @@ def _spans(plan: Plan) -> list[Span]:
     return spans
 
 
-class Layout(NamedTuple):
-    """Where categories stand. bar: pixels of one series."""
-
-    names: list[str]
-    upright: bool
-    columns: int
-    width: float
-    height: float
-    bar: float
-
-
-def _layout(plan: Plan, beside: int) -> Layout:
-    """Upright if the category names fit below. beside: series in a category."""
-    columns, width = _columns(plan, 46)
-    step = min(width / len(plan.xs), 110)
-    names = unlike(plan.xs, lines(step - 4, 3))
-    fits = unbroken(names, plan.xs) and step >= max(22, beside * 7 + 8)
-    if fits and not plan.grouped and plan.figure.kind != "points":
-        return Layout(names, True, columns, step * len(names), 230, step * 0.8 / beside)
-    most = plan.width * 0.4
-    few = len(plan.xs) <= 24 or plan.width < PAGE
-    names = unlike(plan.xs, lines(min(most, 190), 2) if few else lines(most, 1))
-    columns, width = _columns(plan, widest(names) + 8)
-    step = beside * (15 if beside == 1 else 13 if beside <= 4 else 10) + 7
-    step = max(step, 31 if any("\n" in name for name in names) else 20)
-    return Layout(names, False, columns, width, step * len(names), step * 0.8 / beside)
-
-
 def _beside(plan: Plan) -> int:
     places = {(item.panel, item.x) for item in plan.items}
     stacked = plan.figure.kind == "stacked"
@@ -283,10 +255,14 @@ class Categories(Canvas):
         figure = plan.figure
         self.kind, self.beside = figure.kind, _beside(plan)
         self.spans = _spans(plan)
-        layout = _layout(plan, self.beside)
-        super().__init__(plan, layout.width, layout.height, layout.columns)
-        self.names, self.upright, self.bar = layout.names, layout.upright, layout.bar
-        size = layout.height if self.upright else layout.width
+        most = plan.width * 0.4
+        few = len(plan.xs) <= 24 or plan.width < PAGE
+        self.names = unlike(plan.xs, lines(min(most, 190), 2) if few else lines(most, 1))
+        columns, size = _columns(plan, widest(self.names) + 8)
+        step = self.beside * (15 if self.beside == 1 else 13 if self.beside <= 4 else 10) + 7
+        step = max(step, 31 if any("\n" in name for name in self.names) else 20)
+        self.bar = step * 0.8 / self.beside
+        super().__init__(plan, size, step * len(self.names), columns)
 
         fixed = [] if figure.reference is None else [figure.reference]
         self.on = scale(
@@ -299,9 +275,8 @@ class Categories(Canvas):
         self.places = 0 if all(n == round(n) for n in numbers) else digits(self.on)
         self.texts = [written(n, self.places) for n in numbers]
         longest = max(wide(text, SMALL) for text in self.texts)
-        fits = self.bar + 3 >= longest if self.upright else self.bar >= 11 and longest < size / 3
-        self.numbered = fits and self.kind == "bars"
-        room = 0.07 if self.upright else (longest + 14) / size
+        self.numbered = self.kind == "bars" and self.bar >= 11 and longest < size / 3
+        room = (longest + 14) / size
         below, above = (room if self.on.low < 0 else 0, room) if self.numbered else (0, 0)
         beside = max(
             (wide(_text(span.item, figure.label), SMALL) for span in self.spans), default=0
@@ -312,7 +287,6 @@ class Categories(Canvas):
         self._place(plan.titles.get(figure.x if self.kind == "points" else figure.y, ""), size)
 
     def _place(self, title: str, size: float) -> None:
-        category, value = ("x", "y") if self.upright else ("y", "x")
         head = {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"}
         bold = {"condition": head, "value": "normal"}
         names = {
@@ -322,15 +296,14 @@ class Categories(Canvas):
             "labelOverlap": False,
             "grid": self.kind == "points",
             "tickBand": "center",
-            **({"labelAngle": 0} if self.upright else {}),
         }
         bands = {"domain": self.names, "paddingInner": 0.2, "paddingOuter": 0.1}
-        self.along = {value: encoded("v:Q", **_number_axis(self.axis, title, size))}
-        self.here = {**self.along, category: encoded("k:N", scale=bands, axis=names)}
+        self.along = {"x": encoded("v:Q", **_number_axis(self.axis, title, size))}
+        self.here = {**self.along, "y": encoded("k:N", scale=bands, axis=names)}
         if self.beside > 1:
             beside = {"domain": list(range(self.beside))}
-            self.here[f"{category}Offset"] = encoded("o:N", scale=beside)
-        self.through = {**self.here, f"{value}2": "w"}
+            self.here["yOffset"] = encoded("o:N", scale=beside)
+        self.through = {**self.here, "x2": "w"}
 
     def at(self, item: Item, value: float, **more: Any) -> dict[str, Any]:
         series = {"o": item.series, "s": self.series[item.series]}
@@ -343,7 +316,7 @@ class Categories(Canvas):
             "bar",
             [self.at(item, end, w=start) for item, start, end in self.spans],
             {**self.through, "color": self.by_series(paints, symbolType="square")},
-            orient="vertical" if self.upright else "horizontal",
+            orient="horizontal",
         )
 
     def intervals(self, ink: bool) -> None:
@@ -358,10 +331,7 @@ class Categories(Canvas):
             below += [self.at(item, low)] if item.low < self.on.low else []
             above += [self.at(item, high)] if item.high > self.on.high else []
         self.add("rule", lines, {**self.through, "color": OWN_COLOUR}, strokeWidth=1.6)
-        for rows, side in (
-            (below, "down" if self.upright else "left"),
-            (above, "up" if self.upright else "right"),
-        ):
+        for rows, side in ((below, "left"), (above, "right")):
             self.add("point", rows, self.here, shape=f"triangle-{side}", size=26, **INK, **SOLID)
         if below or above:
             self.notes.append("Triangle: the interval goes on")
@@ -390,12 +360,8 @@ class Categories(Canvas):
             elif math.isinf(item.value):
                 above.append(self.at(item, self.axis.inside(item.value), t=written(item.value, 0)))
         encodings = {**self.here, "text": "t:N"}
-        if self.upright:
-            self.add("text", above, encodings, baseline="bottom", dy=-3, **TEXT)
-            self.add("text", below, encodings, baseline="top", dy=3, **TEXT)
-        else:
-            self.add("text", above, encodings, align="left", dx=4, **TEXT)
-            self.add("text", below, encodings, align="right", dx=-4, **TEXT)
+        self.add("text", above, encodings, align="left", dx=4, **TEXT)
+        self.add("text", below, encodings, align="right", dx=-4, **TEXT)
         if any(math.isnan(item.value) for item in self.plan.items):
             self.notes.append(NO_VALUE)
 
@@ -413,9 +379,8 @@ class Categories(Canvas):
         for (item, start, end), value in zip(self.spans, self.texts, strict=True):
             mark = _text(item, self.plan.figure.label)
             length = abs(end - start) * self.pixels
-            across, down = (self.bar, length) if self.upright else (length, self.bar)
-            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= across]
-            if fitting and down >= SMALL + 1:
+            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= length]
+            if fitting and self.bar >= SMALL + 1:
                 series = {
                     "c": palette.on(palette.colour(item.series)),
                     "h": palette.paint("halo", item.series),
@@ -430,10 +395,8 @@ def _categories(plan: Plan) -> Canvas:
     canvas = Categories(plan)
     if plan.figure.band:
         low, high = plan.figure.band
-        ((along, channel),) = canvas.along.items()
-        canvas.add(
-            "rect", [{"v": low, "w": high}], {along: channel, f"{along}2": "w"}, color=palette.GRID
-        )
+        along = {**canvas.along, "x2": "w"}
+        canvas.add("rect", [{"v": low, "w": high}], along, color=palette.GRID)
         canvas.notes.append("Shaded: what models without meaning have")
     bars = canvas.kind in ("bars", "stacked")
     if canvas.kind != "points":
@@ -449,8 +412,7 @@ def _categories(plan: Plan) -> Canvas:
         canvas.labels_beside()
     elif canvas.kind == "boxes":
         size = {"thickness": 2.4, "size": canvas.bar * 0.94}
-        across = "horizontal" if canvas.upright else "vertical"
-        canvas.add("tick", values, canvas.here, orient=across, **size, **INK)
+        canvas.add("tick", values, canvas.here, orient="vertical", **size, **INK)
     elif canvas.kind == "stacked":
         canvas.values_inside()
     canvas.values()
