@@ -65,8 +65,8 @@ def _band(column: Column) -> tuple[float, float] | None:
 
 
 def _figures(section: Section, number: int) -> list[str]:
-    """For each number its values with intervals, the best first, and beside each the ranks that
-    the data leave open."""
+    """For each number with ranks its values with intervals, the best first, and beside each the
+    ranks that the data leave open."""
     return [
         drawn.figure(
             exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
@@ -92,6 +92,7 @@ def _figures(section: Section, number: int) -> list[str]:
             width=drawn.COLUMN,
         )
         for i, column in enumerate(section.columns)
+        if column.ranked
     ]
 
 
@@ -99,12 +100,11 @@ _ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
 
 
 def _first(column: Column) -> str:
-    """Which models the data leave the first rank; empty where there are no ranks."""
+    """Which models the data leave the first rank."""
     first = [model for model, entry in column.entries.items() if entry.rank and entry.rank[0] == 1]
-    if not first:
-        return ""
-    who = f"{shortened(first[0], 40)} is first" if len(first) == 1 else f"{len(first)} may be first"
-    return f"{column.metric.name}: {who} of {column.ranked} models"
+    if len(first) == 1:
+        return f"{column.metric.name}: {shortened(first[0], 40)} is first of {column.ranked} models"
+    return f"{column.metric.name}: {len(first)} of {column.ranked} models may be first"
 
 
 def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
