@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -49,8 +50,9 @@ class Figure(NamedTuple):
     counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `scatter`
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
-    key -> order of its values. domain: ends of the scale. reference: the null value. model: what
-    separates models that share a figure; None for a figure of its own for each.
+    key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
+    is. band: what models without meaning have. model: what separates models that share a figure;
+    None for a figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
@@ -67,6 +69,8 @@ class Figure(NamedTuple):
     order: Mapping[str, Sequence[str]] = NONE
     domain: tuple[float, float] | None = None
     reference: float | None = None
+    null: str = "no bias"
+    band: tuple[float, float] | None = None
     model: Literal["colour", "facet"] | None = "facet"
 
 
@@ -98,6 +102,11 @@ class Exhibit(NamedTuple):
     then: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
     needs: str = ""
     paper_values: tuple[str, ...] = ()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether its name is that of a part of the paper, and says nothing of what it shows."""
+        return re.match(r"(Table|Figure|Section)s? ", self.name) is not None
 
     @property
     def metrics(self) -> Sequence[str]:

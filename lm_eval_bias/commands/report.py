@@ -29,10 +29,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, "
         "index.html, and a page for each model: what was found, the tables and figures of the "
         "papers with what these print beside, warnings, and some of the questions with their "
-        "answers. The pages need no network and no script. Figures stand beside them as SVG and "
-        "PNG, tables as CSV and LaTeX. Of two runs of the same model and task the newest counts; "
-        "those in another wording, chat template or system message give its numbers a range. No "
-        "model is asked."
+        "answers. The pages need no network and no script. Figures stand beside them as SVG, "
+        "PNG and PDF, tables as CSV and LaTeX. Of two runs of the same model and task the newest "
+        "counts; those in another wording, chat template or system message give its numbers a "
+        "range. No model is asked."
     )
     finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     drawing = None
     if not arguments.no_figures:
-        if any(find_spec(name) is None for name in ("altair", "vl_convert")):
+        if find_spec("vl_convert") is None:
             raise UsageError(
                 "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
                 "leave them out with --no_figures"

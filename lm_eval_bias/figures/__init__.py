@@ -1,1 +1,1 @@
-"""Figures: rows and a declaration in, SVG and PNG out."""
+"""Figures: rows and a declaration in, SVG, PNG and PDF out."""

@@ -1,25 +1,25 @@
-"""Draw an exhibit as SVG or PNG. The SVG takes the page's text colour and has no style, script or
-link.
+"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF. The SVG takes the
+page's text colour and has no style, script or link.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
-from xml.sax.saxutils import escape
 
 import vl_convert
-from altair.utils import schemapi
 
 from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.figures.finding import finding, unit_and_n
 from lm_eval_bias.figures.kinds import chart
-from lm_eval_bias.figures.rows import plan
-from lm_eval_bias.figures.svg import FONT, rewritten, wrapped
+from lm_eval_bias.figures.rows import COLUMN, PAGE, plan
+from lm_eval_bias.figures.svg import SMALL, Lines, rewritten
 from lm_eval_bias.results.escape import shortened, visible
 
 TITLE = 300
-MARGIN, HEADING, LINE = 6, 14, 18
+LEAST = 0.75
+"""A figure that must be shrunk further for one column is written for two alone."""
 
 
 def svg(
@@ -28,40 +28,68 @@ def svg(
     *,
     name: str,
     title: str,
-    description: str,
+    seen: str = "",
+    description: str = "",
+    source: str = "",
+    n: int | None = None,
     model: str | None = None,
+    width: float = PAGE,
 ) -> str:
     """The figure as SVG.
 
-    rows: from `exhibit.rows`. name: an id, unique on the page. title, description: alternative
-    text. model: the key of the model's name. Raises ValueError that says why nothing can be drawn.
+    rows: from `exhibit.rows`. name: an id, unique on the page. title: what is shown; seen: what is
+    seen, by default what a rule says. description: alternative text. source, n: below and
+    beside the title. model: the key of the model's name. Raises ValueError that says why nothing
+    can be drawn.
     """
-    planned = plan(exhibit, rows, model)
-    # Altair's check against its schema is slow; the tests do it.
-    with schemapi.debug_mode(False):
-        specification, notes = chart(planned)
+    planned = plan(exhibit, rows, model, width)
+    specification, notes = chart(planned)
     vega = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    described = " ".join([shortened(description, 2000), *notes]).strip()
-    return rewritten(vega, name=name, title=shortened(title, TITLE), description=described)
+    seen = seen or finding(planned, "" if exhibit.numbered else exhibit.name)
+    shown, seen = visible(shortened(title, TITLE)), visible(seen)
+    about = " · ".join(
+        part for part in (shown.rstrip(".") if seen else "", unit_and_n(planned, n)) if part
+    )
+    above = [Lines(seen or shown, 15 if width >= PAGE else 13, True, 6), Lines(about, 12)]
+    below = [Lines(note, SMALL) for note in notes] + [Lines(visible(source), 10)]
+    return rewritten(
+        vega,
+        name=name,
+        title=seen or shown,
+        description=" ".join([shortened(description, 2000), *notes]).strip(),
+        above=[text for text in above if text.text],
+        below=[text for text in below if text.text],
+        width=width,
+    )
 
 
-def png(figure: str, *, title: str) -> bytes:
+def files(
+    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], **words: Any
+) -> dict[str, str | bytes]:
+    """The figure as files, by their endings: of two columns of a paper, and drawn again for one."""
+    page = svg(exhibit, rows, **words)
+    column = svg(exhibit, rows, **words, width=COLUMN)
+    found: dict[str, str | bytes] = {".svg": page, ".png": png(page), ".pdf": pdf(page)}
+    if float(column.partition(' viewBox="0 0 ')[2].partition(" ")[0]) * LEAST <= COLUMN:
+        found["-column.pdf"] = pdf(column)
+    return found
+
+
+def png(figure: str) -> bytes:
     """An SVG from `svg` as a picture on white, two pixels a unit."""
-    start, _, parts = figure.partition(">")
-    size = ElementTree.fromstring(f"{start}/>")
-    width, height = int(size.get("width", 0)), int(size.get("height", 0))
-    lines = wrapped(visible(shortened(title, TITLE)), (width - 2 * MARGIN) / 1.08, 4, HEADING)
-    top = LINE * len(lines) + 8
-    heading = "".join(
-        f'<text x="{MARGIN}" y="{MARGIN + HEADING + LINE * n}">{escape(line)}</text>'
-        for n, line in enumerate(lines)
+    start, _, parts = figure.partition("<defs")
+    white = '<rect width="100%" height="100%" fill="white"/>'
+    return vl_convert.svg_to_png(_inked(f"{start}{white}<defs{parts}"), scale=2)
+
+
+def pdf(figure: str) -> bytes:
+    """An SVG from `svg`, as many inches wide: 72 points each, which vl-convert takes for a unit."""
+    start, end = figure.split(" viewBox", 1)
+    points = re.sub(
+        r'(width|height)="([\d.]+)"', lambda m: f'{m[1]}="{float(m[2]) * 0.75:g}"', start
     )
-    # an inner svg element would be clipped, which is slower
-    return vl_convert.svg_to_png(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + top}" '
-        f'color="#1d1d1b" font-family="{FONT}" font-size="12" fill="none">'
-        f'<rect width="{width}" height="{height + top}" fill="white"/>'
-        f'<g font-size="{HEADING}" font-weight="bold" fill="currentColor">{heading}</g>'
-        f'<g transform="translate(0 {top})">{parts.replace("</svg>", "</g></svg>")}',
-        scale=2,
-    )
+    return vl_convert.svg_to_pdf(_inked(f"{points} viewBox{end}"))
+
+
+def _inked(figure: str) -> str:
+    return figure.replace("<svg ", '<svg color="#1d1d1b" ', 1)

@@ -1,4 +1,4 @@
-"""Each kind of figure as an Altair chart.
+"""Each kind of figure as a Vega-Lite chart.
 
 All layers share one data set, in which `m` names a row's layer. Labels are data, never part of an
 expression.
@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import altair as alt
-
 from lm_eval_bias.figures import palette
+from lm_eval_bias.figures.labels import Spot, far, labels
 from lm_eval_bias.figures.rows import (
     HEAD,
+    PAGE,
     Item,
     Plan,
     Scale,
@@ -29,23 +29,23 @@ from lm_eval_bias.figures.rows import (
     widest,
     written,
 )
-from lm_eval_bias.figures.svg import cut, wide
+from lm_eval_bias.figures.svg import PADDING, SMALL, cut, wide
 
-WIDTH = 450
-"""Pixels of a figure, about: its letters stay readable at the width of a telephone."""
 GAP = 18
 """Pixels between panels."""
-SMALL, LABEL = 11, 12
+LABEL = 12
 LINES = "split(datum.label, '\\n')"
 INK = {"color": palette.INK}
 TEXT = {**INK, "fontSize": SMALL}
 DASHED = {"strokeDash": [5, 3], "strokeWidth": 1.4}
 SOLID = {"filled": True, "opacity": 1}
-OWN_COLOUR = alt.Color("c:N", scale=None)
 MISSING = "×"
 NO_VALUE = f"{MISSING}: no value"
 STEPS = 64
 """Different colours of a heat map at most. Cells of one colour become one path."""
+NARROW = 1.25
+"""A scatter shows a part of its domain if the points take up less than one in this many."""
+TYPES = {"Q": "quantitative", "N": "nominal"}
 
 
 def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -58,6 +58,20 @@ def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
     return canvas.specification(), canvas.notes
 
 
+def encoded(field: str, **options: Any) -> dict[str, Any]:
+    """A channel. field: its name, and after a colon the letter of its type."""
+    name, _, kind = field.partition(":")
+    return {"field": name, **({"type": TYPES[kind]} if kind else {}), **options}
+
+
+OWN_COLOUR = encoded("c:N", scale=None)
+
+
+def _room(plan: Plan) -> float:
+    """The width for labels and panels: the last tick's label reaches beyond its panel."""
+    return plan.width - 2 * PADDING - 10
+
+
 class Canvas:
     """Layers of a panel, repeated for each panel."""
 
@@ -65,8 +79,8 @@ class Canvas:
         self.plan, self.width, self.height, self.columns = plan, width, height, columns
         self.frame: str | None = None
         self.notes: list[str] = []
-        self.series = unlike(plan.series, lambda name: cut(name, WIDTH - 40))
-        self._layers: list[Any] = []
+        self.series = unlike(plan.series, lambda name: cut(name, _room(plan) - 40))
+        self._layers: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
 
     def add(
@@ -85,31 +99,41 @@ class Canvas:
                 for panel in range(len(self.plan.panels))
                 if row.get("f", panel) == panel
             ]
-            base = alt.Chart().transform_filter(f"datum.m === {layer}")
-            self._layers.append(getattr(base, f"mark_{mark}")(**properties).encode(**encodings))
+            channels = {
+                channel: encoded(of) if isinstance(of, str) else of
+                for channel, of in encodings.items()
+            }
+            self._layers.append(
+                {
+                    "transform": [{"filter": f"datum.m === {layer}"}],
+                    "mark": {"type": mark, **properties},
+                    "encoding": channels,
+                }
+            )
 
-    def by_series(self, channel: Any, signs: Sequence[str], **legend: Any) -> Any:
+    def by_series(self, signs: Sequence[str], **legend: Any) -> dict[str, Any]:
         figure = self.plan.figure
         legended = self.series != [""] and figure.colour != figure.x
-        return channel(
+        return encoded(
             "s:N",
             title=None,
-            scale=alt.Scale(domain=self.series, range=list(signs)),
-            legend=alt.Legend(**legend) if legended else None,
+            scale={"domain": self.series, "range": list(signs)},
+            legend=legend if legended else None,
         )
 
     def points(self) -> dict[str, Any]:
         count = range(len(self.series))
         return {
-            "color": self.by_series(alt.Color, [palette.paint("solid", i) for i in count]),
-            "shape": self.by_series(alt.Shape, [palette.shape(i) for i in count]),
+            "color": self.by_series([palette.paint("solid", i) for i in count]),
+            "shape": self.by_series([palette.shape(i) for i in count]),
         }
 
     def reference(self, encodings: Mapping[str, Any], places: int) -> None:
         value = self.plan.figure.reference
         if value is not None:
             self.add("rule", [{"v": value}], encodings, **INK, **DASHED)
-            self.notes.append(_no_bias(value, places))
+            at = written(value, 0 if value == round(value) else places)
+            self.notes.append(f"Dashed line: {self.plan.figure.null} ({at})")
 
     def note_left_out(self) -> None:
         count = sum(not math.isfinite(item.value) for item in self.plan.items)
@@ -117,102 +141,72 @@ class Canvas:
             self.notes.append(f"Not drawn for want of a number: {count}")
 
     def specification(self) -> dict[str, Any]:
-        titles = unlike(self.plan.panels, lines(self.width, 3))
-        shown = alt.layer(*self._layers, data=alt.NamedData(name="rows"))
-        shown = shown.properties(width=self.width, height=self.height)
-        whole_width = self.width
+        titles = unlike(self.plan.panels, lines(self.width / 1.15, 3))  # they are bold
+        shown: dict[str, Any] = {"layer": self._layers, "width": self.width, "height": self.height}
         if titles != [""]:
-            panel = alt.Facet(
-                "f:N",
-                title=None,
-                sort=titles,
-                header=alt.Header(
-                    labelFontSize=LABEL,
-                    labelFontWeight="bold",
-                    labelColor=palette.INK,
-                    labelPadding=5,
-                    labelLimit=0,
-                    labelExpr=LINES,
-                ),
-            )
-            shown = shown.facet(panel, columns=self.columns, spacing=GAP)
-            shown = shown.resolve_axis(x="independent")
-            whole_width = self.columns * (self.width + GAP) - GAP
-        if self.notes:
-            text = [line for note in self.notes for line in lines(whole_width, 3)(note).split("\n")]
-            shown = shown.properties(title=alt.Title(text))
-        across = max(1, int(whole_width // (widest(self.series) + 34)))
-        shown = shown.configure(
-            font="Arial",
-            background="transparent",
-            padding=6,
-            view=alt.ViewConfig(stroke=self.frame),
-            title=alt.TitleConfig(
-                orient="bottom",
-                anchor="start",
-                frame="bounds",
-                offset=8,
-                fontSize=LABEL,
-                fontWeight="normal",
-                **INK,
-            ),
-            legend=alt.LegendConfig(
-                orient="top",
-                columns=across,
-                labelFontSize=LABEL,
-                titleFontSize=LABEL,
-                titleFontWeight="normal",
-                labelColor=palette.INK,
-                titleColor=palette.INK,
-                labelLimit=0,
-                titleLimit=0,
-                symbolSize=120,
-                symbolOpacity=1,
-            ),
-            axisXQuantitative=alt.AxisConfig(labelBound=5, labelOverlap="greedy"),
-            axis=alt.AxisConfig(
-                labelColor=palette.INK,
-                titleColor=palette.INK,
-                gridColor=palette.GRID,
-                labelFontSize=LABEL,
-                titleFontSize=LABEL,
-                titleFontWeight="normal",
-                labelLimit=0,
-                titleLimit=0,
-                labelPadding=4,
-                domain=False,
-                ticks=False,
-            ),
-        )
-        specification: dict[str, Any] = shown.to_dict(validate=False)
-        # Altair would inspect every row.
-        specification["datasets"] = {"rows": [{**row, "f": titles[row["f"]]} for row in self._rows]}
-        return specification
+            header = {
+                "labelFontSize": LABEL,
+                "labelFontWeight": "bold",
+                "labelColor": palette.INK,
+                "labelPadding": 5,
+                "labelLimit": 0,
+                "labelExpr": LINES,
+            }
+            shown = {
+                "facet": encoded("f:N", title=None, sort=titles, header=header),
+                "spec": shown,
+                "columns": self.columns,
+                "spacing": GAP,
+                "resolve": {"axis": {"x": "independent"}},
+            }
+        text = {"labelFontSize": LABEL, "titleFontSize": LABEL, "titleFontWeight": "normal"}
+        text |= {"labelColor": palette.INK, "titleColor": palette.INK}
+        text |= {"labelLimit": 0, "titleLimit": 0}
+        config = {
+            "font": "Arial",
+            "background": "transparent",
+            "padding": PADDING,
+            "view": {"stroke": self.frame},
+            "legend": {
+                "orient": "top",
+                "columns": max(1, int(_room(self.plan) // (widest(self.series) + 34))),
+                "symbolSize": 120,
+                "symbolOpacity": 1,
+                **text,
+            },
+            "axisXQuantitative": {"labelBound": 5, "labelOverlap": "greedy"},
+            "axis": {
+                "gridColor": palette.GRID,
+                "labelPadding": 4,
+                "domain": False,
+                "ticks": False,
+                **text,
+            },
+        }
+        rows = [{**row, "f": titles[row["f"]]} for row in self._rows]
+        return {**shown, "data": {"name": "rows"}, "datasets": {"rows": rows}, "config": config}
 
 
 def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str, Any]:
     return {
-        "scale": alt.Scale(domain=[on.low, on.high], nice=False, zero=False),
-        "axis": alt.Axis(
-            title=lines(size, 2)(title).split("\n") if title else None,
-            tickCount=max(2, round(size / 60)),
+        "scale": {"domain": [on.low, on.high], "nice": False, "zero": False},
+        "axis": {
+            "title": lines(size, 2)(title).split("\n") if title else None,
+            "tickCount": max(2, round(size / 60)),
             **options,
-        ),
+        },
     }
 
 
 def _columns(plan: Plan, labels: float, least: float = 130) -> tuple[int, float]:
     """The number of panels in a row, and their width. labels: the width of labels on the left."""
+    room = _room(plan) - labels
     if len(plan.panels) > 1:
-        for columns in (plan.columns if 1 < plan.columns <= 3 else 2, 2):
-            width = (WIDTH - labels - GAP * (columns - 1)) / columns
+        for columns in (plan.columns if 1 < plan.columns <= 4 else 2, 2):
+            width = (room - GAP * (columns - 1)) / columns
             if width >= least:
                 return columns, round(width)
-    return 1, max(WIDTH - labels, 220)
-
-
-def _no_bias(value: float, places: int) -> str:
-    return f"Dashed line: no bias ({written(value, 0 if value == round(value) else places)})"
+    return 1, max(room, 130)
 
 
 def _text(item: Item, key: str | None) -> str:
@@ -250,32 +244,6 @@ def _spans(plan: Plan) -> list[Span]:
     return spans
 
 
-class Layout(NamedTuple):
-    """Where categories stand. bar: pixels of one series."""
-
-    names: list[str]
-    upright: bool
-    columns: int
-    width: float
-    height: float
-    bar: float
-
-
-def _layout(plan: Plan, beside: int) -> Layout:
-    """Upright if the category names fit below. beside: series in a category."""
-    columns, width = _columns(plan, 46)
-    step = min(width / len(plan.xs), 90)
-    names = unlike(plan.xs, lines(step - 4, 3))
-    fits = unbroken(names, plan.xs) and step >= max(22, beside * 7 + 8)
-    if fits and not plan.grouped and plan.figure.kind != "points":
-        return Layout(names, True, columns, step * len(names), 230, step * 0.8 / beside)
-    names = unlike(plan.xs, lines(190, 2) if len(plan.xs) <= 24 else lines(230, 1))
-    columns, width = _columns(plan, widest(names) + 8)
-    step = beside * (15 if beside == 1 else 13 if beside <= 4 else 10) + 7
-    step = max(step, 31 if any("\n" in name for name in names) else 20)
-    return Layout(names, False, columns, width, step * len(names), step * 0.8 / beside)
-
-
 def _beside(plan: Plan) -> int:
     places = {(item.panel, item.x) for item in plan.items}
     stacked = plan.figure.kind == "stacked"
@@ -287,50 +255,55 @@ class Categories(Canvas):
         figure = plan.figure
         self.kind, self.beside = figure.kind, _beside(plan)
         self.spans = _spans(plan)
-        layout = _layout(plan, self.beside)
-        super().__init__(plan, layout.width, layout.height, layout.columns)
-        self.names, self.upright, self.bar = layout.names, layout.upright, layout.bar
-        size = layout.height if self.upright else layout.width
+        most = plan.width * 0.4
+        few = len(plan.xs) <= 24 or plan.width < PAGE
+        self.names = unlike(plan.xs, lines(min(most, 190), 2) if few else lines(most, 1))
+        columns, size = _columns(plan, widest(self.names) + 8)
+        step = self.beside * (15 if self.beside == 1 else 13 if self.beside <= 4 else 10) + 7
+        step = max(step, 31 if any("\n" in name for name in self.names) else 20)
+        self.bar = step * 0.8 / self.beside
+        super().__init__(plan, size, step * len(self.names), columns)
 
-        reference = [] if figure.reference is None else [figure.reference]
+        fixed = [] if figure.reference is None else [figure.reference]
         self.on = scale(
-            [*reference, *(end for span in self.spans for end in span[1:])],
-            (end for item in plan.items for end in (item.low, item.high)),
+            [*fixed, *(figure.band or ()), *(end for span in self.spans for end in span[1:])],
+            ((item.low, item.high) for item in plan.items),
             figure.domain,
+            20 if self.kind == "points" else 1.5,
         )
         numbers = [span.item.value for span in self.spans]
         self.places = 0 if all(n == round(n) for n in numbers) else digits(self.on)
         self.texts = [written(n, self.places) for n in numbers]
         longest = max(wide(text, SMALL) for text in self.texts)
-        fits = self.bar + 3 >= longest if self.upright else self.bar >= 11 and longest < size / 3
-        self.numbered = fits and self.kind == "bars"
-        room = 0.07 if self.upright else (longest + 14) / size
+        self.numbered = self.kind == "bars" and self.bar >= 11 and longest < size / 3
+        room = (longest + 14) / size
         below, above = (room if self.on.low < 0 else 0, room) if self.numbered else (0, 0)
-        self.axis = self.on.padded(*((0.03, 0.03) if self.kind == "points" else (below, above)))
+        beside = max(
+            (wide(_text(span.item, figure.label), SMALL) for span in self.spans), default=0
+        )
+        ends = (0.03, 0.03 + (beside + 10 if beside else 0) / size)
+        self.axis = self.on.padded(*(ends if self.kind == "points" else (below, above)))
         self.pixels = size / self.axis.span
         self._place(plan.titles.get(figure.x if self.kind == "points" else figure.y, ""), size)
 
     def _place(self, title: str, size: float) -> None:
-        category, value = ("x", "y") if self.upright else ("y", "x")
-        channels = {"x": alt.X, "y": alt.Y, "xOffset": alt.XOffset, "yOffset": alt.YOffset}
-        head = f"slice(datum.label, -1) === '{HEAD}'"
-        bold = alt.condition(head, alt.value("bold"), alt.value("normal"))
-        names = alt.Axis(
-            title=None,
-            labelExpr=LINES,
-            labelFontWeight=bold if self.plan.grouped else "normal",
-            labelOverlap=False,
-            grid=self.kind == "points",
-            tickBand="center",
-            **({"labelAngle": 0} if self.upright else {}),
-        )
-        bands = alt.Scale(domain=self.names, paddingInner=0.2, paddingOuter=0.1)
-        self.along = {value: channels[value]("v:Q", **_number_axis(self.axis, title, size))}
-        self.here = {**self.along, category: channels[category]("k:N", scale=bands, axis=names)}
+        head = {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"}
+        bold = {"condition": head, "value": "normal"}
+        names = {
+            "title": None,
+            "labelExpr": LINES,
+            "labelFontWeight": bold if self.plan.grouped else "normal",
+            "labelOverlap": False,
+            "grid": self.kind == "points",
+            "tickBand": "center",
+        }
+        bands = {"domain": self.names, "paddingInner": 0.2, "paddingOuter": 0.1}
+        self.along = {"x": encoded("v:Q", **_number_axis(self.axis, title, size))}
+        self.here = {**self.along, "y": encoded("k:N", scale=bands, axis=names)}
         if self.beside > 1:
-            offset, beside = f"{category}Offset", alt.Scale(domain=list(range(self.beside)))
-            self.here[offset] = channels[offset]("o:N", scale=beside)
-        self.through = {**self.here, f"{value}2": "w"}
+            beside = {"domain": list(range(self.beside))}
+            self.here["yOffset"] = encoded("o:N", scale=beside)
+        self.through = {**self.here, "x2": "w"}
 
     def at(self, item: Item, value: float, **more: Any) -> dict[str, Any]:
         series = {"o": item.series, "s": self.series[item.series]}
@@ -342,8 +315,8 @@ class Categories(Canvas):
         self.add(
             "bar",
             [self.at(item, end, w=start) for item, start, end in self.spans],
-            {**self.through, "color": self.by_series(alt.Color, paints, symbolType="square")},
-            orient="vertical" if self.upright else "horizontal",
+            {**self.through, "color": self.by_series(paints, symbolType="square")},
+            orient="horizontal",
         )
 
     def intervals(self, ink: bool) -> None:
@@ -358,10 +331,7 @@ class Categories(Canvas):
             below += [self.at(item, low)] if item.low < self.on.low else []
             above += [self.at(item, high)] if item.high > self.on.high else []
         self.add("rule", lines, {**self.through, "color": OWN_COLOUR}, strokeWidth=1.6)
-        for rows, side in (
-            (below, "down" if self.upright else "left"),
-            (above, "up" if self.upright else "right"),
-        ):
+        for rows, side in ((below, "left"), (above, "right")):
             self.add("point", rows, self.here, shape=f"triangle-{side}", size=26, **INK, **SOLID)
         if below or above:
             self.notes.append("Triangle: the interval goes on")
@@ -390,14 +360,18 @@ class Categories(Canvas):
             elif math.isinf(item.value):
                 above.append(self.at(item, self.axis.inside(item.value), t=written(item.value, 0)))
         encodings = {**self.here, "text": "t:N"}
-        if self.upright:
-            self.add("text", above, encodings, baseline="bottom", dy=-3, **TEXT)
-            self.add("text", below, encodings, baseline="top", dy=3, **TEXT)
-        else:
-            self.add("text", above, encodings, align="left", dx=4, **TEXT)
-            self.add("text", below, encodings, align="right", dx=-4, **TEXT)
+        self.add("text", above, encodings, align="left", dx=4, **TEXT)
+        self.add("text", below, encodings, align="right", dx=-4, **TEXT)
         if any(math.isnan(item.value) for item in self.plan.items):
             self.notes.append(NO_VALUE)
+
+    def labels_beside(self) -> None:
+        rows = [
+            self.at(item, self.axis.high, t=text)
+            for item, _, _ in self.spans
+            if (text := _text(item, self.plan.figure.label))
+        ]
+        self.add("text", rows, {**self.here, "text": "t:N"}, align="right", dx=-2, **TEXT)
 
     def values_inside(self) -> None:
         """Numbers and labels inside a stack; only the label if both do not fit."""
@@ -405,21 +379,25 @@ class Categories(Canvas):
         for (item, start, end), value in zip(self.spans, self.texts, strict=True):
             mark = _text(item, self.plan.figure.label)
             length = abs(end - start) * self.pixels
-            across, down = (self.bar, length) if self.upright else (length, self.bar)
-            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= across]
-            if fitting and down >= SMALL + 1:
+            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= length]
+            if fitting and self.bar >= SMALL + 1:
                 series = {
                     "c": palette.on(palette.colour(item.series)),
                     "h": palette.paint("halo", item.series),
                 }
                 rows.append(self.at(item, (start + end) / 2, t=fitting[0], **series))
-        halo = alt.Stroke("h:N", scale=None)
+        halo = encoded("h:N", scale=None)
         encodings = {**self.here, "text": "t:N", "color": OWN_COLOUR, "stroke": halo}
         self.add("text", rows, encodings, fontSize=SMALL, strokeWidth=6)
 
 
 def _categories(plan: Plan) -> Canvas:
     canvas = Categories(plan)
+    if plan.figure.band:
+        low, high = plan.figure.band
+        along = {**canvas.along, "x2": "w"}
+        canvas.add("rect", [{"v": low, "w": high}], along, color=palette.GRID)
+        canvas.notes.append("Shaded: what models without meaning have")
     bars = canvas.kind in ("bars", "stacked")
     if canvas.kind != "points":
         canvas.bars()
@@ -431,10 +409,10 @@ def _categories(plan: Plan) -> Canvas:
     values = [canvas.at(span.item, span.item.value) for span in canvas.spans]
     if canvas.kind == "points":
         canvas.add("point", values, {**canvas.here, **canvas.points()}, size=58, **SOLID)
+        canvas.labels_beside()
     elif canvas.kind == "boxes":
         size = {"thickness": 2.4, "size": canvas.bar * 0.94}
-        across = "horizontal" if canvas.upright else "vertical"
-        canvas.add("tick", values, canvas.here, orient=across, **size, **INK)
+        canvas.add("tick", values, canvas.here, orient="vertical", **size, **INK)
     elif canvas.kind == "stacked":
         canvas.values_inside()
     canvas.values()
@@ -457,8 +435,8 @@ def _histogram(plan: Plan) -> Canvas:
     )
     canvas = Canvas(plan, width, height, columns)
     here = {
-        "x": alt.X("p:Q", **x_axis),
-        "y": alt.Y("v:Q", **_number_axis(up, plan.titles.get(figure.y, ""), height)),
+        "x": encoded("p:Q", **x_axis),
+        "y": encoded("v:Q", **_number_axis(up, plan.titles.get(figure.y, ""), height)),
     }
     gap = along.span / width * 0.6
     bars = []
@@ -481,9 +459,9 @@ def _heatmap(plan: Plan) -> Canvas:
     row_size = LABEL if down <= 25 else SMALL
     rows = unlike(plan.ys, lines(130, 2 if down <= 12 else 1, row_size))
     columns = 1 if across > 8 or len(plan.panels) == 1 else 2
-    room = (WIDTH - widest(rows) - 30 - GAP * (columns - 1)) / columns
-    cell = max(12, min(46, room / across))
-    height = 30 if any("\n" in row for row in rows) else min(cell, 30)
+    room = (_room(plan) - widest(rows) - 30 - GAP * (columns - 1)) / columns
+    cell = max(12, min(60, room / across))
+    height = 32 if any("\n" in row for row in rows) else min(cell, 32)
     head_size = LABEL if cell >= 15 else SMALL
     heads = unlike(plan.xs, lines(cell - 4, 2))
     turned = not unbroken(heads, plan.xs)
@@ -495,18 +473,18 @@ def _heatmap(plan: Plan) -> Canvas:
     x_title, y_title, legend = (
         plan.titles.get(key, key) for key in (figure.x, figure.y, figure.colour or "")
     )
-    names = {"labelExpr": LINES, "labelOverlap": False, "grid": False}
-    top = alt.Axis(
-        orient="top",
-        title=x_title,
-        labelAngle=-90 if turned else 0,
-        labelFontSize=head_size,
-        **names,
-    )
-    left = alt.Axis(title=y_title, labelFontSize=row_size, **names)
+    names = {"labelOverlap": False, "grid": False}
+    broken = {"labelExpr": LINES}  # of turned labels Vega would measure the lines wrongly
+    angle = -90 if turned else 0
+    top = {"orient": "top", "title": x_title, "labelAngle": angle, "labelFontSize": head_size}
+    left = {"title": y_title, "labelFontSize": row_size}
     here = {
-        "x": alt.X("k:N", scale=alt.Scale(domain=heads, padding=0), axis=top),
-        "y": alt.Y("r:N", scale=alt.Scale(domain=rows, padding=0), axis=left),
+        "x": encoded(
+            "k:N",
+            scale={"domain": heads, "padding": 0},
+            axis=top | names | ({} if turned else broken),
+        ),
+        "y": encoded("r:N", scale={"domain": rows, "padding": 0}, axis=left | names | broken),
     }
     written_here = {**here, "text": "t:N"}
 
@@ -535,13 +513,13 @@ def _heatmap(plan: Plan) -> Canvas:
             texts.append({**place, "t": text, "c": palette.on(palette.scaled(share))})
         empty.remove((item.panel, item.x, item.y))
     stops = len(palette.SEQUENTIAL) - 1
-    fill = alt.Fill(
+    fill = encoded(
         "z:Q",
-        scale=alt.Scale(
-            domain=[on.low + on.span * i / stops for i in range(stops + 1)],
-            range=list(palette.SEQUENTIAL),
-        ),
-        legend=alt.Legend(title=legend, type="symbol", tickCount=5, columns=9),
+        scale={
+            "domain": [on.low + on.span * i / stops for i in range(stops + 1)],
+            "range": list(palette.SEQUENTIAL),
+        },
+        legend={"title": legend, "type": "symbol", "tickCount": 5, "columns": 9},
     )
     cells.sort(key=lambda row: row["z"])
     canvas.add("rect", cells, {**here, "fill": fill})
@@ -563,15 +541,21 @@ def _heatmap(plan: Plan) -> Canvas:
 def _scatter(plan: Plan) -> Canvas:
     figure = plan.figure
     many = len(plan.items) / len(plan.panels)
-    width, height = (560.0, 640.0) if many > 60 else (420.0, 460.0 if many > 30 else 340.0)
+    width = _room(plan) - 46
+    height = min(width * 1.1, 620.0 if many > 60 else 460.0 if many > 30 else 340.0)
     shown = [item for item in plan.items if math.isfinite(item.value)]
-    on_x = scale((number(i.row[figure.x]) for i in shown), domain=figure.domain).padded(0.05, 0.05)
-    on_y = scale((i.value for i in shown), domain=figure.domain).padded(0.05, 0.05)
+    across, up = [number(i.row[figure.x]) for i in shown], [i.value for i in shown]
+    whole = scale(figure.domain or (), domain=figure.domain)
+    parts = [scale(ends) for ends in (across, up)]
+    if narrow := figure.domain and max(part.span for part in parts) < whole.span / NARROW:
+        on_x, on_y = (part.padded(0.07, 0.07) for part in parts)
+    else:
+        on_x, on_y = (scale(ends, domain=figure.domain).padded(0.05, 0.05) for ends in (across, up))
     x_title, y_title = (plan.titles.get(key, key) for key in (figure.x, figure.y))
     canvas = Canvas(plan, width, height, 1)
     here = {
-        "x": alt.X("p:Q", **_number_axis(on_x, x_title, width)),
-        "y": alt.Y("v:Q", **_number_axis(on_y, y_title, height)),
+        "x": encoded("p:Q", **_number_axis(on_x, x_title, width)),
+        "y": encoded("v:Q", **_number_axis(on_y, y_title, height)),
     }
 
     def at(x: float, y: float) -> dict[str, float]:
@@ -579,89 +563,36 @@ def _scatter(plan: Plan) -> Canvas:
 
     points, leaders, texts, left_out = [], [], [], 0
     for panel in range(len(plan.panels)):
-        of_panel = [item for item in shown if item.panel == panel]
         spots = []
-        for item in of_panel:
-            x, series = number(item.row[figure.x]), canvas.series[item.series]
-            points.append({"f": panel, "p": x, "v": item.value, "s": series})
+        for item, x in zip(shown, across, strict=True):
+            if item.panel != panel:
+                continue
+            text, places = _text(item, figure.label), (digits(on_x), digits(on_y))
+            values = map(written, (x, item.value), places)
+            about = f"{text}: {', '.join(values)}"
+            series = canvas.series[item.series]
+            points.append({"f": panel, "p": x, "v": item.value, "s": series, "t": about})
             left, down = (x - on_x.low) / on_x.span, (on_y.high - item.value) / on_y.span
-            spots.append(Spot(left * width, down * height, _text(item, figure.label)))
+            spots.append(Spot(left * width, down * height, text))
         for spot, place in zip(spots, labels(spots, width, height), strict=True):
             if place is None:
                 left_out += bool(spot.text)
                 continue
             end = at(place.x, place.y)
             texts.append({"f": panel, **end, "t": spot.text, "a": place.align})
-            if math.hypot(place.x - spot.x, place.y - spot.y) > NEAR:
+            if far(spot, place):
                 start = at(spot.x, spot.y)
                 leaders.append({"f": panel, **start, "q": end["p"], "w": end["v"]})
     canvas.add("rule", leaders, {**here, "x2": "q", "y2": "w"}, strokeWidth=0.6, opacity=0.7, **INK)
-    canvas.add("point", points, {**here, **canvas.points()}, size=38, **SOLID)
-    canvas.add("text", texts, {**here, "text": "t:N"}, align=alt.ExprRef("datum.a"), **TEXT)
+    canvas.add("point", points, {**here, **canvas.points(), "description": "t:N"}, size=38, **SOLID)
+    canvas.add("text", texts, {**here, "text": "t:N"}, align={"expr": "datum.a"}, **TEXT)
+    if narrow:
+        canvas.notes.append(
+            f"Of the scale of {whole.low:g} to {whole.high:g} the part that has all points"
+        )
     if left_out:
-        canvas.notes.append(f"Without room for its label: {left_out} of {len(shown)}")
+        canvas.notes.append(
+            f"Without room for its label: {left_out} of {len(shown)}, which the table has"
+        )
     canvas.note_left_out()
     return canvas
-
-
-NEAR = 15.0
-"""Pixels from a point to its label; a line leads to a label that is farther away."""
-_AROUND = [
-    place
-    for reach in (18, 28, 38)
-    for place in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
-]
-PLACES: tuple[tuple[float, float, str], ...] = (
-    (6, 0, "left"),
-    (-6, 0, "right"),
-    (0, -10, "center"),
-    (0, 11, "center"),
-    (4, -9, "left"),
-    (4, 10, "left"),
-    (-4, -9, "right"),
-    (-4, 10, "right"),
-    *((right, down, "left") for right, down in _AROUND),
-    *((-right, down, "right") for right, down in _AROUND),
-)
-"""Where a label may stand, the best first: (right, down, alignment)."""
-
-
-class Spot(NamedTuple):
-    x: float
-    y: float
-    text: str
-
-
-class Place(NamedTuple):
-    """y: the middle of the label. x: the end that `align` names."""
-
-    x: float
-    y: float
-    align: str
-
-
-def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | None]:
-    """Place labels so that none covers another or a point; None without room."""
-    near = [sum(abs(x - a) < 60 and abs(y - b) < 16 for a, b, _ in spots) for x, y, _ in spots]
-    dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
-    places: list[Place | None] = [None] * len(spots)
-    taken: list[tuple[float, float, float, float]] = []
-    for index in sorted(range(len(spots)), key=lambda i: near[i]):
-        x, y, text = spots[index]
-        long = wide(text, SMALL)
-        others = [*taken, *dots[:index], *dots[index + 1 :]]
-        for right, down, align in PLACES if text else ():
-            left = x + right - {"left": 0, "right": long, "center": long / 2}[align]
-            box = left - 1, y + down - SMALL / 2, left + long + 1, y + down + SMALL / 2
-            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-            if inside and not any(_overlap(box, other) for other in others):
-                taken.append(box)
-                places[index] = Place(x + right, y + down, align)
-                break
-    return places
-
-
-def _overlap(
-    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
-) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

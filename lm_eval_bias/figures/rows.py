@@ -10,6 +10,8 @@ from lm_eval_bias.exhibit import Exhibit, Figure
 from lm_eval_bias.figures.svg import wide, wrapped
 from lm_eval_bias.results.escape import shortened
 
+PAGE, COLUMN = 672, 322
+"""Pixels, 96 to an inch, of the 7 inches of a page of two columns, and of the 3.35 of one."""
 LONGEST = 60
 """Most characters of a label."""
 GREATEST = 1e100
@@ -42,8 +44,9 @@ class Item(NamedTuple):
 class Plan(NamedTuple):
     """What to draw.
 
-    panels, series, xs, ys: labels; [""] for a single one. titles: of axes, by key. columns: of
-    panels; 0 to choose. grouped: whether group titles stand among the categories.
+    panels, series, xs, ys: labels; [""] for a single one. titles, units: by key. width: of the
+    figure. columns: of panels; 0 to choose. grouped: whether group titles stand among the
+    categories.
     """
 
     figure: Figure
@@ -54,10 +57,12 @@ class Plan(NamedTuple):
     xs: Sequence[str]
     ys: Sequence[str]
     titles: Mapping[str, str]
+    units: Mapping[str, str]
+    width: float
     grouped: bool = False
 
 
-def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
+def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None, width: float = PAGE) -> Plan:
     """What to draw. model: the key of the model's name. Raises ValueError if nothing can be
     drawn.
     """
@@ -115,9 +120,9 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     panel_names, names, x_names, y_names = (
         [_label(value) for value in values] for values in (panels, series, xs, ys)
     )
-    return _merged_panels(
-        Plan(figure, items, panel_names, columns, names, x_names, y_names, _titles(exhibit))
-    )
+    labels = panel_names, columns, names, x_names, y_names
+    units = {column.name: column.unit for column in exhibit.columns if column.unit}
+    return _merged_panels(Plan(figure, items, *labels, _titles(exhibit), units, width))
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
@@ -278,15 +283,23 @@ class Scale(NamedTuple):
 
 
 def scale(
-    values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None
+    values: Iterable[float],
+    intervals: Iterable[tuple[float, float]] = (),
+    domain: tuple[float, float] | None = None,
+    most: float = 1.5,
 ) -> Scale:
-    """A scale for all values and the domain; interval ends count as far as there is room."""
+    """A scale for all values and the domain; of the intervals at least half are seen whole, as far
+    as they take up no more than `most` of it at either end."""
     finite = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     if low == high:
         low, high = (low, low + 1) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
     room = (high - low) * (1.5 if domain is None else 0.25)
-    far = [end for end in ends if math.isfinite(end)]
+    finite_pairs = [pair for pair in intervals if math.isfinite(sum(pair))]
+    lengths = sorted(above - below for below, above in finite_pairs)
+    if lengths and domain is None:
+        room = max(room, min(lengths[len(lengths) // 2], (high - low) * most))
+    far = [end for pair in finite_pairs for end in pair]
     return Scale(
         min([low, *(max(end, low - room) for end in far)]),
         max([high, *(min(end, high + room) for end in far)]),

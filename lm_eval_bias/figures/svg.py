@@ -8,23 +8,34 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from lm_eval_bias.figures import palette
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 """Fonts of equal widths: what fits in one of them fits in all."""
+PADDING, SMALL = 6, 11
 Attributes = tuple[tuple[str, str], ...]
 
 
 class Leaf(NamedTuple):
-    """A path or a text. place: attributes of its position."""
+    """A path or a text. place: attributes of its position. about: what is shown at the pointer."""
 
     look: Attributes
     d: str = ""
     text: str = ""
     place: Attributes = ()
+    about: str = ""
+
+
+class Lines(NamedTuple):
+    """Texts above or below the drawing, each broken into lines. size: of the letters."""
+
+    text: str
+    size: float
+    bold: bool = False
+    most: int = 4
 
 
 # ---- Vega's SVG
@@ -70,7 +81,8 @@ def _leaves(
         x2, y2 = x + float(node.get("x2", "0")), y + float(node.get("y2", "0"))
         yield Leaf(_sorted(look), d=f"M{_joined((x, y))}L{_joined((x2, y2))}")
     elif tag == "path" and ("fill" in look or "stroke" in look):
-        yield Leaf(_sorted(look), d=_path(node.get("d", ""), x, y))
+        d = _path(node.get("d", ""), x, y)
+        yield Leaf(_sorted(look), d, about=node.get("aria-label", ""))
     elif tag == "text":
         for line in [span for span in node if span.tag.endswith("tspan")] or [node]:
             y += float(line.get("dy", "0"))
@@ -108,7 +120,7 @@ def _look(node: ElementTree.Element, above: Mapping[str, str]) -> dict[str, str]
 
 def _path(d: str, x: float, y: float) -> str:
     """A translated path. Vega's relative commands (h, v) stay."""
-    moved = []
+    moved, places = [], 2 if "A" in d else 1  # a circle needs the digits
     for command, rest in _COMMAND.findall(d):
         values = [float(value) for value in _NUMBER.findall(rest)]
         if command in "MLC":
@@ -117,7 +129,7 @@ def _path(d: str, x: float, y: float) -> str:
             values = [value + (x if command == "H" else y) for value in values]
         elif command == "A":
             values = [value + {5: x, 6: y}.get(i % 7, 0) for i, value in enumerate(values)]
-        moved.append(command + _joined(values))
+        moved.append(command + _joined(values, places))
     return "".join(moved)
 
 
@@ -125,28 +137,42 @@ def _sorted(look: Mapping[str, str]) -> Attributes:
     return tuple(sorted(look.items()))
 
 
-def _short(value: float) -> str:
-    written = f"{value:.1f}".removesuffix(".0")
-    return "0" if written == "-0" else written
+def _short(value: float, places: int = 1) -> str:
+    written = f"{value:z.{places}f}"
+    return written.rstrip("0").rstrip(".")
 
 
-def _joined(values: Sequence[float]) -> str:
-    return " ".join(map(_short, values)).replace(" -", "-")
+def _joined(values: Sequence[float], places: int = 1) -> str:
+    return " ".join(_short(value, places) for value in values).replace(" -", "-")
 
 
 # ---- A page's SVG
 
 
-def rewritten(vega: str, *, name: str, title: str, description: str) -> str:
-    """Vega's SVG, made small. name: prefix of the ids."""
+def rewritten(
+    vega: str,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    above: Sequence[Lines],
+    below: Sequence[Lines],
+    width: float,
+) -> str:
+    """Vega's SVG, made small, between texts. name: prefix of the ids. A drawing that is wider than
+    `width` is shrunk."""
     drawn = ElementTree.fromstring(vega)
-    size = {key: str(round(float(drawn.get(key, "0")))) for key in ("width", "height")}
+    wide, high = (float(drawn.get(key, "0")) for key in ("width", "height"))
+    wide = max(wide, width)
+    head, top = _written(above, PADDING, wide)
+    foot, bottom = _written(below, top + high, wide)
+    size = {"width": _short(width), "height": _short((bottom + PADDING) * width / wide)}
     svg = ElementTree.Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
             **size,
-            "viewBox": f"0 0 {size['width']} {size['height']}",
+            "viewBox": f"0 0 {_short(wide)} {_short(bottom + PADDING)}",
             "role": "img",
             "aria-labelledby": f"{name}-title",
             "aria-describedby": f"{name}-desc",
@@ -159,16 +185,37 @@ def rewritten(vega: str, *, name: str, title: str, description: str) -> str:
     ElementTree.SubElement(svg, "desc", {"id": f"{name}-desc"}).text = description
     patterns = ElementTree.SubElement(svg, "defs")
     used: set[int] = set()
+    svg.extend(head)
+    moved = ElementTree.SubElement(svg, "g", {"transform": f"translate(0 {_short(top)})"})
+    svg.extend(foot)
     leaves = [leaf for child in drawn for leaf in _leaves(child, 0, 0, {})]
     for look, group in groupby(leaves, key=lambda leaf: leaf.look):
-        parent = ElementTree.SubElement(svg, "g", _painted(look, name, used))
+        parent = ElementTree.SubElement(moved, "g", _painted(look, name, used))
         for leaf in group:
             if leaf.text:
                 ElementTree.SubElement(parent, "text", dict(leaf.place)).text = leaf.text
             else:
-                ElementTree.SubElement(parent, "path", {"d": leaf.d})
+                path = ElementTree.SubElement(parent, "path", {"d": leaf.d})
+                if leaf.about:
+                    ElementTree.SubElement(path, "title").text = leaf.about
     patterns.extend(_pattern(series, name) for series in sorted(used))
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
+
+
+def _written(texts: Sequence[Lines], top: float, width: float) -> tuple[list[Any], float]:
+    """Groups of texts, and where they end."""
+    groups = []
+    for text, size, bold, most in texts:
+        look = {"font-size": _short(size), "fill": "currentColor"}
+        group = ElementTree.Element("g", {**look, **({"font-weight": "bold"} if bold else {})})
+        room = (width - 2 * PADDING) / (1.08 if bold else 1)
+        for line in wrapped(text, room, most, size):
+            top += size * 1.3
+            place = {"x": _short(PADDING), "y": _short(top - size * 0.3)}
+            ElementTree.SubElement(group, "text", place).text = line
+        top += 3
+        groups.append(group)
+    return groups, top
 
 
 def _painted(look: Attributes, name: str, used: set[int]) -> dict[str, str]:

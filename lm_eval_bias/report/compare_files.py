@@ -6,14 +6,20 @@ import json
 from math import isnan
 from typing import Any
 
+from lm_eval_bias.exhibit import Column, intervals
 from lm_eval_bias.measure import Number
+from lm_eval_bias.report import drawn
 from lm_eval_bias.report.compare import LEGEND, LEVEL, ComparedNumber, Comparison
 from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import direction, goal
 from lm_eval_bias.results import table
+from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.escape import markdown_text, shortened
 from lm_eval_bias.results.paired import SIGN_FLIP
 from lm_eval_bias.results.table import Cell, Table, csv_text, finite, interval_text, number_text
+
+DRAWN, SHOWN, ANSWER = 25, 6, 600
+"""Differences in a figure; answers to a question, and characters of each."""
 
 
 def differences(comparison: Comparison, tested: bool = False) -> Table:
@@ -157,6 +163,58 @@ def csv_table(comparison: Comparison) -> str:
     return csv_text(keys, ([row.get(key) for key in keys] for row in rows))
 
 
+def _figures(comparison: Comparison) -> list[str]:
+    """The differences of each unit with their intervals, the largest first."""
+    units: dict[str, list[dict[str, Any]]] = {}
+    for row in comparison.rows:
+        of, significant = row.difference, "" if row.p <= LEVEL else "not "
+        if not row.why:
+            ends = {
+                "difference": of.difference,
+                "difference_low": of.low,
+                "difference_high": of.high,
+            }
+            number, verdict = f"{row.name}, {row.task}", f"{significant}significant after Holm"
+            unit = "points" if row.metric.unit == "%" else row.metric.unit
+            units.setdefault(unit, []).append({"number": number, "verdict": verdict, **ends})
+    how = intervals("difference", "number", reference=0)._replace(
+        colour="verdict", null="no difference"
+    )
+    return [
+        drawn.figure(
+            how,
+            rows[:DRAWN],
+            (Column("difference", "Second less first", unit),),
+            name=f"d{i}",
+            title=f"The {len(rows[:DRAWN])} largest of {len(rows)} differences, in standard errors",
+            seen=f"{sum('not' not in row['verdict'] for row in rows)} of {len(rows)} numbers in "
+            f"{unit} differ between the models",
+            source=f"First: {shortened(comparison.first)}; second: {shortened(comparison.second)}",
+        )
+        for i, (unit, rows) in enumerate(units.items())
+    ]
+
+
+def _answers(of: Changed) -> list[Table]:
+    """How both models answer, turn by turn, the likeliest answers of either first."""
+    return [
+        Table(
+            [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")],
+            [
+                [Cell(text[:ANSWER]), *(Cell(_percent(of.get(text, 0))) for of in both)]
+                for text in sorted(
+                    {**both[0], **both[1]}, key=lambda text: -max(of.get(text, 0) for of in both)
+                )[:SHOWN]
+            ],
+        )
+        for both in of.answers
+    ]
+
+
+def _percent(share: float) -> str:
+    return "<0.1" if 0 < share < 0.001 else f"{100 * share:.1f}"
+
+
 def html(comparison: Comparison) -> str:
     descriptions = {
         row.metric.name: row.metric.description for row in comparison.rows if row.metric.description
@@ -167,6 +225,10 @@ def html(comparison: Comparison) -> str:
         differences=differences(comparison),
         summary=summary(comparison),
         descriptions=descriptions,
+        figures=_figures(comparison) if drawn.installed() else None,
+        missing=drawn.MISSING,
+        changed={task: changed(*files) for task, files in comparison.samples.items()},
+        answers=_answers,
         legend=LEGEND,
         remarks=remarks(comparison),
     )

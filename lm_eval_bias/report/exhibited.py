@@ -1,5 +1,5 @@
 """The rows of an exhibit, of one run or of several models, and the tables made of them. What the
-papers print goes through the same rows and stands below."""
+papers print goes through the same rows and stands beside them."""
 
 from __future__ import annotations
 
@@ -226,25 +226,54 @@ def cell(row: Mapping[str, Any], name: str, unit: str = "") -> Cell:
 def table(
     exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
 ) -> Table:
-    """The table of an exhibit. models: each with its rows. papers: what stands below."""
-    named = len(models) > 1 or bool(papers)
+    """The table of an exhibit. models: each with its rows. papers: their numbers stand in columns
+    beside the row of the same texts, and rows that are like none of ours below."""
+    columns, ours = exhibit.columns, [row for _, of_model in models for row in of_model]
     lines = [(Cell(model), row) for model, of_model in models for row in of_model]
+    head = [_title(column) for column in columns]
+    beside: list[list[Cell]] = [[] for _ in ours]
     for paper in papers:
-        mark = "not comparable" if paper.incomparable else ""
-        lines += [(Cell(paper.model, note=mark), row) for row in paper.rows]
-    columns = exhibit.columns
+        mark, like = (
+            "not comparable" if paper.incomparable else "",
+            _like(columns, paper.rows, ours),
+        )
+        lines += [
+            (Cell(paper.model, note=mark), row)
+            for row, of in zip(paper.rows, like, strict=True)
+            if not of
+        ]
+        counterpart = {id(one): row for row, of in zip(paper.rows, like, strict=True) for one in of}
+        for column in columns if counterpart else ():
+            if any(isinstance(row[column.name], PaperNumber) for row in counterpart.values()):
+                title = _title(column)
+                parts = (title.text, title.note, mark)
+                head.append(Cell(paper.model, note=", ".join(part for part in parts if part)))
+                for cells, row in zip(beside, ours, strict=True):
+                    cells.append(cell(counterpart.get(id(row), {}), column.name))
     words = {
         i
         for i, column in enumerate(columns)
         if not column.unit and all(isnan(as_float(row.get(column.name))) for _, row in lines)
     }
-    head = [_title(column) for column in columns]
     body = [[cell(row, column.name, column.unit) for column in columns] for _, row in lines]
-    if named:
+    added = len(head) - len(columns)
+    for i, cells in enumerate(body):
+        cells += beside[i] if i < len(ours) else [Cell("–")] * added
+    if len(models) > 1 or len(lines) > len(ours):
         head = [Cell(MODEL.capitalize()), *head]
         body = [[first, *cells] for (first, _), cells in zip(lines, body, strict=True)]
         words = {0, *(i + 1 for i in words)}
     return Table(head, body, frozenset(words))
+
+
+def _like(columns: Sequence[Column], rows: Rows, ours: Rows) -> list[Rows]:
+    """For each row of a paper, those of ours that have its texts; none for a row without texts."""
+    names = [column.name for column in columns if not column.unit]
+    found: list[Rows] = []
+    for row in rows:
+        texts = {name: row[name] for name in names if isinstance(row[name], str)}
+        found.append([of for of in ours if texts and texts.items() <= of.items()])
+    return found
 
 
 def _title(column: Column) -> Cell:

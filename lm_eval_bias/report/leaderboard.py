@@ -145,7 +145,7 @@ def board(
     column = _sorted_by(sort, sections)
     if column:
         # stable: what has no number keeps the order of names, at the end
-        models.sort(key=lambda model: _order(column, model.name))
+        models.sort(key=lambda model: order(column, column.entries.get(model.name)))
     tasks = sorted({run.task for run in runs})
     name = column.name if column else None
     return Board(models, tasks, sections, notes, name)
@@ -355,8 +355,8 @@ def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
     return max(chosen, key=lambda column: len(column.entries))
 
 
-def _order(column: Column, model: str) -> float:
-    entry = column.entries.get(model)
+def order(column: Column, entry: Entry | None) -> float:
+    """What sorts the best first."""
     if entry is None or isnan(entry.number.value):
         return inf
     return _badness(entry.number.value, column.metric)

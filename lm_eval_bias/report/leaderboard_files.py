@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from lm_eval_bias.data.null_bands import Family, band, families
-from lm_eval_bias.report.findings import band_text, scale
+from lm_eval_bias import exhibit
+from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.report import drawn
+from lm_eval_bias.report.findings import band_text
 from lm_eval_bias.report.html import page
-from lm_eval_bias.report.leaderboard import LEGEND, Board, Column, Entry, Section, direction, goal
+from lm_eval_bias.report.leaderboard import (
+    LEGEND,
+    Board,
+    Column,
+    Entry,
+    Section,
+    direction,
+    goal,
+    order,
+)
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
 from lm_eval_bias.results.runs import listed
@@ -54,13 +64,47 @@ def _band(column: Column) -> tuple[float, float] | None:
     return band(families(column.task, column.metric.name)) if column.metric.question else None
 
 
-def _pictures(section: Section) -> list[tuple[Column, list[Family], Callable[[float], float]]]:
-    """The tests whose null band is known, each with its families and its scale."""
+def _figures(section: Section, number: int) -> list[str]:
+    """For each number with ranks its values with intervals, the best first, and beside each the
+    ranks that the data leave open."""
     return [
-        (column, of, scale((e.number for e in column.entries.values()), column.metric, of))
-        for column in section.columns
-        if column.metric.question and (of := families(column.task, column.metric.name))
+        drawn.figure(
+            exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
+                label="rank", band=_band(column)
+            ),
+            [
+                {
+                    "model": model,
+                    **{f"value{end}": getattr(entry.number, part) for end, part in _ENDS},
+                    "rank": f"{place(entry)} {entry.ties}" if entry.rank else "",
+                }
+                for model, entry in sorted(
+                    column.entries.items(), key=lambda item: order(column, item[1])
+                )
+            ],
+            (exhibit.Column("value", column.metric.name, column.metric.unit),),
+            name=f"f{number}-{i}",
+            title=shortened(column.metric.description, 300),
+            seen=_first(column),
+            source=f"{section.task}: {listed(section.settings)}. Right: ranks; models that share a "
+            "letter do not differ significantly",
+            n=max((entry.n for entry in column.entries.values()), default=None),
+            width=drawn.COLUMN,
+        )
+        for i, column in enumerate(section.columns)
+        if column.ranked
     ]
+
+
+_ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
+
+
+def _first(column: Column) -> str:
+    """Which models the data leave the first rank."""
+    first = [model for model, entry in column.entries.items() if entry.rank and entry.rank[0] == 1]
+    if len(first) == 1:
+        return f"{column.metric.name}: {shortened(first[0], 40)} is first of {column.ranked} models"
+    return f"{column.metric.name}: {len(first)} of {column.ranked} models may be first"
 
 
 def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
@@ -190,7 +234,8 @@ def html(board: Board) -> str:
         sections=list(zip(board.sections, tables(board), strict=True)),
         legend=LEGEND,
         remarks=remarks(board),
-        pictures=_pictures,
+        figures=_figures if drawn.installed() else None,
+        missing=drawn.MISSING,
         sorted_by=lambda section: next(
             (i for i, c in enumerate(section.columns, 1) if c.name == board.sorted_by), None
         ),

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -268,8 +269,8 @@ class _Writer:
         """An exhibit of one run, or of several models."""
         first = runs[0]
         known = self.known.get(first.task, KnownTask())
-        numbered = re.match(r"(Table|Figure|Section)s? ", exhibit.name)
-        heading = f"{known.paper}, {exhibit.name}" if numbered and known.paper else exhibit.name
+        numbered = exhibit.numbered and known.paper
+        heading = f"{known.paper}, {exhibit.name}" if numbered else exhibit.name
         block = Block(
             self._id(f"{prefix}-{exhibit.name}"),
             heading,
@@ -309,16 +310,23 @@ class _Writer:
         lines = [
             [*start, *(exhibited.csv_value(row, key) for key in keys)] for *start, row in all_rows
         ]
-        self._csv(block, file, ["model", "source", "comparable", *keys], lines)
+        # a paper's author wants the own numbers in it
+        own = [exhibited.table(exhibit, models, ())] if block.tables else []
+        self._csv(block, file, ["model", "source", "comparable", *keys], lines, own)
         if exhibit.figure is not None and self.drawing is not None:
-            self._figure(block, exhibit, models, file)
+            self._figure(block, exhibit, runs, models, file)
         if block.svg:
             block.fold = "The figure's numbers"
         _limit_rows(block, sum(len(table.rows) for table in block.tables))
         return block
 
     def _figure(
-        self, block: Block, exhibit: Exhibit, models: Sequence[tuple[str, Rows]], file: str
+        self,
+        block: Block,
+        exhibit: Exhibit,
+        runs: Sequence[Run],
+        models: Sequence[tuple[str, Rows]],
+        file: str,
     ) -> None:
         key = MODEL
         while any(key in row for _, rows in models for row in rows):
@@ -326,13 +334,22 @@ class _Writer:
         rows = [{**row, key: name} for name, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
-            text = f"{exhibit.caption} {exhibit.how_to_read}".strip()
-            words = {"name": block.id, "title": block.heading, "description": text}
-            svg = self.drawing.svg(exhibit, rows, model=model, **words)
-            self._file(block, "SVG", f"figures/{file}.svg", svg)
-            png = self.drawing.png(svg, title=block.heading)
-            self._file(block, "PNG", f"figures/{file}.png", png)
-            block.svg = svg
+            counterpart = "" if block.heading == exhibit.name else block.heading
+            drawn = self.drawing.files(
+                exhibit,
+                rows,
+                name=block.id,
+                title=exhibit.caption or exhibit.name,
+                description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
+                source=source(runs, counterpart),
+                n=max(run.n for run in runs),
+                model=model,
+            )
+            for ending, content in drawn.items():
+                kind = ending.rpartition(".")[2].upper()
+                column = " of one column" if ending.startswith("-") else ""
+                self._file(block, kind + column, f"figures/{file}{ending}", content)
+            block.svg = drawn[".svg"]
         except UsageError:  # a full disk
             raise
         except Exception as error:  # what a person's own rows may hold
@@ -361,17 +378,23 @@ class _Writer:
                 block.tables = [make(rows)]
             keys = list(rows[0])
             lines = ([row.get(key) for key in keys] for row in rows)
-            self._csv(block, self.folder.stem(f"{stem}-{name}"), keys, lines)
+            self._csv(block, self.folder.stem(f"{stem}-{name}"), keys, lines, block.tables)
             _limit_rows(block, len(rows))
             yield block
 
     def _csv(
-        self, block: Block, file: str, head: Sequence[str], lines: Iterable[Sequence[Any]]
+        self,
+        block: Block,
+        file: str,
+        head: Sequence[str],
+        lines: Iterable[Sequence[Any]],
+        tables: Sequence[Table],
     ) -> None:
+        """tables: what LaTeX has."""
         self._file(block, "CSV", f"tables/{file}.csv", csv_text(head, lines))
-        if block.tables and sum(len(table.rows) for table in block.tables) <= ROWS:
+        if tables and sum(len(table.rows) for table in tables) <= ROWS:
             caption = f"{block.heading}: {block.caption}" if block.caption else block.heading
-            content = latex(block.tables, caption, f"tab:{file}")
+            content = latex(tables, caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
 
     def _file(self, block: Block, text: str, path: str, content: str | bytes) -> None:
@@ -386,6 +409,22 @@ class _Writer:
             unique, i = f"s-{plain}-{i}", i + 1
         self.ids.add(unique)
         return unique
+
+
+def source(runs: Sequence[Run], counterpart: str = "") -> str:
+    """Where a figure comes from: models, task and its version, date, program; the figure of a paper
+    that it is the counterpart of."""
+    names = [shortened(run.model, 60) for run in runs]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    dates = [f"{run.date:%Y-%m-%d}" for run in runs if run.date]
+    parts = [
+        ", ".join(names[:3]) + more,
+        f"{shortened(runs[0].task)}, version {shortened(runs[0].version, 20) or 'unknown'}",
+        max(dates, default=""),
+        f"lm-eval-bias {version('lm-eval-bias')}",
+        f"counterpart of {counterpart}" if counterpart else "",
+    ]
+    return f"Source: {'; '.join(part for part in parts if part)}"
 
 
 def _explain_once(blocks: Sequence[Block]) -> None:

@@ -102,9 +102,9 @@ def transcript(files: Sequence[Path]) -> Transcript:
         last = i == len(files) - 1
         of_file = [at - i for at in places if i <= at < i + 1 or (last and at > i)]
         chosen = sorted({min(int(at * n), n - 1) for at in of_file}) if n else []
-        read = [_question(samples[at]) for at in chosen]
+        read = [question(samples[at]) for at in chosen]
         shown += [question for question in read if question is not None]
-        if None in (read or [_question(sample) for sample in samples[:1]]):
+        if None in (read or [question(sample) for sample in samples[:1]]):
             notes.append(
                 f"{path}: samples of another version, without questions and answers; run again "
                 "with --log_samples to see them"
@@ -148,7 +148,8 @@ def _sample(line: bytes) -> Mapping[str, Any] | None:
 # ---- A question
 
 
-def _question(sample: Mapping[str, Any]) -> SampledQuestion | None:
+def question(sample: Mapping[str, Any]) -> SampledQuestion | None:
+    """What a sample shows; None for one of another version."""
     try:
         return _shown(sample)
     except _DAMAGED:

@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
 from lm_eval_bias.figures import draw as figures
 from lm_eval_bias.figures import palette
-from lm_eval_bias.figures.kinds import Spot, chart, labels
-from lm_eval_bias.figures.rows import lines, plan, unlike
+from lm_eval_bias.figures.kinds import chart
+from lm_eval_bias.figures.labels import Spot, labels
+from lm_eval_bias.figures.rows import COLUMN, PAGE, lines, plan, unlike
 from lm_eval_bias.figures.svg import wide
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -169,7 +169,10 @@ def test_a_figure_has_a_name_and_no_part_has_another(every):
         root = ElementTree.fromstring(svg)
         named = {node.get("id"): node.text for node in root.iter() if node.get("id")}
         assert root.get("role") == "img"
-        assert named[root.get("aria-labelledby")] == "A title"
+        first = next(node for node in root.iter(f"{NAMESPACE}g") if node.get("font-weight"))
+        title = " ".join(text.text for text in first)
+        assert named[root.get("aria-labelledby")] == title
+        assert (title == "A title") == kind.startswith(("histogram", "scatter"))
         assert named[root.get("aria-describedby")].startswith("What it shows.")
         inner = {key for node in [*root.iter()][1:] for key in node.attrib}
         assert not re.search("role|aria|class", " ".join(inner)), kind
@@ -193,56 +196,104 @@ def test_a_figure_is_small_plain_and_takes_the_colours_of_the_page(every):
         assert {held["fill"] for held in written} <= {"currentColor"} | inside, kind
         assert min(float(held.get("font-size", 12)) for held in written) >= 10, kind
 
-        assert len(svg.encode()) < 40_000 and float(root.get("width")) <= 900, kind
-        assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+        assert len(svg.encode()) < 40_000 and root.get("width") == str(PAGE), kind
+        width, height = map(float, root.get("viewBox").split()[2:])
+        assert PAGE <= width < PAGE * 1.1, kind
+        assert float(root.get("height")) == pytest.approx(height * PAGE / width, abs=0.2)
 
 
 @pytest.mark.slow
 def test_specifications_are_valid_vega_lite():
-    """Altair checks each part as it is made, and the whole here; a report does without."""
-    import altair
-
+    altair = pytest.importorskip("altair")
     for figure, rows in EVERY.values():
         specification, _ = chart(plan(exhibit(figure, *COLUMNS), rows, None))
         altair.Chart.from_dict(specification)
 
 
-def test_a_picture_has_the_size_of_the_figure_and_room_for_its_title(every):
-    picture = figures.png(every["bars"], title="A title")
-    assert picture.startswith(b"\x89PNG")
-    size = ElementTree.fromstring(every["bars"])
-    width, height = struct.unpack(">II", picture[16:24])
-    assert width == 2 * int(size.get("width"))
-    assert 0 < height - 2 * int(size.get("height")) < 80
+def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
+    """7 inches are 504 points and, at two of 96 to an inch, 1344 pixels; 3.35 are 241.5 points."""
+    figure, rows = EVERY["bars"]
+    drawn_for = {"name": "one", "title": "A title", "source": "Source: m"}
+    found = figures.files(exhibit(figure, *COLUMNS), rows, **drawn_for)
+    assert list(found) == [".svg", ".png", ".pdf", "-column.pdf"]
+    assert found[".png"].startswith(b"\x89PNG")
+    assert struct.unpack(">I", found[".png"][16:20]) == (1344,)
+    for ending, points in ((".pdf", b"504"), ("-column.pdf", b"241.5")):
+        assert re.search(rb"/MediaBox ?\[0 0 ([\d.]+) ", found[ending])[1] == points
+        assert b"LiberationSans" in found[ending]
+    assert "Source: m" in texts(found[".svg"]) and PAGE / COLUMN > 2
+
+
+def test_what_is_too_wide_for_a_column_is_drawn_for_a_page_alone():
+    rows = [{"x": f"x{i}", "y": f"y{j}", "value": i} for i in range(40) for j in range(2)]
+    found = figures.files(exhibit(EVERY["heatmap"][0]), rows, name="one", title="A title")
+    assert list(found) == [".svg", ".png", ".pdf"]
+
+
+# ---- Titles
+
+
+def points(*ends):
+    return [
+        {"group": group, "value": value, "low": low, "high": high}
+        for group, (value, low, high) in zip(GROUPS, ends, strict=False)
+    ]
+
+
+POINTS = Figure("points", "value", "group", low="low", high="high", reference=0)
+FOUND = [
+    (BARS, values(10.0, 20.0, 40.0), "highest Race (40), lowest Age (10)"),
+    (BARS, values(40.0, 20.0, 40.0), "highest Age and 1 other (40), lowest Gender (20)"),
+    (BARS, values(5, 5), "all 2 are 5"),
+    (BARS._replace(domain=(0, 100)), values(50, 51), "all 2 from 50 to 51 of 0 to 100"),
+    (
+        POINTS._replace(reference=None),
+        points((1, 0, 3), (2, 1.5, 4)),
+        "highest Gender (2), lowest Age (1), with intervals that overlap",
+    ),
+    # 1 is 2 arms of 0.5 from 0, and -6 is 3 of 2
+    (
+        POINTS,
+        points((1, 0.5, 1.5), (-6, -8, -4), (0.2, -1, 1)),
+        "2 of 3 intervals leave out 0 (no bias), Gender (−6.0) and Age (1.0); by chance 0.1 would",
+    ),
+    (POINTS, points((1, -1, 3), (1, 0, 2)), "none of 2 intervals leaves out 0 (no bias)"),
+    (POINTS, points((1, 0.5, 3)), "the interval leaves out 0 (no bias)"),
+    # of the two series he has the greater span
+    (EVERY["stacked"][0], EVERY["stacked"][1], "she: highest Age (30), lowest Race (10)"),
+]
+
+
+@pytest.mark.parametrize("figure, rows, title", FOUND)
+def test_the_title_is_what_is_seen(figure, rows, title):
+    seen = ElementTree.fromstring(drawn(figure, rows, VALUE)).find(f"{NAMESPACE}title").text
+    joined = "Biased preferences (%)" + (", " if title.startswith("she") else ": ")
+    assert seen == joined + title
+
+
+def test_unit_number_and_source_stand_beside_the_title():
+    words = {"name": "one", "title": "What is shown.", "source": "Source: m", "n": 1234}
+    svg = figures.svg(exhibit(POINTS, VALUE), points((1, 0, 2)), **words)
+    assert "What is shown · in %, lines are 95\u00a0% intervals, n\u00a0=\u00a01,234" in texts(svg)
+    assert texts(svg)[-1] != "" and "Source: m" in texts(svg)
 
 
 # ---- Numbers
 
 
-@pytest.mark.parametrize(
-    "groups", [GROUPS, tuple(f"group {i}, whose name has no room below a bar" for i in range(9))]
-)
-def test_bars_are_as_long_as_their_numbers(groups):
-    """10, 20 and 40: each twice as long as the one before; upright, and lying where there are many
-    long names."""
-    rows = [
-        {"group": group, "value": number}
-        for group, number in zip(groups, (10.0, 20.0, 40.0, *[None] * 6), strict=False)
-    ]
-    svg = drawn(BARS, rows, VALUE)
-    found = boxes(svg, BLUE)
-    lying = len({box[0] for box in found}) == 1
-    assert lying == (groups != GROUPS)
-    long = sorted(box[2] - box[0] if lying else box[3] - box[1] for box in found)
+def test_bars_are_as_long_as_their_numbers():
+    """10, 20 and 40: each twice as long as the one before."""
+    svg = drawn(BARS, values(10.0, 20.0, 40.0), VALUE)
+    long = sorted(box[2] - box[0] for box in boxes(svg, BLUE))
     assert long[1] / long[0] == pytest.approx(2, abs=0.02)
     assert long[2] / long[0] == pytest.approx(4, abs=0.03)
     assert {"10", "20", "40"} <= set(texts(svg))
 
 
-def test_a_negative_bar_hangs_from_zero():
-    down, up = sorted(boxes(drawn(BARS, values(-10, 10)), BLUE), key=lambda box: -box[3])
-    assert down[1] == pytest.approx(up[3], abs=0.2)
-    assert down[3] - down[1] == pytest.approx(up[3] - up[1], abs=0.2)
+def test_a_negative_bar_ends_at_zero():
+    below, above = sorted(boxes(drawn(BARS, values(-10, 10)), BLUE))
+    assert below[2] == pytest.approx(above[0], abs=0.2)
+    assert below[2] - below[0] == pytest.approx(above[2] - above[0], abs=0.2)
 
 
 def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
@@ -252,9 +303,9 @@ def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
     svg = drawn(Figure("stacked", "group", "value", "who", domain=(0, 100)), rows)
     (first,) = boxes(svg, BLUE)
     (second,) = boxes(svg, "url(#one-1)")
-    assert second[3] == pytest.approx(first[1], abs=0.2)
-    assert (second[3] - second[1]) / (first[3] - first[1]) == pytest.approx(1.5, abs=0.01)
-    assert (first[3] - second[1]) / (first[3] - first[1]) == pytest.approx(2.5, abs=0.02)
+    assert second[0] == pytest.approx(first[2], abs=0.2)
+    assert (second[2] - second[0]) / (first[2] - first[0]) == pytest.approx(1.5, abs=0.01)
+    assert (second[2] - first[0]) / (first[2] - first[0]) == pytest.approx(2.5, abs=0.02)
 
 
 def test_intervals_end_where_they_end():
@@ -323,8 +374,9 @@ def test_boxes_have_their_five_numbers():
     rows = [{"group": "Age", "a": 0, "b": 10, "c": 20, "d": 50, "e": 100}]
     svg = drawn(Figure("boxes", "group", "c", five=tuple("abcde"), domain=(0, 100)), rows)
     (box,) = boxes(svg, BLUE)
-    tall = (box[3] - box[1]) / 40
-    long = sorted(abs(a[1] - b[1]) / tall for a, b in strokes(svg, stroke=BLUE, stroke_width="1.6"))
+    unit = (box[2] - box[0]) / 40
+    ends = strokes(svg, stroke=BLUE, stroke_width="1.6")
+    long = sorted(abs(a[0] - b[0]) / unit for a, b in ends)
     assert long == pytest.approx([10, 50], abs=0.5)
 
 
@@ -335,12 +387,17 @@ def test_no_label_covers_another_or_a_point_and_all_are_inside():
     random.seed(2)
     spots = [Spot(random.uniform(5, 575), random.gauss(320, 90), f"number {i}") for i in range(98)]
     taken = []
-    for spot, place in zip(spots, labels(spots, 580, 640), strict=True):
+    placed = labels(spots, 580, 640)
+    for spot, place in zip(spots, placed, strict=True):
         if place is not None:
             long = wide(spot.text, 11)
             left = place.x - {"left": 0, "right": long, "center": long / 2}[place.align]
             taken.append((left, place.y - 5, left + long, place.y + 5))
     assert len(taken) > 60
+    for at in (0, 1):  # the outermost are never without a label
+        for end in (min, max):
+            furthest = end(range(98), key=lambda i: spots[i][at])
+            assert placed[furthest] is not None
     for (a, b, c, d), (e, f, g, h) in itertools.combinations(taken, 2):
         assert c <= e or g <= a or d <= f or h <= b
     for left, top, right, bottom in taken:
@@ -358,6 +415,17 @@ def test_labels_that_are_left_out_are_counted():
     shown = sum(text.startswith("the same place") for text in texts(svg))
     assert left_out and int(left_out[1]) + shown == 60
     assert "Not drawn for want of a number: 1" in svg and "far" in texts(svg)
+    tips = [node.text for node in ElementTree.fromstring(svg).iter(f"{NAMESPACE}title")]
+    assert "far: 2.00, 2.00" in tips and len(tips) == 1 + 61
+
+
+def test_points_that_are_close_are_shown_large():
+    """2.9 to 3.1 of 1 to 5; half of the scale, too; not 1.2 to 4.9."""
+    note = "Of the scale of 1 to 5 the part that has all points"
+    for low, high, is_cut in ((2.9, 3.1, True), (2, 4, True), (1.2, 4.9, False)):
+        rows = [{"x": low, "y": low, "name": "a"}, {"x": high, "y": high, "name": "b"}]
+        svg = drawn(Figure("scatter", "x", "y", label="name", domain=(1, 5)), rows)
+        assert (note in texts(svg)) == is_cut
 
 
 # ---- Text

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias.data.null_bands import Family
 from lm_eval_bias.measure import Number
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import Entry, board, letter
@@ -326,21 +325,32 @@ def test_the_page_shows_hostile_names_as_text(hostile):
     assert "default-src 'none'; style-src 'sha256-" in page.policy and "unsafe" not in page.policy
 
 
-def test_a_test_is_drawn_before_models_without_meaning(tmp_path, monkeypatch):
-    """Scale: from -2, the band's end, to 3, the interval's, on 3 to 97 of 100: 0 is at 40.6."""
-    of = made(tmp_path, {"one": (2.0, 0.5), "other": (nan, nan)})
-    (column,) = of.sections[0].columns
-    asked = column.metric._replace(question="Is it <b>so</b>?", null_value=0)
-    number = Number(2.0, 0.5, 1.0, 3.0, 30)
-    entries = {**column.entries, "one": column.entries["one"]._replace(number=number)}
-    drawn = column._replace(metric=asked, entries=entries)
-    of = of._replace(sections=[of.sections[0]._replace(columns=[drawn])])
-    known = [Family("echo", 40, 0.0, -2.0, 1.0, 5.0), Family("noise", 40, 0.0, -1.0, 1.0, 5.0)]
-    monkeypatch.setattr(leaderboard_files, "families", lambda *_: known)
+def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch):
+    """1 and 9 of `test_a_json_line`, whose ranks differ, and 9.5, which is tied with 9."""
+    pytest.importorskip("vl_convert")
+    of = made(tmp_path, {"far": (9.0, 1.0), "near": (1.0, 1.0), "further": (9.5, 1.0)})
     page = leaderboard_files.html(of)
-    assert page.count('class="model"') == 1 and page.count('class="band"') == 2
-    assert 'class="null" d="M40.6 0' in page and 'class="model" d="M59.4 4H97.0"' in page
-    assert "Is it &lt;b&gt;so&lt;/b&gt;?" in page
+    (svg,) = re.findall("<svg xmlns.*?</svg>", page, re.S)
+    texts = re.findall("<text[^>]*>([^<]*)", svg)
+    models = [text for text in texts if text in ("near", "far", "further")]
+    assert models == ["near", "far", "further"]
+    assert [text for text in texts if re.fullmatch("[123](–[123])? [abc]", text)] == [
+        "1 a",
+        "2–3 b",
+        "2–3 b",
+    ]
+    assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in texts
+    assert "Shaded" not in svg and leaderboard_files.drawn.MISSING not in page
+    monkeypatch.setattr(leaderboard_files.drawn, "find_spec", lambda name: None)
+    without = leaderboard_files.html(of)
+    assert "<svg" not in without and "lm-eval-bias[report]" in without
+
+
+def test_what_models_without_meaning_have_is_shaded(tmp_path, monkeypatch):
+    pytest.importorskip("vl_convert")
+    of = made(tmp_path, {"one": (2.0, 0.5), "other": (3.0, 0.5)})
+    monkeypatch.setattr(leaderboard_files, "_band", lambda column: (-2.0, 1.0))
+    assert "Shaded: what models without meaning have" in leaderboard_files.html(of)
 
 
 @given(st.text())

@@ -35,14 +35,11 @@ class Drawn:
     def __init__(self, error=None):
         self.asked, self.error = [], error
 
-    def svg(self, exhibit, rows, *, name, title, description, model=None):
+    def files(self, exhibit, rows, *, name, title, description, source, n, model=None):
         if self.error:
             raise self.error
-        self.asked.append((exhibit.name, rows, title, model))
-        return FIGURE
-
-    def png(self, figure, *, title):
-        return b"\x89PNG\r\n\x1a\n"
+        self.asked.append((exhibit.name, rows, f"{title}; {source}; {n}", model))
+        return {".svg": FIGURE, ".png": b"\x89PNG\r\n\x1a\n", "-column.pdf": b"%PDF-1.4"}
 
 
 TABLE = Exhibit(
@@ -222,9 +219,10 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count("<svg") == 1
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
-    assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n"}
-    ((_, rows, title, model),) = drawing.asked
-    assert title == "Paper, Table 1" and model is None
+    assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
+    ((_, rows, words, model),) = drawing.asked
+    assert words.startswith("By group; Source: org/m; mine, version 1; 2026-01-31; lm-eval-bias ")
+    assert words.endswith("; counterpart of Paper, Table 1; 100") and model is None
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
 

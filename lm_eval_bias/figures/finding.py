@@ -1,0 +1,130 @@
+"""What a figure shows, in a sentence that a rule can say: a figure's title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite, isnan
+
+from lm_eval_bias.figures.rows import Item, Plan, digits, label, number, scale, written
+from lm_eval_bias.results.table import unit_text
+
+NAMED = 2
+"""Items, or panels, that a title names at most."""
+LONGEST = 120
+"""Characters of a title above which one panel must do, that with the greatest difference."""
+ALIKE = 20
+"""Items are all alike where they take up less than this part of their scale."""
+
+
+def finding(plan: Plan, subject: str) -> str:
+    """Which intervals leave out the reference, or the highest and the lowest; empty where there is
+    nothing to compare. subject: what is drawn; empty to name the axis."""
+    figure = plan.figure
+    items = [
+        item
+        for item in plan.items
+        if isfinite(item.value) and not (figure.mask and item.row.get(figure.mask) is True)
+    ]
+    key = {"points": figure.x, "heatmap": figure.colour or ""}.get(figure.kind, figure.y)
+    what = subject or plan.titles.get(key, key)
+    if figure.reference is not None and (sure := [i for i in items if not isnan(i.low)]):
+        return _beyond(plan, what, sure, figure.reference)
+    if figure.kind == "scatter":
+        if len(items) < 2 or not (figure.label and {figure.x, figure.y} <= plan.units.keys()):
+            return ""
+        across = [item._replace(value=number(item.row[figure.x])) for item in items]
+        axes = ((figure.x, across), (figure.y, items))
+        return "; ".join(f"{plan.titles[key]}: {_ends(plan, of)}" for key, of in axes)
+    if figure.kind == "histogram" or len(items) < 2:
+        return ""
+    stacked = figure.kind == "stacked"
+    parts, names = ("series", plan.series) if stacked else ("panel", plan.panels)
+    groups = [[i for i in items if getattr(i, parts) == n] for n in range(len(names))]
+    told = [(name, of) for name, of in zip(names, groups, strict=True) if len(of) > 1]
+    told.sort(key=lambda part: -_span(part[1]))
+    ends = [f"{name}: {_ends(plan, of)}" if name else _ends(plan, of) for name, of in told]
+    if stacked or len(told) > NAMED or sum(map(len, ends)) > LONGEST:
+        ends = ends[:1]
+    return f"{what}{', ' if told[0][0] else ': '}{'; '.join(ends)}" if told else ""
+
+
+def _span(items: Sequence[Item]) -> float:
+    values = [item.value for item in items]
+    return max(values) - min(values)
+
+
+def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> str:
+    beyond = [item for item in items if not item.low <= reference <= item.high]
+    total, places = len(items), digits(scale(item.value for item in items))
+    null = (
+        f"{written(reference, 0 if reference == round(reference) else places)} ({plan.figure.null})"
+    )
+    if total == 1:
+        return f"{what}: the interval {'leaves out' if beyond else 'includes'} {null}"
+    if not beyond:
+        return f"{what}: none of {total} intervals leaves out {null}"
+
+    def distance(item: Item) -> float:
+        away = item.value - reference
+        arm = item.value - item.low if away > 0 else item.high - item.value
+        return -abs(away) / arm if arm > 0 else 0.0
+
+    clear = sorted(beyond, key=distance)[:NAMED]
+    names = " and ".join(f"{_name(plan, item)} ({written(item.value, places)})" for item in clear)
+    which = "clearest " if len(beyond) > NAMED else ""
+    leave = "leaves" if len(beyond) == 1 else "leave"
+    return (
+        f"{what}: {len(beyond)} of {total} intervals {leave} out {null}, "
+        f"{which}{names}; by chance {total / 20:.1g} would"
+    )
+
+
+def _ends(plan: Plan, items: Sequence[Item]) -> str:
+    """The highest and the lowest of the items."""
+    values, domain = [item.value for item in items], plan.figure.domain
+    places = 0 if all(v == round(v) for v in values) else digits(scale(values))
+    high, low = max(items, key=_value), min(items, key=_value)
+    ends = [written(item.value, places) for item in (high, low)]
+    if ends[0] == ends[1]:
+        return f"all {len(items)} are {ends[0]}"
+    if domain and (high.value - low.value) * ALIKE < domain[1] - domain[0]:
+        return f"all {len(items)} from {ends[1]} to {ends[0]} of {domain[0]:g} to {domain[1]:g}"
+    parts = []
+    for end, item, text in zip(("highest", "lowest"), (high, low), ends, strict=True):
+        others = sum(written(value, places) == text for value in values) - 1
+        more = f" and {others} other{'s' * (others > 1)}" if others else ""
+        parts.append(f"{end} {_name(plan, item)}{more} ({text})")
+    overlap = ", with intervals that overlap" if low.high >= high.low else ""
+    return f"{', '.join(parts)}{overlap}"
+
+
+def _value(item: Item) -> float:
+    return item.value
+
+
+def _name(plan: Plan, item: Item) -> str:
+    """What tells an item from the others in its panel or series."""
+    figure = plan.figure
+    if figure.kind == "scatter":
+        return label(item.row.get(figure.label or ""))
+    if figure.kind == "heatmap":
+        titles = [plan.titles.get(key, key) for key in (figure.y, figure.x)]
+        return f"{titles[0]} {plan.ys[item.y]}, {titles[1]} {plan.xs[item.x]}"
+    inner = (plan.panels, item.panel) if figure.kind == "stacked" else (plan.series, item.series)
+    if figure.reference is not None and len(plan.panels) > 1:
+        inner = plan.panels, item.panel
+    names = [of[at] for of, at in ((plan.xs, item.x), inner) if len(of) > 1]
+    return ", ".join(dict.fromkeys(names)) or "this one"
+
+
+def unit_and_n(plan: Plan, n: int | None) -> str:
+    """The units of what is drawn, whether it has intervals, and of how many documents it is."""
+    figure = plan.figure
+    keys: Iterable[str | None] = (figure.x, figure.y, figure.colour, *(figure.five or ()))
+    units = dict.fromkeys(unit_text(plan.units.get(key or "", "")) for key in keys)
+    parts = [f"in {unit}" for unit in units if unit]
+    if any(not isnan(item.low) for item in plan.items) and not figure.five:
+        parts.append("lines are 95\u00a0% intervals")
+    if n is not None:
+        parts.append(f"n\u00a0=\u00a0{n:,}")
+    return ", ".join(parts)
