@@ -12,13 +12,13 @@ NAMED = 2
 """Items, or panels, that a title names at most."""
 LONGEST = 120
 """Characters of a title above which one panel must do, that with the greatest difference."""
-ALIKE = 20
-"""Items are all alike where they take up less than this part of their scale."""
 
 
 def finding(plan: Plan, subject: str) -> str:
-    """Which intervals leave out the reference, or the highest and the lowest; empty where there is
-    nothing to compare. subject: what is drawn; empty to name the axis."""
+    """Which intervals leave out the reference; without a reference the highest and the lowest.
+
+    Empty where intervals or a single highest and lowest are lacking: the extremes of many numbers
+    without intervals are no finding. subject: what is drawn; empty to name the axis."""
     figure = plan.figure
     items = [
         item
@@ -27,20 +27,22 @@ def finding(plan: Plan, subject: str) -> str:
     ]
     key = {"points": figure.x, "heatmap": figure.colour or ""}.get(figure.kind, figure.y)
     what = subject or plan.titles.get(key, key)
-    if figure.reference is not None and (sure := [i for i in items if not isnan(i.low)]):
-        return _beyond(plan, what, sure, figure.reference)
+    if figure.reference is not None:
+        sure = [item for item in items if not isnan(item.low)]
+        return _beyond(plan, what, sure, figure.reference) if sure else ""
     if figure.kind == "scatter":
         if len(items) < 2 or not (figure.label and {figure.x, figure.y} <= plan.units.keys()):
             return ""
         across = [item._replace(value=number(item.row[figure.x])) for item in items]
         axes = ((figure.x, across), (figure.y, items))
-        return "; ".join(f"{plan.titles[key]}: {_ends(plan, of)}" for key, of in axes)
+        ends_of = [(plan.titles[key], _ends(plan, of)) for key, of in axes]
+        return "; ".join(f"{title}: {of}" for title, of in ends_of if of)
     if figure.kind == "histogram" or len(items) < 2:
         return ""
     stacked = figure.kind == "stacked"
     parts, names = ("series", plan.series) if stacked else ("panel", plan.panels)
     groups = [[i for i in items if getattr(i, parts) == n] for n in range(len(names))]
-    told = [(name, of) for name, of in zip(names, groups, strict=True) if len(of) > 1]
+    told = [(name, of) for name, of in zip(names, groups, strict=True) if _ends(plan, of)]
     told.sort(key=lambda part: -_span(part[1]))
     ends = [f"{name}: {_ends(plan, of)}" if name else _ends(plan, of) for name, of in told]
     if stacked or len(told) > NAMED or sum(map(len, ends)) > LONGEST:
@@ -80,22 +82,19 @@ def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> s
 
 
 def _ends(plan: Plan, items: Sequence[Item]) -> str:
-    """The highest and the lowest of the items."""
-    values, domain = [item.value for item in items], plan.figure.domain
+    """The highest and the lowest of the items; empty if several share an end."""
+    values = [item.value for item in items]
     places = 0 if all(v == round(v) for v in values) else digits(scale(values))
-    high, low = max(items, key=_value), min(items, key=_value)
-    ends = [written(item.value, places) for item in (high, low)]
-    if ends[0] == ends[1]:
-        return f"all {len(items)} are {ends[0]}"
-    if domain and (high.value - low.value) * ALIKE < domain[1] - domain[0]:
-        return f"all {len(items)} from {ends[1]} to {ends[0]} of {domain[0]:g} to {domain[1]:g}"
+    texts = [written(value, places) for value in values]
     parts = []
-    for end, item, text in zip(("highest", "lowest"), (high, low), ends, strict=True):
-        others = sum(written(value, places) == text for value in values) - 1
-        more = f" and {others} other{'s' * (others > 1)}" if others else ""
-        parts.append(f"{end} {_name(plan, item)}{more} ({text})")
+    for end, of in (("highest", max), ("lowest", min)):
+        item = of(items, key=_value, default=None)
+        if item is None or texts.count(text := written(item.value, places)) > 1:
+            return ""
+        parts.append(f"{end} {_name(plan, item)} ({text})")
+    high, low = max(items, key=_value), min(items, key=_value)
     overlap = ", with intervals that overlap" if low.high >= high.low else ""
-    return f"{', '.join(parts)}{overlap}"
+    return f"{', '.join(parts)}{overlap}" if high is not low else ""
 
 
 def _value(item: Item) -> float:
