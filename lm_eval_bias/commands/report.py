@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +53,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tables alone, which need nothing of the extra `report`",
     )
+    parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="also brief.html, for a model card or a review board: what was asked, the answers, "
+        "how sure, how to repeat it; and brief.pdf where a Chromium is on PATH",
+    )
     parser.set_defaults(run=run)
 
 
@@ -71,13 +81,40 @@ def run(arguments: argparse.Namespace) -> int:
 
         drawing = figures
     written = page.write(
-        finished_runs, declared, paper_values.of_task, expected(), arguments.output, drawing
+        finished_runs,
+        declared,
+        paper_values.of_task,
+        expected(),
+        arguments.output,
+        drawing,
+        printed if arguments.brief else None,
     )
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
     print(f"wrote {written.overview}")
     return 0
+
+
+def printed(html: Path) -> bytes | None:
+    """A page as PDF, by the Chromium on PATH; None, and a line that says so, where that fails."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        print("no Chromium on PATH, so no brief.pdf: print brief.html", file=sys.stderr)
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        pdf = Path(folder, "brief.pdf")
+        command = [program, "--headless", "--disable-gpu", f"--user-data-dir={folder}/profile"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox refuses root
+            command.append("--no-sandbox")
+        command += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", html.absolute().as_uri()]
+        try:
+            subprocess.run(command, capture_output=True, timeout=120, check=True)
+            return pdf.read_bytes()
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"{program} made no brief.pdf ({type(error).__name__})", file=sys.stderr)
+            return None
 
 
 def expected() -> list[str]:
