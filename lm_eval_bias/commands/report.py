@@ -68,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     finished_runs = runs.find(arguments.runs, known, arguments.tasks)
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task) for name, task in known.items() if name in tasks or name in expected()
+        name: _known(task, known.get(name.removesuffix("_ci")))
+        for name, task in known.items()
+        if name in tasks or name in expected()
     }
     drawing = None
     if not arguments.no_figures:
@@ -122,7 +124,8 @@ def expected() -> list[str]:
     return [str(task) for task in group["task"]]
 
 
-def _known(task: catalogue.Task) -> Any:
+def _known(task: catalogue.Task, whole: catalogue.Task | None) -> Any:
+    """whole: the task that it is a fixed size of, or itself."""
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
         name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)
@@ -132,7 +135,7 @@ def _known(task: catalogue.Task) -> Any:
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
     return KnownTask(
-        task.about,
+        task.about if whole in (None, task) else f"{whole.about} ({task.about})",
         task.paper,
         str(plain),
         measure.exhibits if measure else (),

@@ -367,11 +367,19 @@ RULE = (
     "each family of them) is the null band.",
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
-    "All other numbers are descriptions: what the paper prints, what a model without bias may "
-    "have too, and habits of answering.",
     "Strongest means surest, not largest: the distance from the value without bias, over the "
     "length of the interval on that side. Runs without a warning come first. Numbers of different "
     "units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
 )
+CANNOT = (
+    "A yes says that the answers differ with the group that is named, and by more than models "
+    "without meaning show. It does not say why, nor whom it will harm where the model is used.",
+    "No difference found is no proof that there is none: the sentence says what size is excluded.",
+    "An answer is about the groups, texts and language of its task, in the wording and template "
+    "that was asked. It does not speak for others.",
+    "There is no score over all: the numbers have no common unit. Numbers that answer no question "
+    "are descriptions, which a model without bias may have too.",
+)
+"""What the answers cannot show."""

@@ -88,6 +88,8 @@ class Block:
 
 
 class TaskSection(NamedTuple):
+    """A task on a model's page. shown: its primary figure, outside of the fold."""
+
     id: str
     run: Run
     known: KnownTask
@@ -97,11 +99,7 @@ class TaskSection(NamedTuple):
     questions: tuple[SampledQuestion, ...]
     notes: list[str]
     moved: str
-
-    @property
-    def shown(self) -> Block | None:
-        """Its first figure, which stands outside of the fold."""
-        return next((block for block in self.blocks if block.svg), None)
+    shown: Block | None = None
 
     @property
     def rest(self) -> str:
@@ -240,6 +238,13 @@ class _Writer:
             [block for section in sections for block in section.blocks],
             [block for section in sections for block in section.tables],
         )
+        papers = set()
+        for i, section in enumerate(sections):
+            paper = section.known.paper or section.run.task
+            figure = next((block for block in section.blocks if block.svg), None)
+            if figure is not None and paper not in papers:
+                papers.add(paper)
+                sections[i] = section._replace(shown=figure)
         where = {section.run.task: f"#{section.id}" for section in sections}
         contents = [
             (section.id, section.run.task, [b for b in section.blocks if not b.missing])
@@ -544,7 +549,13 @@ def _about(metric: Any) -> str:
 
 
 def _page(template: str, **what: Any) -> str:
-    constants = {"rule": findings.RULE, "intro": INTRO, "most": MANY, "width": findings.WIDTH}
+    constants = {
+        "rule": findings.RULE,
+        "cannot": findings.CANNOT,
+        "intro": INTRO,
+        "most": MANY,
+        "width": findings.WIDTH,
+    }
     constants |= {"colours": palette.COLOURS, "version": version("lm-eval-bias")}
     return html.page(template, script="report.js", **constants, **what)
 
@@ -576,9 +587,7 @@ def _brief(runs: Sequence[Run], known: Mapping[str, KnownTask], first: dict[str,
     tasks = dict.fromkeys(run.task for run in runs)
     of = {task: known.get(task, KnownTask()) for task in tasks}
     abouts = {task: ": ".join(filter(None, (k.paper, k.about))) for task, k in of.items()}
-    caveats = dict.fromkeys(k.exhibits[0].caveat for k in of.values() if k.exhibits)
-    names = list(first["series"])
-    more = {"names": names, "abouts": abouts, "caveats": [*filter(None, caveats)], "listed": []}
+    more = {"names": list(first["series"]), "abouts": abouts, "listed": []}
     return _page("report_brief.html", page="brief.html", **more, **first)
 
 
