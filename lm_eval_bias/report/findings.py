@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, exp, floor, isfinite, isnan, log10, nan
+from math import ceil, exp, floor, isfinite, isnan, log10
 from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import Family, band, families
@@ -14,7 +14,7 @@ from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import UNUSABLE, Run
-from lm_eval_bias.results.table import number_cell, number_text
+from lm_eval_bias.results.table import number_cell, number_text, unit_text
 
 YES, REVERSE, MEANINGLESS, NO, UNKNOWN = "yes", "reverse", "meaningless", "no", "unknown"
 """Verdicts, as they are ordered: the interval excludes the null value and the null band, on the
@@ -82,17 +82,11 @@ def strongest(tests: Iterable[Tested]) -> list[Tested]:
 
 def _too_few(run: Run, number: Number) -> str:
     """Why a number answers no question; empty where it does."""
-    unusable = max(
-        (
-            of.value * (100 if metric.unit == "share" else 1)
-            for metric in run.metrics
-            if metric.name in UNUSABLE
-            and not isnan((of := run.numbers.get((metric.name, None), Number(nan))).value)
-        ),
-        default=0,
-    )
-    if unusable > MOST_UNUSABLE:
-        return f"{unusable:.0f} % of the answers were refused or could not be read"
+    for metric in run.metrics:
+        value = run.numbers.get((metric.name, None), Number(0)).value
+        percent = 100 * value if metric.unit == "share" else value
+        if metric.name in UNUSABLE and percent > MOST_UNUSABLE:
+            return f"{percent:.0f} % of the answers were refused or could not be read"
     if isnan(number.value):
         return "no answers that count"
     if not number.low < number.high:
@@ -203,42 +197,30 @@ def _limits(test: Tested) -> Iterable[str]:
 # ---- The first figure
 
 
-class Mark(NamedTuple):
-    """A test in a row. place: of low, value and high, in pixels; None without a value.
-    series: of its colour and shape, None for the only model."""
-
-    test: Tested
-    place: tuple[float, ...] | None
-    series: int | None
-
-
 class Row(NamedTuple):
-    """A question, and all that were asked it. band: the shaded part, in pixels. ticks: place, label
-    and alignment. text: the picture in words. limits: lines."""
+    """A question, and the tests of it, strongest first. band: the null band. at: a value -> its
+    place in pixels. ticks: value, label and alignment. text: the picture in words. limits: lines.
+    """
 
-    metric: Metric
-    task: str
-    marks: list[Mark]
-    null: float
+    tests: list[Tested]
     band: tuple[float, float] | None
+    at: Callable[[float], float]
     ticks: list[tuple[float, str, str]]
     text: str
     limits: list[str]
 
     @property
-    def counts(self) -> str:
-        """How many models have which answer: "2 yes, 1 no difference"."""
-        named = {MEANINGLESS: "not told apart", NO: "no difference", UNKNOWN: "cannot be told"}
-        counts = Counter(mark.test.verdict for mark in self.marks)
-        parts = (f"{counts[v]} {named.get(v, v)}" for v in ORDER if counts[v])
-        return ", ".join(parts)
+    def answers(self) -> list[list[Tested]]:
+        """The tests with the same answer."""
+        same: dict[str, list[Tested]] = {}
+        for test in self.tests:
+            same.setdefault(test.answer, []).append(test)
+        return list(same.values())
 
 
-def rows(tests: Sequence[Tested], series: Mapping[str, int]) -> tuple[list[Row], list[str]]:
-    """The rows of the first figure, strongest first, and what limits all of them.
-
-    series: model -> its colour and shape; tests of a task and a null band share a row.
-    """
+def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
+    """The rows of the first figure, strongest first, and what limits all of them. Tests of a task
+    and a null band share a row."""
     groups: dict[object, list[Tested]] = {}
     for test in strongest(tests):
         key = (test.run.task, test.metric.name, band(test.families))
@@ -246,44 +228,28 @@ def rows(tests: Sequence[Tested], series: Mapping[str, int]) -> tuple[list[Row],
     lines = limits(tests)
     shared = [line for line, of in lines.items() if len(of) == len(tests) > 1]
     own = {line: of for line, of in lines.items() if line not in shared}
-    return [_row(of, own, series) for of in groups.values()], shared
+    return [_row(of, own) for of in groups.values()], shared
 
 
-def _row(
-    tests: Sequence[Tested], lines: Mapping[str, Sequence[Tested]], series: Mapping[str, int]
-) -> Row:
-    first = tests[0]
-    metric, ends = first.metric, band(first.families)
+def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
+    metric, ends = tests[0].metric, band(tests[0].families)
     at, low, high = _axis([test.number for test in tests], metric, ends)
-    marks = [
-        Mark(
-            test,
-            None
-            if isnan(n.value)
-            else tuple(at(n.value if isnan(x) else x) for x in (n.low, n.value, n.high)),
-            series[test.run.model] if len(series) > 1 else None,
-        )
-        for test in tests
-        for n in [test.number]
-    ]
     null = metric.null_value or 0.0
-    ticks = [(at(null), _label(null, metric, unit=False), "middle")]
+    ticks = [(null, _label(null, metric, unit=False), "middle")]
     for end, side in ((low, "start"), (high, "end")):
         if abs(at(end) - at(null)) > WIDTH / 5:
-            ticks.append((at(end), _label(end, metric, unit=side == "end"), side))
+            ticks.append((end, _label(end, metric, unit=side == "end"), side))
     words = [with_unit(test.number, metric) for test in tests]
     if ends is not None:
         words.append(f"models without meaning {band_text(ends, metric)}")
+    words.append(f"{number_text(null)} without bias")
     limited = []
     for line, of in lines.items():
         here = [test for test in tests if any(test is other for other in of)]
         names = ", ".join(shortened(test.run.model) for test in here)
         if here:
             limited.append(f"{names}: {line}" if len(here) < len(tests) else line)
-    shaded = None if ends is None else (at(ends[0]), at(ends[1]))
-    words.append(f"{number_text(null)} without bias")
-    text = "; ".join(words)
-    return Row(metric, first.run.task, marks, at(null), shaded, ticks, text, limited)
+    return Row(tests, ends, at, ticks, "; ".join(words), limited)
 
 
 def _axis(
@@ -303,8 +269,7 @@ def _axis(
 def _label(value: float, metric: Metric, unit: bool) -> str:
     if metric.unit == "nats":
         return f"×{_shown(value, metric.unit):.2g}"
-    ending = {"%": " %", "points": " points", "SD": " SD"}.get(metric.unit, "") if unit else ""
-    return f"{value:.4g}{ending}"
+    return f"{value:.4g} {unit_text(metric.unit) if unit else ''}"
 
 
 def sentences(tests: Sequence[Tested]) -> list[str]:
@@ -341,10 +306,8 @@ def scale(
     numbers: Iterable[Number], metric: Metric, families: Sequence[Family]
 ) -> Callable[[float], float]:
     """A value -> its place in a picture of a test, from 0 to 100."""
-    ends = [end for number in numbers for end in (number.low, number.high)]
-    ends += [metric.null_value or 0.0, *(band(families) or ())]
-    low, high = (least(filter(isfinite, ends)) for least in (min, max))
-    return lambda x: round(3 + 94 * (min(max(x, low), high) - low) / ((high - low) or 1), 1)
+    at = _axis(numbers, metric, band(families))[0]
+    return lambda x: at(x) * 100 / WIDTH
 
 
 def band_text(ends: tuple[float, float], metric: Metric) -> str:

@@ -41,8 +41,8 @@ BUDGET = 1_500_000
 files alone."""
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
-MANY = 6
-"""Models from which a row's answers stand in a fold."""
+MANY = 5
+"""Answers of a row outside of its fold."""
 INTRO = (
     "Published tests of implicit bias: they do not ask a model for its opinion of a group, but "
     "look whether its answers differ where only the person or group that is named differs."
@@ -88,7 +88,8 @@ class Block:
 
 
 class TaskSection(NamedTuple):
-    """A task on a model's page. shown: its primary figure, outside of the fold."""
+    """A task on a model's page. open: whether it is the one of its paper of which something stands
+    outside of the fold: the first figure, or the primary numbers where there is none."""
 
     id: str
     run: Run
@@ -98,15 +99,7 @@ class TaskSection(NamedTuple):
     tables: list[Block]
     questions: tuple[SampledQuestion, ...]
     notes: list[str]
-    moved: str
-    shown: Block | None = None
-
-    @property
-    def rest(self) -> str:
-        """The title of the fold."""
-        more = sum(not block.missing for block in self.blocks) - bool(self.shown)
-        figures = f"{more} tables and figures, " if more else ""
-        return f"More of {shortened(self.run.task)}: {figures}all numbers, what was asked"
+    open: bool = False
 
 
 class ModelPage(NamedTuple):
@@ -238,13 +231,11 @@ class _Writer:
             [block for section in sections for block in section.blocks],
             [block for section in sections for block in section.tables],
         )
-        papers = set()
-        for i, section in enumerate(sections):
-            paper = section.known.paper or section.run.task
-            figure = next((block for block in section.blocks if block.svg), None)
-            if figure is not None and paper not in papers:
-                papers.add(paper)
-                sections[i] = section._replace(shown=figure)
+        drawn = [section for section in sections if any(block.svg for block in section.blocks)]
+        first: dict[str, str] = {}
+        for section in (*drawn, *sections):
+            first.setdefault(section.known.paper or section.run.task, section.id)
+        sections = [section._replace(open=section.id in first.values()) for section in sections]
         where = {section.run.task: f"#{section.id}" for section in sections}
         contents = [
             (section.id, section.run.task, [b for b in section.blocks if not b.missing])
@@ -264,7 +255,7 @@ class _Writer:
     ) -> dict[str, Any]:
         """What the first screen shows of some runs. where: task -> what its name leads to."""
         series = {name: i for i, name in enumerate(dict.fromkeys(run.model for run in runs))}
-        rows, shared = findings.rows(tests, series)
+        rows, shared = findings.rows(tests)
         return {
             "pages": self.files,
             "where": where,
@@ -295,7 +286,7 @@ class _Writer:
                 "with --log_samples."
             )
         return TaskSection(
-            task, run, known, _primaries(run), blocks, tables, samples.questions, notes, _moved(run)
+            task, run, known, _primaries(run), blocks, tables, samples.questions, notes
         )
 
     def overview(
@@ -520,21 +511,6 @@ def _range(run: Run, metric: Metric) -> str:
         return ""
     low, high = (number_text(end, metric.unit, ends) for end in ends)
     return f"range {low} to {high} over {conditions} conditions"
-
-
-def _moved(run: Run) -> str:
-    wider = [
-        metric.name
-        for metric, number in run.primaries
-        for low, high in [run.range_of(metric.name)]
-        if high - low > number.high - number.low
-    ]
-    if not wider:
-        return ""
-    return (
-        f"{', '.join(wider)}: the range over wordings, chat templates and system messages (the "
-        "conditions) is wider than the 95 % interval, which covers none of them."
-    )
 
 
 def _about(metric: Any) -> str:

@@ -83,8 +83,8 @@ METRICS = (
         "in each other's place; without those whose words praise or blame by themselves.",
         null_value=50,
         question=QUESTION,
-        above="in {size} more of the analogies than the half that chance gives",
-        below="in {size} fewer of the analogies than the half that chance gives",
+        above="{size} above the half that chance gives",
+        below="{size} below the half that chance gives",
     ),
     _by_gender(
         PER_TOKEN,
