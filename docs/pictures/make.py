@@ -1,4 +1,4 @@
-"""The picture of a report in the README: what its first screen says, and figures of it below.
+"""The picture of a report in the README: its first screen, and figures of it below if asked for.
 
     python docs/pictures/make.py [RUNS] [--figure HEADING ...] [-o FILE]
 
@@ -27,12 +27,12 @@ _KEEP = """(wanted) => {
   const missing = wanted.filter((heading) => !headings.includes(heading));
   if (!exhibits.length || missing.length) return { missing, headings };
   const at = (heading) => exhibits[headings.indexOf(heading)];
-  const kept = wanted.length ? wanted.map(at) : [exhibits[0]];
+  const kept = wanted.map(at);
   const main = document.querySelector("main");
   const [title, found] = [main.querySelector("h1"), main.querySelector("section")];
   main.replaceChildren(title, found, ...kept);
-  for (const extra of main.querySelectorAll(".exhibit details, .exhibit .files")) extra.remove();
-  document.querySelector("footer").remove();
+  const extras = ".exhibit details, .exhibit .files, main > section > details, .contents, footer";
+  for (const extra of document.querySelectorAll(extras)) extra.remove();
   return { missing, headings };
 }"""
 
@@ -53,7 +53,7 @@ def main() -> int:
         action="append",
         default=[],
         metavar="HEADING",
-        help="a figure's heading; default: the first figure",
+        help="a figure's heading",
     )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
     arguments = parser.parse_args()
