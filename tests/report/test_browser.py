@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from lm_eval_bias import cli
+from lm_eval_bias.commands.report import printed
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report import compare_files, page
@@ -196,9 +197,9 @@ def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
         assert contents.get_by_role("link").count() == 1 + 10 + 50
         contents.get_by_role("link", name="P4, Figure 4").last.click()
         assert seen.count() == 10 and tab.locator("#s-task-9-figure-4").is_visible()
-        for _ in range(9):
-            tab.mouse.wheel(0, 300)
+        tab.evaluate("scrollTo(0, 2500)")
         assert contents.is_visible() and contents.bounding_box()["y"] >= 0
+    assert printed(tmp_path / "out" / "brief.html").startswith(b"%PDF")
     with opened(browser, tmp_path / "out" / "org-m.html", WIDTHS[0], scripts=False) as tab:
         contents = tab.get_by_role("navigation", name="Contents")
         assert not contents.get_by_role("link").first.is_visible()
