@@ -123,7 +123,7 @@ def expected() -> list[str]:
     return [str(task) for task in group["task"]]
 
 
-def _known(task: catalogue.Task, whole: catalogue.Task | None) -> Any:
+def _known(task: catalogue.Task, whole: catalogue.Task | None = None) -> Any:
     """whole: the task that it is a fixed size of, or itself."""
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
