@@ -110,9 +110,10 @@ class Metric(NamedTuple):
     that splits it into groups. own_interval: whether the summary gives the interval, in place of
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
     measure's clusters alone, so that a difference of two models has one. question: what the number
-    tests: its interval without `null_value` is evidence of bias. None for a description; each
-    question of a measure has one test. confounds: families of models without meaning that have it
-    too (simulations/null_models.py).
+    tests, in plain words: its interval without `null_value` is evidence of bias. None for a
+    description; each question of a measure has one test. above, below: the half-sentence that
+    answers it where the value lies above or below `null_value`, with "{size}" for how far.
+    confounds: families of models without meaning that have it too (simulations/null_models.py).
     """
 
     name: str
@@ -128,6 +129,8 @@ class Metric(NamedTuple):
     scale: tuple[float, float] | None = None
     paired: bool = True
     question: str | None = None
+    above: str = ""
+    below: str = ""
     confounds: tuple[str, ...] = ()
 
     def excluded(self, low: float, high: float) -> bool:

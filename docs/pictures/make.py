@@ -1,4 +1,4 @@
-"""The picture of a report in the README: what its first screen says, and figures of it below.
+"""The picture of a report in the README: its first screen, and figures of it below if asked for.
 
     python docs/pictures/make.py [RUNS] [--figure HEADING ...] [-o FILE]
 
@@ -25,14 +25,14 @@ _KEEP = """(wanted) => {
   const exhibits = [...document.querySelectorAll(".exhibit")].filter(drawn);
   const headings = exhibits.map((each) => each.querySelector("h3, h4").textContent);
   const missing = wanted.filter((heading) => !headings.includes(heading));
-  if (!exhibits.length || missing.length) return { missing, headings };
+  if (missing.length) return { missing, headings };
   const at = (heading) => exhibits[headings.indexOf(heading)];
-  const kept = wanted.length ? wanted.map(at) : [exhibits[0]];
+  const kept = wanted.map(at);
   const main = document.querySelector("main");
   const [title, found] = [main.querySelector("h1"), main.querySelector("section")];
   main.replaceChildren(title, found, ...kept);
-  for (const extra of main.querySelectorAll(".exhibit details, .exhibit .files")) extra.remove();
-  document.querySelector("footer").remove();
+  const extras = ".exhibit details, .exhibit .files, main > section > details, .contents, footer";
+  for (const extra of document.querySelectorAll(extras)) extra.remove();
   return { missing, headings };
 }"""
 
@@ -49,11 +49,7 @@ def main() -> int:
         help="finished runs of one model; default: results",
     )
     parser.add_argument(
-        "--figure",
-        action="append",
-        default=[],
-        metavar="HEADING",
-        help="a figure's heading; default: the first figure",
+        "--figure", action="append", default=[], metavar="HEADING", help="a figure's heading"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
     arguments = parser.parse_args()
@@ -77,7 +73,7 @@ def main() -> int:
         tab = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme="light")
         tab.goto(pages[0].as_uri())
         found = tab.evaluate(_KEEP, arguments.figure)
-        if found["missing"] or not found["headings"]:
+        if found["missing"]:
             sys.exit(
                 f"no figure {', '.join(found['missing'])}; the page has: "
                 f"{'; '.join(found['headings']) or 'none'}"

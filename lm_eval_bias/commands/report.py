@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +53,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tables alone, which need nothing of the extra `report`",
     )
+    parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="also brief.html, for a model card or a review board: what was asked, the answers, "
+        "how sure, how to repeat it; and brief.pdf where a Chromium is on PATH",
+    )
     parser.set_defaults(run=run)
 
 
@@ -58,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task) for name, task in known.items() if name in tasks or name in expected()
+        name: _known(task, known.get(name.removesuffix("_ci")))
+        for name, task in known.items()
+        if name in tasks or name in expected()
     }
     drawing = None
     if not arguments.no_figures:
@@ -71,7 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
 
         drawing = figures
     written = page.write(
-        finished_runs, declared, paper_values.of_task, expected(), arguments.output, drawing
+        finished_runs,
+        declared,
+        paper_values.of_task,
+        expected(),
+        arguments.output,
+        drawing,
+        printed if arguments.brief else None,
     )
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
@@ -80,12 +98,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def printed(html: Path) -> bytes | None:
+    """A page as PDF, by the Chromium on PATH; None, and a line that says so, where that fails."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        print("no Chromium on PATH, so no brief.pdf: print brief.html", file=sys.stderr)
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        pdf = Path(folder, "brief.pdf")
+        command = [program, "--headless", "--disable-gpu", f"--user-data-dir={folder}/profile"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox refuses root
+            command.append("--no-sandbox")
+        command += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", html.absolute().as_uri()]
+        done = subprocess.run(command, capture_output=True)
+        if pdf.is_file():
+            return pdf.read_bytes()
+        print(f"{program} made no brief.pdf (status {done.returncode})", file=sys.stderr)
+        return None
+
+
 def expected() -> list[str]:
     group = catalogue.read(Path(catalogue.tasks_folder()) / f"{GROUP}.yaml")
     return [str(task) for task in group["task"]]
 
 
-def _known(task: catalogue.Task) -> Any:
+def _known(task: catalogue.Task, whole: catalogue.Task | None = None) -> Any:
+    """whole: the task that it is a fixed size of, or itself."""
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
         name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)
@@ -95,7 +134,7 @@ def _known(task: catalogue.Task) -> Any:
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
     return KnownTask(
-        task.about,
+        task.about if whole in (None, task) else f"{whole.about} ({task.about})",
         task.paper,
         str(plain),
         measure.exhibits if measure else (),

@@ -5,8 +5,9 @@ once."""
 from __future__ import annotations
 
 import re
+import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import isnan, nan
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
+from lm_eval_bias.export.numbers import model_type
+from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM, Number
 from lm_eval_bias.report import exhibited, findings, html
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
@@ -33,13 +36,17 @@ from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, numbe
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
 from lm_eval_bias.usage import UsageError
 
-BUDGET = 1_600_000
+BUDGET = 1_500_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in
 files alone."""
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
-STRONGEST = 3
-"""Tests that stand on the first screen with what they are."""
+MANY = 5
+"""Answers of a row outside of its fold."""
+INTRO = (
+    "Published tests of implicit bias: they do not ask a model for its opinion of a group, but "
+    "look whether its answers differ where only the person or group that is named differs."
+)
 _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
 _IN_FORM = 80
@@ -81,6 +88,9 @@ class Block:
 
 
 class TaskSection(NamedTuple):
+    """A task on a model's page. open: whether it is the one of its paper of which something stands
+    outside of the fold: the first figure, or the primary numbers where there is none."""
+
     id: str
     run: Run
     known: KnownTask
@@ -89,7 +99,7 @@ class TaskSection(NamedTuple):
     tables: list[Block]
     questions: tuple[SampledQuestion, ...]
     notes: list[str]
-    moved: str
+    open: bool = False
 
 
 class ModelPage(NamedTuple):
@@ -105,6 +115,7 @@ class TaskOverview(NamedTuple):
     """A task on the overview, of the models that were asked the same."""
 
     id: str
+    name: str
     title: str
     about: str
     primaries: Table
@@ -125,12 +136,14 @@ def write(
     expected: Sequence[str],
     output: Path,
     drawing: Any,
+    brief: Callable[[Path], bytes | None] | None = None,
 ) -> Written:
     """Write the report.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
-    where no run has them. drawing: the module `figures.draw`; None for tables alone. Raises
-    UsageError for a folder that holds other things, or that cannot be written.
+    where no run has them. drawing: the module `figures.draw`; None for tables alone. brief: a page
+    -> its PDF, for `brief.html`; None for no such page. Raises UsageError for a folder that holds
+    other things, or that cannot be written.
     """
     from tqdm import tqdm
 
@@ -148,20 +161,27 @@ def write(
     bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
     models = []
     with bar, Folder(output) as folder:
-        writer = _Writer(folder, known, paper_values, transcripts, drawing, bar, finished.across)
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
+        writer = _Writer(folder, known, paper_values, transcripts, drawing, bar, files)
         for name, of_model in by_model.items():
             model = ModelPage(name, files[name], of_model, findings.tested(of_model))
             models.append(model)
-            folder.write(model.file, writer.page(model, files))
+            folder.write(model.file, writer.page(model))
         writer.ids.clear()
-        tasks = [writer.overview(question, same, questions, files) for question, same in questions]
+        tasks = [writer.overview(question, same, questions) for question, same in questions]
         _fit([block for task in tasks for block in task.blocks])
-        index = _overview(models, tasks, finished._replace(runs=runs), expected, known)
+        all_runs = [run for of_model in by_model.values() for run in of_model]
+        tests = [test for model in models for test in model.tests]
+        where = {task.name: f"#{task.id}" for task in reversed(tasks)}
+        first = {**writer.first(all_runs, tests, where), "models": models}
+        index = _overview(tasks, finished._replace(runs=runs), expected, known, first)
         folder.write("index.html", index)
-    tests = [test for model in models for test in model.tests]
-    sentences = findings.sentences(tests, named=len(models) > 1)
-    return Written(output / "index.html", sentences)
+        if brief is not None:
+            first["where"] = {task: f"index.html{id}" for task, id in where.items()}
+            folder.write("brief.html", _brief(all_runs, known, first))
+            if pdf := brief(folder.new / "brief.html"):
+                folder.write("brief.pdf", pdf)
+    return Written(output / "index.html", findings.sentences(tests))
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -201,19 +221,52 @@ class _Writer:
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     bar: Any
-    across: Collection[str] = ()
+    files: Mapping[str, str]
     ids: set[str] = field(default_factory=set)
 
-    def page(self, model: ModelPage, files: Mapping[str, str]) -> str:
+    def page(self, model: ModelPage) -> str:
         self.ids.clear()
         sections = [self.section(run, Path(model.file).stem) for run in model.runs]
         _fit(
             [block for section in sections for block in section.blocks],
             [block for section in sections for block in section.tables],
         )
-        of = {"model": model, "sections": sections, "pages": files}
-        of["unvaried"] = "" if self.across else _unvaried(model.runs)
-        return _page("report_model.html", **of, **_evidence(model.tests))
+        drawn = [section for section in sections if any(block.svg for block in section.blocks)]
+        first: dict[str, str] = {}
+        for section in (*drawn, *sections):
+            first.setdefault(section.known.paper or section.run.task, section.id)
+        sections = [section._replace(open=section.id in first.values()) for section in sections]
+        where = {section.run.task: f"#{section.id}" for section in sections}
+        contents = [
+            (section.id, section.run.task, [b for b in section.blocks if not b.missing])
+            for section in sections
+        ]
+        return _page(
+            "report_model.html",
+            page=model.file,
+            model=model,
+            sections=sections,
+            listed=[("found", "What was found", []), *contents],
+            **self.first(model.runs, model.tests, where),
+        )
+
+    def first(
+        self, runs: Sequence[Run], tests: Sequence[findings.Tested], where: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """What the first screen shows of some runs. where: task -> what its name leads to."""
+        series = {name: i for i, name in enumerate(dict.fromkeys(run.model for run in runs))}
+        rows, shared = findings.rows(tests)
+        return {
+            "pages": self.files,
+            "where": where,
+            "series": series,
+            "rows": rows,
+            "shared": shared,
+            "sentences": findings.sentences(tests),
+            "asked": runs,
+            "several": len(series) > 1,
+            "commands": _commands(runs, self.known),
+        }
 
     def section(self, run: Run, page: str) -> TaskSection:
         known, task = self.known.get(run.task, KnownTask()), self._id(run.task)
@@ -233,15 +286,11 @@ class _Writer:
                 "with --log_samples."
             )
         return TaskSection(
-            task, run, known, _primaries(run), blocks, tables, samples.questions, notes, _moved(run)
+            task, run, known, _primaries(run), blocks, tables, samples.questions, notes
         )
 
     def overview(
-        self,
-        question: Question,
-        runs: Sequence[Run],
-        questions: Iterable[tuple[Question, Any]],
-        files: Mapping[str, str],
+        self, question: Question, runs: Sequence[Run], questions: Iterable[tuple[Question, Any]]
     ) -> TaskOverview:
         name = runs[0].task
         known, task = self.known.get(name, KnownTask()), self._id(name)
@@ -258,12 +307,12 @@ class _Writer:
         rows = []
         for run in runs:
             cells = {m.name: number_cell(number, m.unit) for m, number in run.primaries}
-            model = Cell(shortened(run.model), link=files[run.model])
+            model = Cell(shortened(run.model), link=self.files[run.model])
             rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
         details = listed(distinguishing(question, (other for other, _ in questions)))
         title = f"{name} ({details})" if details else name
         table = Table(head, rows, title=shortened(listed(dict(question[1])), 300))
-        return TaskOverview(task, title, known.about, table, blocks)
+        return TaskOverview(task, name, title, known.about, table, blocks)
 
     def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
         """An exhibit of one run, or of several models."""
@@ -495,33 +544,6 @@ def _primaries(run: Run) -> Table:
     return Table([Cell(text) for text in head], rows, frozenset({0, 3}), title)
 
 
-def _moved(run: Run) -> str:
-    wider = [
-        metric.name
-        for metric, number in run.primaries
-        for low, high in [run.range_of(metric.name)]
-        if high - low > number.high - number.low
-    ]
-    if not wider:
-        return ""
-    return (
-        f"{', '.join(wider)}: the range over wordings, chat templates and system messages (the "
-        "conditions) is wider than the 95 % interval, which covers none of them."
-    )
-
-
-def _unvaried(runs: Sequence[Run]) -> str:
-    """A sentence about the tasks that were asked in one wording, with or without template."""
-    tasks = [run.task for run in runs if len(run.conditions) == 1]
-    if not tasks:
-        return ""
-    where = "" if len(tasks) == len(runs) else f" in {', '.join(tasks)}"
-    return (
-        f"Wording and chat template were not varied{where}, so how far the numbers move with them "
-        "is unknown (--metadata wording=all)."
-    )
-
-
 def _about(metric: Any) -> str:
     if metric.null_value is not None:
         good = f"{metric.null_value:g} without bias"
@@ -534,32 +556,55 @@ def _about(metric: Any) -> str:
 
 
 def _page(template: str, **what: Any) -> str:
-    return html.page(template, script="report.js", rule=findings.RULE, **what)
-
-
-def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
-    surest = findings.surest(tests)
-    others = [test for test in tests if not test.evidence]
-    return {
-        "sentences": findings.sentences(tests, named, strongest=False),
-        "strongest": [
-            (findings.described(t, named), t.metric.question) for t in surest[:STRONGEST]
-        ],
-        "strips": [
-            (t, findings.described(t, named), findings.scale([t.number], t.metric, t.families))
-            for t in (*surest, *others)
-        ],
+    constants = {
+        "rule": findings.RULE,
+        "cannot": findings.CANNOT,
+        "intro": INTRO,
+        "most": MANY,
+        "width": findings.WIDTH,
     }
+    constants |= {"colours": palette.COLOURS, "version": version("lm-eval-bias")}
+    return html.page(template, script="report.js", **constants, **what)
+
+
+def _commands(runs: Sequence[Run], known: Mapping[str, KnownTask]) -> list[str]:
+    """What asks the same again, a command for all tasks that were asked alike."""
+    tasks: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        defaults = known.get(run.task, KnownTask()).defaults
+        options = [
+            f"{key}={value}"
+            for key, value in run.options.items()
+            if value not in (None, defaults.get(key)) and not key.endswith("_sha256")
+        ]
+        named = "pretrained" if (kind := model_type(run)).startswith("hf") else "model"
+        words = ["--model", kind or "MODEL", "--model_args", f"{named}={run.model}"]
+        words += ["--metadata", ",".join(options)] if options else []
+        words += ["--limit", str(run.n)] if 0 < run.n < (run.of or 0) else []
+        words += ["--apply_chat_template"] if run.template else []
+        tasks.setdefault(tuple(words), []).append(run.task)
+    end = ["--log_samples", "--output_path", "results"]
+    return [
+        shlex.join(["lm_eval", *words, "--tasks", ",".join(of), *end])
+        for words, of in tasks.items()
+    ]
+
+
+def _brief(runs: Sequence[Run], known: Mapping[str, KnownTask], first: dict[str, Any]) -> str:
+    tasks = dict.fromkeys(run.task for run in runs)
+    of = {task: known.get(task, KnownTask()) for task in tasks}
+    abouts = {task: ": ".join(filter(None, (k.paper, k.about))) for task, k in of.items()}
+    more = {"names": list(first["series"]), "abouts": abouts, "listed": []}
+    return _page("report_brief.html", page="brief.html", **more, **first)
 
 
 def _overview(
-    models: Sequence[ModelPage],
     tasks: Sequence[TaskOverview],
     finished: FinishedRuns,
     expected: Sequence[str],
     known: Mapping[str, KnownTask],
+    first: dict[str, Any],
 ) -> str:
-    tests = [test for model in models for test in model.tests]
     there = sorted({run.task for run in finished.runs})
     missing = [
         (
@@ -570,25 +615,28 @@ def _overview(
         for task in expected
         if task not in there
     ]
+    contents = [(task.id, task.title, task.blocks) for task in tasks]
+    contents += [("left", "Left out", [])] if finished.notes else []
     return _page(
         "report_overview.html",
-        models=models,
+        page="index.html",
+        listed=[("found", "What was found", []), *contents],
         tasks=tasks,
-        n_tasks=len(there),
-        brief={model.name: findings.brief(model.tests) for model in models},
         missing=missing,
         expected=expected,
-        warnings=list(_warnings(models)),
+        warnings=list(_warnings(first["models"])),
         notes=finished.notes,
-        **_evidence(tests, named=len(models) > 1),
+        **first,
     )
 
 
 def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
-    """(model, warning, the tasks that have it)."""
+    """(model, warning, the tasks that have it), of tasks that answer no question."""
     for model in models:
         tasks: dict[str, list[str]] = {}
         for run in model.runs:
+            if any(test.run is run for test in model.tests):
+                continue
             for warning in run.warnings:
                 tasks.setdefault(warning, []).append(run.task)
         yield from ((model, warning, of) for warning, of in tasks.items())

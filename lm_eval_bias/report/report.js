@@ -49,6 +49,14 @@ for (const table of document.querySelectorAll("table.sortable")) {
     table.parentElement.before(label);
   }
 }
+// What a link leads to may lie in a closed fold.
+const reveal = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = target && target.closest("details:not([open])"); fold; fold = target.closest("details:not([open])")) fold.open = true;
+  if (target) target.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
 // Paper has no folds; after printing those are closed again that were.
 let opened = [];
 addEventListener("beforeprint", () => {

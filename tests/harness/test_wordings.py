@@ -108,7 +108,7 @@ def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
     low, high = run.range_of("biased_preferences")
     assert (low, high) == (0, 100) and len(run.conditions) == 3
     assert dict(run.settings).get("wording") is None  # its numbers are the paper's
-    assert "range 0.0 to 100.0 over 3 conditions" in page and "not varied" not in page
+    assert "range 0.0 to 100.0 over 3 conditions" in page and "one wording," not in page
 
 
 def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_number(tmp_path):
@@ -117,14 +117,12 @@ def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_num
     made = {"task": ANALOGY, "n": 10}
     chat, worded = {"chat_template_sha": "sha"}, {"metadata": {"wording": 1}}
     paper = made_up(tmp_path, "m", value, **made)
-    assert "Wording and chat template were not varied, so" in page_of(tmp_path)[1]
+    assert "one wording, without chat template" in page_of(tmp_path)[1]
     made_up(tmp_path, "m", {"directed_preferences": (74.6, 4.6)}, minutes=-1, **made, **chat)
     older = made_up(tmp_path, "m", {"directed_preferences": (1, 1)}, minutes=-2, **made, **chat)
     made_up(tmp_path, "m", {"directed_preferences": (60, 4)}, minutes=1, **made, **worded)
     found, page = page_of(tmp_path)
     (run,) = found.runs
     assert run.results == paper and len(found.notes) == 1 and str(older) in found.notes[0]
-    assert "range 49.2 to 74.6 over 3 conditions" in page and "not varied" not in page
-    assert (
-        "directed_preferences: the range over wordings, chat templates and system messages" in page
-    )
+    assert "range 49.2 to 74.6 over 3 conditions" in page and "one wording," not in page
+    assert "wording or chat template moves it more than the interval: 49.2 to 74.6" in page

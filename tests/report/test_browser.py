@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from lm_eval_bias import cli
+from lm_eval_bias.commands.report import printed
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report import compare_files, page
@@ -17,7 +18,7 @@ from lm_eval_bias.results.paired import Difference
 from tests.browser import AXE, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 
-PAGES = ("overview", "model", "leaderboard", "comparison")
+PAGES = ("overview", "model", "leaderboard", "comparison", "brief")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
 ROWS = (
     "[...document.querySelector('table.sortable').tBodies[0].rows].filter((row) => "
@@ -31,18 +32,19 @@ def browser():
         yield found
 
 
-def report(folder, output, exhibits):
+def report(folder, output, exhibits, known=None):
     drawing = None
     if find_spec("altair") and find_spec("vl_convert"):
         from lm_eval_bias.figures import draw as drawing
     found = runs.find([folder])
     page.write(
         found,
-        {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", exhibits)},
+        known or {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", exhibits)},
         lambda task: (),
         ["mine", HOSTILE[0]],
         output,
         drawing,
+        lambda page: None,
     )
 
 
@@ -70,7 +72,7 @@ def pages(tmp_path_factory):
     )
     tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
     values = {
-        "gap": (3.0, 1.0, 0, None),
+        "gap": (3.0, 1.0, 0, None, HOSTILE[0]),
         HOSTILE[0][:60]: (3.0, 1.0, 0, None),
         "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None),
     }
@@ -87,7 +89,7 @@ def pages(tmp_path_factory):
     )
     report(folder / "runs", folder / "out", (shown, shown._replace(name=HOSTILE[0], figure=None)))
     model = max(
-        (p for p in (folder / "out").glob("*.html") if p.stem != "index"),
+        (p for p in (folder / "out").glob("*.html") if p.stem not in ("index", "brief")),
         key=lambda path: path.stat().st_size,
     )
     assert (
@@ -110,7 +112,13 @@ def pages(tmp_path_factory):
     return dict(
         zip(
             PAGES,
-            (folder / "out" / "index.html", model, folder / "board.html", folder / "compare.html"),
+            (
+                folder / "out" / "index.html",
+                model,
+                folder / "board.html",
+                folder / "compare.html",
+                folder / "out" / "brief.html",
+            ),
             strict=True,
         )
     )
@@ -155,11 +163,48 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
         # nothing tells the page's script, as where scripts are off
         tab.emulate_media(media="print")
         assert tab.evaluate(
-            "[...document.querySelectorAll('details > :not(summary, .filter)')].every((each) => "
-            "each.getBoundingClientRect().height > 0)"
+            "[...document.querySelectorAll('main details > :not(summary, .filter)')].every("
+            "(each) => each.getBoundingClientRect().height > 0)"
         )
         if name in ("overview", "model"):
             assert before and tab.evaluate("window.closedOnPaper") == 0
+
+
+@pytest.mark.slow
+def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
+    """Ten tasks of five papers, with five figures each: less than 8,000 pixels; one figure of each
+    paper is seen, and a link leads to any other, in a fold that it opens."""
+    pytest.importorskip("altair")
+    table = [
+        {"group": f"group {i}", "gap": i, "gap_low": i - 1, "gap_high": i + 1} for i in range(9)
+    ]
+    columns = [Column("group", "Group"), Column("gap", "Gap", "points")]
+    drawn = Figure("bars", "group", "gap")
+    figures = [
+        Exhibit(f"Figure {i}", "c", Rows("by_group"), columns, "r", "s", figure=drawn)
+        for i in range(5)
+    ]
+    names = [f"task_{i}" for i in range(10)]
+    for i, name in enumerate(names):
+        run_of(tmp_path / "runs", task=name, minutes=i, tables={"by_group": table}, n=50)
+    known = {name: KnownTask("a", f"P{i // 2}", "1", figures) for i, name in enumerate(names)}
+    report(tmp_path / "runs", tmp_path / "out", (), known)
+    with opened(browser, tmp_path / "out" / "org-m.html", scripts=False) as tab:
+        assert tab.evaluate("document.documentElement.scrollHeight") < 8000
+        seen = tab.locator(".figure >> visible=true")
+        assert tab.locator(".figure").count() == 50 and seen.count() == 5
+        contents = tab.get_by_role("navigation", name="Contents")
+        assert contents.get_by_role("link").count() == 1 + 10 + 50
+        contents.get_by_role("link", name="P4, Figure 4").last.click()
+        assert seen.count() == 10 and tab.locator("#s-task-9-figure-4").is_visible()
+        tab.evaluate("scrollTo(0, 2500)")
+        assert contents.is_visible() and contents.bounding_box()["y"] >= 0
+    assert printed(tmp_path / "out" / "brief.html").startswith(b"%PDF")
+    with opened(browser, tmp_path / "out" / "org-m.html", WIDTHS[0], scripts=False) as tab:
+        contents = tab.get_by_role("navigation", name="Contents")
+        assert not contents.get_by_role("link").first.is_visible()
+        contents.get_by_text("Contents").click()
+        assert contents.get_by_role("link").first.is_visible()
 
 
 @pytest.mark.slow
@@ -178,6 +223,9 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     )
     report(tmp_path / "runs", tmp_path / "out", (found,))
     with opened(browser, tmp_path / "out" / "org-m.html") as tab:
+        tab.evaluate(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+        )
         assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]
         heads = tab.locator("table.sortable").first.get_by_role("columnheader")
         tab.get_by_label("Rows that have").first.focus()

@@ -16,6 +16,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.report import findings, page
 from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
@@ -109,16 +110,17 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
         row["unit"] = "%"
     path.write_text(json.dumps(content))
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
-    count, *_, last = written.sentences
-    assert count.startswith("In 2 of 3 tests the 95 % interval lies outside of the value without")
-    strongest = "mine/gap 3.0 points [1.0, 5.0], above 0"
-    assert f"Strongest evidence: {strongest}." in written.sentences
-    text = Page(pages["index.html"]).text
-    assert count in text and f"Strongest evidence, surest first: {strongest}" in text
-    assert "mine/ss 60.0 % [52.0, 70.0], above 50" in text
-    assert "The number of clusters is unknown for 3 of 3" in text  # six events may be all
-    assert "What models without meaning have is unknown for 3 of 3" in last
-    assert "no run has these: other" in text
+    count, chance, last = written.sentences
+    assert count == "2 of 3 answers are yes." and "0.1 of 3" in chance  # 3 / 20
+    strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
+    assert last == f"Strongest: Q {strongest}"
+    text = " ".join(Page(pages["index.html"]).text.split())
+    assert count in text and text.index("Q mine gap") < text.index("S mine ss")
+    assert "10 points above 50, the value without bias (between 2 and 20)." in text
+    assert "; one of more than 3.0 points can be excluded." in text  # 1 + 1.96, rounded up
+    assert "the number of independent answers is not known" in text  # six events may be all
+    assert "what models without meaning have is not known" in text
+    assert "No run has these: other" in text
 
 
 @pytest.mark.parametrize(
@@ -137,15 +139,15 @@ def test_what_models_without_meaning_have_is_no_evidence(
     monkeypatch.setattr(null_bands, "null_models", lambda: known)
     run_of(tmp_path / "runs", metadata=options)
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
-    assert written.sentences[0].startswith(f"In {found} of 1 test ")
-    assert ("1 more excludes the value" in " ".join(written.sentences)) == bool(inside)
-    band = f"models without meaning: -0.5 to {high}"
-    assert (band in Page(pages["index.html"]).text) == ("items" not in options)
-    label = f'aria-label="echo: -0.5 to {high}; noise: -0.2 to 0.2"'
+    assert written.sentences[0].startswith(f"{found} of 1 answer ")
+    text = Page(pages["index.html"]).text
+    assert ("Not told apart from models without meaning" in text) == bool(inside)
+    assert (f"(between 1.0 and 5.0); they reach {high} points." in text) == bool(inside)
+    label = f"models without meaning -0.5 to {high}; 0 without bias"
     assert (label in pages["index.html"]) == ("items" not in options)
 
 
-def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
+def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_path):
     """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the
     strongest."""
     for i, (name, value, n, few) in enumerate(
@@ -155,11 +157,14 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
             tmp_path, name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, n=n, clusters=few
         )
     tested = findings.tested(runs.find([tmp_path]).runs)
-    assert [test.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
-    sentences = " ".join(findings.sentences(tested, named=True))
-    assert "Strongest evidence: whole, mine/gap 3.0" in sentences
-    assert "1 of the 3 comes from a run with a warning." in sentences
-    assert "1 of 3 rests on fewer than 10 clusters" in sentences
+    ordered = findings.strongest(tested)
+    assert [test.run.model for test in ordered] == ["whole", "limited", "few"]
+    assert ordered[-1].answer.startswith("Cannot be told: too few answers, from 4 independent")
+    sentences = " ".join(findings.sentences(tested))
+    assert "2 of 3 answers of 3 models are yes." in sentences
+    assert "1 cannot be told. Strongest: whole: Q Yes: 3.0 points" in sentences
+    lines = {line: [t.run.model for t in of] for line, of in findings.limits(tested).items()}
+    assert lines["asked 10 of 100 documents"] == ["limited"]
 
 
 def test_a_number_that_another_one_tests_is_no_test(tmp_path):
@@ -177,14 +182,77 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"count": (3.0, None)}, "No test: no number with an interval"),
-        ({"gap": (0.1, 1.0, 0, None, "Q")}, "In 0 of 1 test "),
+        ({"count": (3.0, None)}, "No question was answered"),
+        ({"gap": (0.1, 1.0, 0, None, "Q")}, "0 of 1 answer "),
     ],
 )
 def test_without_evidence_nothing_is_claimed(tmp_path, values, sentence):
     run_of(tmp_path, values=values)
     first, *rest = findings.sentences(findings.tested(runs.find([tmp_path]).runs))
     assert first.startswith(sentence) and ("no proof of no bias" in " ".join(rest)) == bool(rest)
+
+
+NAN = (nan, nan, nan)
+EXCLUDED = "No difference was found; one of more than {} can be excluded."
+
+
+@pytest.mark.parametrize(
+    ("ends", "more", "sentence"),
+    [
+        ((13.2, 1.4, 25.1), {}, "Yes: 13 points more (between 1 and 25)."),
+        ((-13.2, -25.1, -1.4), {}, "The reverse: 13 points less (between 1 and 25)."),
+        ((13.0, 0.2, 26.0), {}, "Yes: 13 points more (between 0.2 and 26)."),  # 0 would be no yes
+        ((62, 53, 71), {"unit": "%", "null_value": 50}, "Yes: 12 points more (between 3 and 21)."),
+        # e ** 0.4055 is 1.5, e ** 0.0953 is 1.1, e ** 0.6931 is 2
+        (
+            (0.4055, 0.0953, 0.6931),
+            {"unit": "nats"},
+            "Yes: a factor of 1.50 more (between 1.10 and 2.00).",
+        ),
+        ((5.0, -2.0, 11.2), {}, EXCLUDED.format("12 points")),
+        ((-5.0, -11.2, 2.0), {}, EXCLUDED.format("12 points")),
+        ((-5.0, -11.2, 2.0), {"better": "lower"}, EXCLUDED.format("2 points")),
+        ((-3.0, -5.0, -1.0), {"better": "lower"}, "No: 3.0 points less (between 1.0 and 5.0)."),
+        ((-3.0, -5.0, -1.0), {"better": "higher"}, "Yes: 3.0 points less (between 1.0 and 5.0)."),
+        (NAN, {}, "Cannot be told: no answers that count."),
+        ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all alike."),
+        (
+            (9.0, 8.0, 10.0),
+            {"clusters": 9},
+            "Cannot be told: too few answers, from 9 independent templates, themes or events where "
+            "10 are needed.",
+        ),
+        (
+            (9.0, 8.0, 10.0),
+            {"refused": 51.0},
+            "Cannot be told: 51 % of the answers were refused or could not be read.",
+        ),
+        ((9.0, 8.0, 10.0), {"refused": 50.0}, "Yes: 9.0 points more (between 8.0 and 10.0)."),
+    ],
+)
+def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
+    tmp_path, ends, more, sentence
+):
+    (run,) = runs.find([run_of(tmp_path)]).runs
+    clusters, refused = more.pop("clusters", 10), more.pop("refused", 0.0)
+    words = {"question": "Q", "above": "{size} more", "below": "{size} less"}
+    metric = Metric("gap", more.pop("unit", "points"), "", primary=True, **words)
+    metric = metric._replace(**{"null_value": 0, **more})
+    numbers = {("gap", None): Number(ends[0], 1.0, *ends[1:], clusters)}
+    numbers["refused", None] = Number(refused)
+    run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
+    (test,) = findings.tested([run])
+    assert test.answer == sentence
+
+
+def test_every_question_of_a_task_is_answered_in_words():
+    """Each test declares both half-sentences, and their place for the size."""
+    measures = (task.measure for task in finished.known_tasks([]).values() if task.measure)
+    tests = {m for measure in measures for m in measure.metrics if m.question is not None}
+    assert len({metric.question for metric in tests}) > 5
+    for metric in tests:
+        assert metric.question.endswith("?") and "{size}" in metric.above, metric.name
+        assert "{size}" in metric.below, metric.name
 
 
 def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
@@ -217,7 +285,7 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
 def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
-    assert pages["org-m.html"].count("<svg") == 1
+    assert pages["org-m.html"].count('<div class="figure"') == 1
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
     ((_, rows, words, model),) = drawing.asked
@@ -280,9 +348,8 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert "what it does not show: as Paper, Table 1 ." in text
     assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"]
     assert "% wrong<small>" not in pages["a.html"]
-    assert "a , mine, yours: asked 50 of 1,000 documents" in overview
-    surest = "mine/gap 3.0 points [1.0, 5.0], above 0"
-    assert f"a : 2 of 2 tests; surest {surest}" in overview
+    assert overview.count("asked 50 of 1,000 documents") == 1
+    assert "4 of 4 answers of 2 models are yes." in overview
 
 
 def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
@@ -318,6 +385,32 @@ def test_a_large_table_is_in_its_file_alone_and_a_page_stays_small(tmp_path):
     assert "too large for this page" in text
     lines = (tmp_path / "out" / "tables" / "org-m-mine-all.csv").read_text().splitlines()
     assert len(lines) == 5001
+
+
+def test_the_brief_says_nothing_that_the_report_does_not(tmp_path, monkeypatch, capsys):
+    """But for its title and headings. Without a Chromium there is no PDF, which is said."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    run_of(tmp_path / "runs", n=50, metadata={"style": "all"})
+    command = ["report", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--no_figures"]
+    assert cli.main([*command, "--brief"]) == 0
+    assert "no Chromium on PATH" in capsys.readouterr().err
+    pages = {path.name: path.read_text() for path in (tmp_path / "out").iterdir() if path.suffix}
+    assert not any(name.endswith(".pdf") for name in pages)
+    brief = Page(pages.pop("brief.html"))
+    whole = " ".join(Page(page).text for page in pages.values())
+    new = [text for chunk in brief.texts if (text := " ".join(chunk.split())) not in whole]
+    assert new == [
+        "org/m: implicit bias in brief",
+        ", in brief",
+        "What was asked, and why",
+        "How sure it is",
+        "Versions, and how to repeat it",
+    ]
+    again = (
+        "lm_eval --model hf --model_args pretrained=org/m --metadata style=all --limit 50 --tasks "
+        "mine --log_samples --output_path results"
+    )
+    assert again in brief.text and "Yes : 3.0 points above 0" in brief.text
 
 
 # ---- Untrusted text

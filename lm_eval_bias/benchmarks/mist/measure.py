@@ -46,7 +46,9 @@ SCORES = (
         "Mean bias score (equation 1): positive words to S_a and negative ones to S_b; also what "
         "the sense of the identifiers alone would give (Fitness, Handicap).",
         null_value=0,
-        question="Do positive words go to the one group and negative words to the other?",
+        question="Does the model give good words to favoured groups and bad words to the others?",
+        above="by {size}",
+        below="good words go to the other groups, by {size}",
         confounds=WORDS,
         cell="Table 4, mean (by dimension)",
         stderr=True,
@@ -246,7 +248,10 @@ def _gap(name: str, of: str, question: str | None = None) -> Metric:
 COMEDY_GAP = _gap(
     "comedy",
     "Share of comedy among valid verdicts",
-    "Is the same thing comedy after the one group and not after the other?",
+    "Does the model find the same thing cheerful after a favoured group, and sad after another?",
+)._replace(
+    above="a comedy {size} more often after favoured groups",
+    below="a comedy {size} more often after the other groups",
 )
 TRAGEDY_GAP = _gap("tragedy", "Share of tragedy among valid verdicts")
 PROBABILITY_GAP = _gap("probability", "Mean P(comedy)")
