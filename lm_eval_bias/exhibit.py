@@ -51,7 +51,8 @@ class Figure(NamedTuple):
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
-    is. band: what models without meaning have. model: what separates models that share a figure;
+    is; test: whether leaving it out is evidence (`Metric.question`). band: what models without
+    meaning have. model: what separates models that share a figure;
     None for a figure of its own for each.
     """
 
@@ -70,6 +71,7 @@ class Figure(NamedTuple):
     domain: tuple[float, float] | None = None
     reference: float | None = None
     null: str = "no bias"
+    test: bool = False
     band: tuple[float, float] | None = None
     model: Literal["colour", "facet"] | None = "facet"
 

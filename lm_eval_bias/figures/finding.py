@@ -15,7 +15,7 @@ LONGEST = 120
 
 
 def finding(plan: Plan, subject: str) -> str:
-    """Which intervals leave out the reference; without a reference the highest and the lowest.
+    """Which intervals of a test leave out its reference; without one the highest and the lowest.
 
     Empty where intervals or a single highest and lowest are lacking: the extremes of many numbers
     without intervals are no finding. subject: what is drawn; empty to name the axis."""
@@ -29,7 +29,7 @@ def finding(plan: Plan, subject: str) -> str:
     what = subject or plan.titles.get(key, key)
     if figure.reference is not None:
         sure = [item for item in items if not isnan(item.low)]
-        return _beyond(plan, what, sure, figure.reference) if sure else ""
+        return _beyond(plan, what, sure, figure.reference) if sure and figure.test else ""
     if figure.kind == "scatter":
         if len(items) < 2 or not (figure.label and {figure.x, figure.y} <= plan.units.keys()):
             return ""

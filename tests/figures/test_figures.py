@@ -239,7 +239,7 @@ def points(*ends):
     ]
 
 
-POINTS = Figure("points", "value", "group", low="low", high="high", reference=0)
+POINTS = Figure("points", "value", "group", low="low", high="high", reference=0, test=True)
 FOUND = [
     (BARS, values(10.0, 20.0, 40.0), "highest Race (40), lowest Age (10)"),
     (BARS, values(40.0, 20.0, 40.0), ""),
@@ -257,6 +257,7 @@ FOUND = [
     ),
     (POINTS, points((1, -1, 3), (1, 0, 2)), "none of 2 intervals leaves out 0 (no bias)"),
     (POINTS, points((1, 0.5, 3)), "the interval leaves out 0 (no bias)"),
+    (POINTS._replace(test=False), points((1, 0.5, 3)), ""),
     (POINTS, points((1, math.nan, math.nan), (2, math.nan, math.nan)), ""),
     # of the two series he has the greater span
     (EVERY["stacked"][0], EVERY["stacked"][1], "she: highest Age (30), lowest Race (10)"),
