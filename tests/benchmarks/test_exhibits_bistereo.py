@@ -269,11 +269,11 @@ def test_table_2_by_hand():
     expected = [("women and men", share, share, 59), ("women", 100, 100, women)]
     assert sorted(table) == sorted([*expected, ("men", 0, 0, 59 - women)], key=lambda row: row[0])
     by_axis = shown("bistereo_analogy", "Analogies by axis", run)
-    whole = [(row["number"], row["value"]) for row in by_axis if row["axis"] == "all"]
+    whole = [row["value"] for row in by_axis if row["axis"] == "all"]
     # the directed share is of words that neither praise nor blame
     genders = [doc["gender"] for doc in own if doc is not silent and not doc["loaded"]]
     directed = pytest.approx(100 * genders.count("women") / len(genders))
-    assert whole == [("calibrated preferences", share), ("directed preferences", directed)]
+    assert whole == [directed]
     assert assert_cells_have_a_place("bistereo_analogy", run) == 8
 
 
