@@ -137,9 +137,9 @@ class Run(NamedTuple):
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     def range_text(self, metric: Metric) -> str:
-        """`range_of` beside an interval; empty where it was asked in one condition."""
+        """`range_of` beside an interval; empty of one condition, or where all agree."""
         ends, conditions = self.range_of(metric.name), len(self.conditions)
-        if conditions == 1 or math.isnan(ends[0]):
+        if not ends[0] < ends[1]:
             return ""
         low, high = (number_text(end, metric.unit, ends) for end in ends)
         return f"range {low} to {high} over {conditions} conditions"
