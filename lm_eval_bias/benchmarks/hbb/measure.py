@@ -47,6 +47,8 @@ KEYS = (
     "changed",
     "first",
 )
+ASKED = Question._fields[:-1]
+"""All but the likelihood, which `matched` asks."""
 CLUSTERS = (("theme",),)
 STRONGEST = 5
 """Associations listed for each category: Table 7 has five, Table 3 the first of them."""
@@ -231,7 +233,7 @@ def bias_of(
     """`hidden_bias` of records with `KEYS` and `log_odds`."""
     return hidden_bias(
         [
-            Question(**{k: nan if r.get(k) is None else r[k] for k in Question._fields})
+            Question(*(nan if r[k] is None else r[k] for k in ASKED), r.get("likelihood", nan))
             for r in records
         ],
         **types_of(records),
