@@ -27,6 +27,10 @@ class Family(NamedTuple):
     high: float
     excluded: float | None
 
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
 
 @cache
 def null_models() -> Mapping[str, Any]:
