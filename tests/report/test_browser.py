@@ -97,7 +97,10 @@ def pages(tmp_path_factory):
     )
     metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
     change = Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12)
-    rows = [ComparedNumber(text, metric, text, change, 0.001, "farther") for text in HOSTILE]
+    rows = [
+        ComparedNumber(text, metric, text, change, text, (text, text), 0.001, "farther")
+        for text in HOSTILE
+    ]
     compared = Comparison(
         names[0],
         names[1],
@@ -107,6 +110,7 @@ def pages(tmp_path_factory):
         len(rows),
         [(names[0], HOSTILE[0], HOSTILE[1])],
         [*HOSTILE],
+        {},
     )
     (folder / "compare.html").write_text(compare_files.html(compared), encoding="utf-8")
     return dict(
