@@ -52,8 +52,8 @@ class Figure(NamedTuple):
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
     is; test: whether leaving it out is evidence (`Metric.question`). band: what models without
-    meaning have. model: what separates models that share a figure;
-    None for a figure of its own for each.
+    meaning have. model: what separates models that share a figure; None for a figure of its own
+    for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]

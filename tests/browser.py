@@ -3,13 +3,14 @@ people from reading it."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from lm_eval_bias.commands import report
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / ".axe" / "axe.min.js"
@@ -39,11 +40,7 @@ class Seen(NamedTuple):
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Skips where a machine has no Chromium. Only axe.min.js can be missing later."""
-    program = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
+    program = report.chromium()
     if program is None:
         pytest.skip("no Chromium on this machine")
     sync_api = pytest.importorskip("playwright.sync_api")

@@ -9,12 +9,12 @@ and `test`, and a Chromium.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from lm_eval_bias import cli
+from lm_eval_bias.commands import report
 
 LARGEST = 200_000
 """Bytes that the picture may have."""
@@ -53,11 +53,7 @@ def main() -> int:
     )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
     arguments = parser.parse_args()
-    program = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
+    program = report.chromium()
     if program is None:
         sys.exit("no Chromium on this machine")
     from playwright.sync_api import sync_playwright

@@ -98,10 +98,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def chromium() -> str | None:
+    """The Chromium on PATH."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def printed(html: Path) -> bytes | None:
     """A page as PDF, by the Chromium on PATH; None, and a line that says so, where that fails."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
+    program = chromium()
     if program is None:
         print("no Chromium on PATH, so no brief.pdf: print brief.html", file=sys.stderr)
         return None

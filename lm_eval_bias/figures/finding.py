@@ -42,12 +42,16 @@ def finding(plan: Plan, subject: str) -> str:
     stacked = figure.kind == "stacked"
     parts, names = ("series", plan.series) if stacked else ("panel", plan.panels)
     groups = [[i for i in items if getattr(i, parts) == n] for n in range(len(names))]
-    told = [(name, of) for name, of in zip(names, groups, strict=True) if _ends(plan, of)]
-    told.sort(key=lambda part: -_span(part[1]))
-    ends = [f"{name}: {_ends(plan, of)}" if name else _ends(plan, of) for name, of in told]
-    if stacked or len(told) > NAMED or sum(map(len, ends)) > LONGEST:
-        ends = ends[:1]
-    return f"{what}{', ' if told[0][0] else ': '}{'; '.join(ends)}" if told else ""
+    told = [
+        (_span(of), name, ends)
+        for name, of in zip(names, groups, strict=True)
+        if (ends := _ends(plan, of))
+    ]
+    told.sort(key=lambda part: -part[0])
+    sentences = [f"{name}: {ends}" if name else ends for _, name, ends in told]
+    if stacked or len(told) > NAMED or sum(map(len, sentences)) > LONGEST:
+        sentences = sentences[:1]
+    return f"{what}{', ' if told[0][1] else ': '}{'; '.join(sentences)}" if told else ""
 
 
 def _span(items: Sequence[Item]) -> float:
