@@ -17,7 +17,7 @@ demo: .venv/installed .model/lm_eval_bias.json
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 
-# What models without meaning say: lm_eval_bias/benchmarks/null_models.json and docs/null_models.md.
+# What models without meaning say: lm_eval_bias/benchmarks/null_models.json and docs/explanation/null_models.md.
 null-models: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python simulations/null_models.py --quick
 

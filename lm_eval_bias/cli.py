@@ -38,7 +38,7 @@ _UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """The parser of the command line, with the options of some commands. Its help texts stand in
-    docs/cli.md.
+    docs/reference/cli.md.
     """
     top = argparse.ArgumentParser(
         prog="lm-eval-bias",

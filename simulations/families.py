@@ -2,7 +2,7 @@
 
 A family is a function (generator, what is asked) -> raw scores of the answers, shape (answers,).
 `null_models.py` scales them to a strength and adds a little noise. The first sentence of a family's
-docstring stands in docs/null_models.md.
+docstring stands in docs/explanation/null_models.md.
 """
 
 from __future__ import annotations

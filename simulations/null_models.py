@@ -6,7 +6,8 @@
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
 of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
-lm_eval_bias/benchmarks/null_models.json and leaves the others, then writes docs/null_models.md.
+lm_eval_bias/benchmarks/null_models.json and leaves the others, then writes
+docs/explanation/null_models.md.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
-PAGE = ROOT / "docs/null_models.md"
+PAGE = ROOT / "docs/explanation/null_models.md"
 TEMPLATE = Path(__file__).with_suffix(".md")
 SEED = 20260601
 STRENGTH = 0.2, 1.5
@@ -276,7 +277,7 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
 
 
 def page(data: dict[str, Any]) -> str:
-    """docs/null_models.md."""
+    """docs/explanation/null_models.md."""
     families = [
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]

@@ -1,5 +1,5 @@
-"""docs/ci.md and docs/examples/ci: the workflows, line by line as they stand there. What asks a
-model is replaced by made-up runs."""
+"""docs/how-to/ci.md and docs/examples/ci: the workflows, line by line as they stand there. What
+asks a model is replaced by made-up runs."""
 
 import json
 import os
@@ -59,9 +59,9 @@ def test_the_rules_of_the_example_are_about_the_group_for_ci(example):
 
 
 def test_the_rules_in_the_docs_are_rules(root):
-    document = (root / "docs" / "ci.md").read_text(encoding="utf-8")
+    document = (root / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
-    read = rules.parse(text, "docs/ci.md")
+    read = rules.parse(text, "docs/how-to/ci.md")
     conditions = [rule.condition for rule in read.rules]
     assert conditions == ["below", "within", "worse_than_baseline_by", "unusable"]
     checked(read, True)

@@ -26,10 +26,10 @@ from tests.scripted import ask
 
 
 def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
-    """Every command's help, as it prints it, in docs/cli.md. Where they differ, this prints what
-    belongs there."""
+    """Every command's help, as it prints it, in docs/reference/cli.md. Where they differ, this
+    prints what belongs there."""
     monkeypatch.setenv("NO_COLOR", "1")
-    docs = (root / "docs" / "cli.md").read_text()
+    docs = (root / "docs" / "reference" / "cli.md").read_text()
     for parser in parsers(cli.parser()):
         assert f"```text\n{parser.format_help()}```" in docs, parser.format_help()
 

@@ -1,4 +1,4 @@
-"""docs/own_benchmark.md, file by file and command by command as they stand there."""
+"""docs/how-to/own_benchmark.md, file by file and command by command as they stand there."""
 
 import json
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def document(root):
-    return (root / "docs" / "own_benchmark.md").read_text(encoding="utf-8")
+    return (root / "docs" / "how-to" / "own_benchmark.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

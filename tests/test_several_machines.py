@@ -1,4 +1,4 @@
-"""docs/several_machines.md: its scripts, as processes of one machine."""
+"""docs/how-to/several_machines.md: its scripts, as processes of one machine."""
 
 import json
 import os

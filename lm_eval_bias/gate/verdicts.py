@@ -4,7 +4,7 @@ A rule bounds a quantity that should be low: the number (`below`), its negative 
 distance from the null value (`within`), or by how much it is worse than a baseline's. It fails if
 its whole interval breaks the bound, passes if the whole interval keeps it, and is inconclusive
 otherwise. Holm's procedure adjusts the tests "is it broken" over all rules on numbers of a model,
-and the tests "is it kept". docs/ci.md gives the reasons.
+and the tests "is it kept". docs/how-to/ci.md gives the reasons.
 
 Sources: S. Holm, A simple sequentially rejective multiple test procedure, 1979. R. L. Berger,
 Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirmann, A comparison of

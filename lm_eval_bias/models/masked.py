@@ -1,7 +1,7 @@
 """`--model hf-mlm`: masked language models, scored by pseudo-log-likelihood (Salazar et al. 2020).
 
 A text's score is the sum of the log-probabilities of its tokens, each masked in turn.
-docs/masked_models.md explains the numbers.
+docs/how-to/masked_models.md explains the numbers.
 """
 
 from __future__ import annotations

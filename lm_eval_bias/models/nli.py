@@ -2,7 +2,7 @@
 
 They read premise and hypothesis from the documents of a multiple-choice task. A choice gets the
 log-probability of the label that it names; items/nli_words.yaml lists the names. See
-docs/nli_classifiers.md.
+docs/how-to/nli_classifiers.md.
 """
 
 from __future__ import annotations

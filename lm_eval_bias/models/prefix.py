@@ -1,7 +1,8 @@
 """`--model hf-prefix`: the harness's `hf`, which computes shared prefixes of requests once.
 
 All requests of a call form a token trie (token_trie.py). Its nodes are computed depth first, pack
-by pack; a mask shows each token its ancestors (tree_attention.py). See docs/performance.md.
+by pack; a mask shows each token its ancestors (tree_attention.py).
+See docs/explanation/hf_prefix.md.
 """
 
 from __future__ import annotations

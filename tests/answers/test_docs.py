@@ -1,4 +1,4 @@
-"""docs/answers.md: its examples are cases of this folder, and are read as the page says."""
+"""docs/explanation/answers.md: its examples are cases of this folder, read as the page says."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,7 +11,7 @@ from lm_eval_bias.answers.text import UNPARSED
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGE = (ROOT / "docs/answers.md").read_text()
+PAGE = (ROOT / "docs/explanation/answers.md").read_text()
 EMPATHY = (ROOT / "tasks/empathy/README.md").read_text()
 HEADINGS = {
     "NLI label": "nli_label",

@@ -2,7 +2,7 @@
 
 heldout: kept aside; do not read these files while you work on a reader. fresh: written for the
 readers as they are now, and scored once. transcripts: what models wrote in a run, judged by hand.
-Language models invented the first two. docs/answers.md has the results.
+Language models invented the first two. docs/explanation/answers.md has the results.
 """
 
 from collections import Counter

@@ -341,12 +341,12 @@ def test_the_guide_has_the_agreement_with_the_authors(root, official):
     signed = [[pair for pair in of if all(pair)] for of in shared]
     agree = [all(a == b for a, b in of) for of in signed if of]
     row = (len(pairs), len(both), len(shared), len(agree), sum(agree))
-    guide = (root / "docs" / "stereotype_content.md").read_text()
+    guide = (root / "docs" / "explanation" / "stereotype_content.md").read_text()
     assert f"| any | {' | '.join(f'{n:,}' for n in row)} |" in guide
 
 
 def test_the_guide_has_the_sizes(root):
-    guide = (root / "docs" / "stereotype_content.md").read_text()
+    guide = (root / "docs" / "explanation" / "stereotype_content.md").read_text()
     for dimension in DIMENSIONS:
         of = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
         sizes = (of.total(), of["1"], of["0"], of["-1"])

@@ -32,7 +32,7 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
     monkeypatch.setenv("COLUMNS", "120")
     status, out, err = run(folder, "--unpaired", "--sort", "directed_preferences")
     assert status == 0 and not err
-    assert f"```text\n{out}```" in (root / "docs" / "leaderboard.md").read_text(), out
+    assert f"```text\n{out}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_
 
 
 def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, run):
-    """That of docs/own_benchmark.md, asked of two scripted models; the command is told its folder,
-    or reads the results alone."""
-    document = (root / "docs" / "own_benchmark.md").read_text(encoding="utf-8")
+    """That of docs/how-to/own_benchmark.md, asked of two scripted models; the command is told its
+    folder, or reads the results alone."""
+    document = (root / "docs" / "how-to" / "own_benchmark.md").read_text(encoding="utf-8")
     mine, runs = tmp_path / "mine", tmp_path / "runs"
     mine.mkdir()
     for name in ("pay_rise.yaml", "pay_rise.py"):

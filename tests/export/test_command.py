@@ -20,7 +20,7 @@ def run(command):
 
 def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch):
     """Where they differ, this prints what belongs there."""
-    document = (root / "docs" / "export.md").read_text(encoding="utf-8")
+    document = (root / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
     run_of(
         tmp_path / "runs",

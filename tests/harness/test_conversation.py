@@ -1,5 +1,5 @@
 """Requests of several turns: with models that answer by rule, with a tiny model, and the example of
-docs/conversations.md."""
+docs/how-to/conversations.md."""
 
 import json
 import logging
@@ -294,8 +294,8 @@ DATA = {
 
 @pytest.fixture
 def example(root, tmp_path, monkeypatch):
-    """Runs the files of docs/conversations.md as written, on questions of our own."""
-    text = (root / "docs" / "conversations.md").read_text()
+    """Runs the files of docs/how-to/conversations.md as written, on questions of our own."""
+    text = (root / "docs" / "how-to" / "conversations.md").read_text()
     blocks = dict(re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", text, re.DOTALL))
     assert set(blocks) == {"second_thoughts.yaml", "second_thoughts.py"}
     for name, content in blocks.items():

@@ -44,8 +44,8 @@ HELD = [
 
 @pytest.mark.parametrize(("world", "label", "runs", "numbers"), HELD)
 def test_intervals_hold_what_they_promise(coverage, rows_of, world, label, runs, numbers):
-    """95 %, less 2.5 points that docs/statistics.md shows for some, and 3 standard errors of a
-    share of so many runs."""
+    """95 %, less 2.5 points that docs/explanation/statistics.md shows for some, and 3 standard
+    errors of a share of so many runs."""
     held = coverage.coverage(rows_of(world)[label], runs)
     least = 92.5 - 300 * sqrt(0.05 * 0.95 / runs)
     assert {name: held[name].percent for name in numbers if held[name].percent < least} == {}
