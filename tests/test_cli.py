@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,6 @@ from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.commands.tasks import row
 from lm_eval_bias.data import downloads, small_model
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.results import samples
@@ -56,22 +56,11 @@ def test_the_catalogue_lists_every_task_of_the_harness_index_as_the_harness_read
         assert loaded.config.custom_dataset.documents is documents
 
 
-@pytest.mark.slow
-def test_tasks_prints_the_table_of_the_readme(command, root):
-    """Each task with its paper, request type and number of documents."""
-    pattern = r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|"
-    rows = []
-    for name, paper, request, documents in re.findall(
-        pattern, (root / "README.md").read_text(), re.M
-    ):
-        before, braces, after = re.fullmatch(r"(\w+)(?:\{(.*)\})?(\w*)", name).groups()
-        middles, counts = (braces or "").split(","), documents.split("; ")
-        counts = counts * len(middles) if len(counts) == 1 else counts
-        for middle, count in zip(middles, counts, strict=True):
-            rows.append((before + middle + after, paper, request, count))
-    status, printed, _ = command("tasks")
-    table = re.findall(r"^([a-z]\S+) +(\S.*?)  +(\S+) +([\d,]+|—)  ", printed, re.M)
-    assert status == 0 and sorted(table) == sorted(rows)
+def test_the_reference_follows_the_declarations(root):
+    """Where this fails, run docs/reference/make.py."""
+    folder = root / "docs" / "reference"
+    for name, text in runpy.run_path(folder / "make.py")["pages"]().items():
+        assert (folder / name).read_text() == text, name
 
 
 def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
@@ -86,19 +75,6 @@ def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
     assert status == 0 and re.search(row, listed, re.M)
     status, _, error = command("tasks", "biased_shore")
     assert status == 1 and "no task or metric 'biased_shore'; did you mean biased_share" in error
-
-
-def test_the_task_readmes_have_the_tables_of_their_metrics(root):
-    """Where a README differs from the declarations, this prints what belongs there."""
-    for task in catalogue.tasks():
-        readme = (root / "tasks" / task.path.parent.name / "README.md").read_text()
-        lines = ["| metric | unit | better | without bias | what it is | in the paper |"]
-        for metric in task.measure.metrics:
-            name = f"**`{metric.name}`**" if metric.primary else f"`{metric.name}`"
-            name += f", by {metric.by}" if metric.by else ""
-            _, *facts, cell, description = row(metric)
-            lines.append(f"| {' | '.join([name, *facts, description, cell])} |")
-        assert not [line for line in lines if line not in readme], (task.name, lines)
 
 
 def test_no_command_on_runs_imports_the_harness(tmp_path):

@@ -1,0 +1,111 @@
+"""Writes the pages of this folder that follow from declarations: tasks.md and metrics.md.
+
+    python docs/reference/make.py
+
+A test fails where a page differs from what this would write.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from itertools import groupby
+from pathlib import Path
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.commands.tasks import row
+from lm_eval_bias.measure import Metric
+
+HERE = Path(__file__).parent
+
+
+def pages() -> dict[str, str]:
+    """File name to text."""
+    by_folder = groupby(catalogue.tasks(), lambda task: task.path.parent.name)
+    folders = {folder: list(tasks) for folder, tasks in by_folder}
+    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders)}
+
+
+def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
+    lines = [
+        "# Tasks",
+        "",
+        "`lm-eval-bias tasks` prints this list. A name in a group below stands for the tasks in "
+        "it. Documents are what the whole task asks; a dash means that only a run can tell.",
+    ]
+    for folder, tasks in folders.items():
+        lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
+        lines += ["| task | documents | request | what it asks |", "|---|---:|---|---|"]
+        rows: dict[tuple[str, str], list[catalogue.Task]] = {}
+        for task in tasks:
+            rows.setdefault((task.request, task.about), []).append(task)
+        for (request, about), alike in rows.items():
+            names = ", ".join(f"`{task.name}`" for task in alike)
+            counts = dict.fromkeys(
+                "—" if task.documents is None else f"{task.documents:,}" for task in alike
+            )
+            lines.append(f"| {names} | {'; '.join(counts)} | {request} | {about} |")
+    lines += ["", "## Groups and tags", "", "| name | tasks |", "|---|---|"]
+    for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
+        config = catalogue.read(path)
+        if "group" in config:
+            members = [
+                m if isinstance(m, str) else m.get("task", m.get("group")) for m in config["task"]
+            ]
+            lines.append(f"| `{config['group']}` | {', '.join(f'`{m}`' for m in members)} |")
+    tagged = [t.name for tasks in folders.values() for t in tasks if t.config.get("tag")]
+    lines.append(f"| tag `implicit_social_bias` | {', '.join(f'`{name}`' for name in tagged)} |")
+    return "\n".join([*lines, ""])
+
+
+def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
+    lines = [
+        "# Metrics",
+        "",
+        "`lm-eval-bias tasks NAME` prints the numbers of a task, or what one number says. Bold: "
+        "shown in the harness's table; the others are in the cells of the results file. "
+        "*without bias*: the value of a model without bias; empty where none is known.",
+    ]
+    for folder, tasks in folders.items():
+        of: dict[Metric, list[str]] = {}
+        for task in tasks:
+            for metric in task.measure.metrics:
+                of.setdefault(metric, []).append(task.name)
+        everything = [task.name for task in tasks]
+        lines += ["", f"## {folder}", ""]
+        lines += ["| metric | unit | better | without bias | what it is | in the paper | tasks |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        lines += [_row(metric, _short(names, everything)) for metric, names in of.items()]
+    return "\n".join([*lines, ""])
+
+
+def _short(names: list[str], everything: list[str]) -> str:
+    """Some of the tasks in few words: a star stands for any text."""
+    if names == everything:
+        return "all"
+    others = [name for name in everything if name not in names]
+    shown, left_out = _patterns(names, others), _patterns(others, names)
+    short = shown if len(shown) <= len(left_out) else ["all but", *left_out]
+    return " ".join(short)
+
+
+def _patterns(names: list[str], others: list[str]) -> list[str]:
+    patterns: dict[str, None] = {}
+    for name in names:
+        parts = name.split("_")
+        starts = ["_".join(parts[:n]) + "*" for n in range(1, len(parts) + 1)]
+        globs = [*starts, *(f"*_{part}*" for part in parts[1:])]
+        alone = [name, *(g for g in globs if not fnmatch.filter(others, g))]
+        patterns[max(alone, key=lambda g: len(fnmatch.filter(names, g)))] = None
+    return [f"`{pattern}`" for pattern in patterns]
+
+
+def _row(metric: Metric, tasks: str) -> str:
+    name, *facts, cell, description = row(metric)
+    name = f"**`{name}`**" if metric.primary else f"`{name}`"
+    by = f", by {metric.by}" if metric.by else ""
+    return f"| {' | '.join([name + by, *facts, description, cell, tasks])} |"
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8")
