@@ -5,14 +5,14 @@ LOWEST = .venv-lowest/bin
 NEXT = .venv-next/bin
 # pip compiles what it installs: with PYTHONDONTWRITEBYTECODE set, each later start would cost eight seconds more.
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
-LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
 .PHONY: null-models demo test test-all test-lowest test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
-		--limit $(LIMIT) --apply_chat_template --log_samples --output_path results
+	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model \
+		--tasks bistereo_analogy,mist_wabt_likelihood_ci --log_samples --output_path results
+	$(BIN)/lm-eval-bias report results -o report
 
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
