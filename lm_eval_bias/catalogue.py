@@ -7,13 +7,13 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lm_eval_bias.data.bounds import Unreadable, content_of
+from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import located
@@ -100,9 +100,13 @@ class Task:
         """The function that checks the task's options; None if it has none."""
         return self._loaded("options")
 
-    @cached_property
+    @property
     def documents(self) -> int | None:
-        """How many documents there are; None where only the harness can tell."""
+        """How many documents there are: what `documents.json` beside the YAML says, or `count`."""
+        return _counts(self.path.parent).get(self.name) or self.count()
+
+    def count(self) -> int | None:
+        """Make and count the documents; None where only the harness can tell."""
         build = self.builder
         if build is None:
             return None
@@ -142,6 +146,12 @@ class Task:
     def _loaded(self, key: str) -> Any:
         value = self.config.get(key)
         return value.load() if isinstance(value, Function) else value
+
+
+@cache
+def _counts(folder: Path) -> dict[str, int]:
+    counts = folder / "documents.json"
+    return loads(counts.read_bytes()) if counts.is_file() else {}
 
 
 def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:

@@ -4,31 +4,76 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 
-from lm_eval_bias.commands import formatter, tell
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.commands import Parser, examples, filled, formatter, tell
+from lm_eval_bias.usage import UsageError, nearest
 
 COMMANDS = {
-    "tasks": "list the tasks, or describe a task or a number",
-    "check": "check files of items or groups of your own",
-    "data": "fetch or list the data that authors released",
-    "items": "write new items with a model, and review them",
-    "model": "make a small real model to try things with",
-    "merge": "put the samples of several runs of a task together",
-    "report": "pages with the papers' tables and figures, from finished runs",
-    "compare": "two models, or one before and after, on the same questions",
-    "leaderboard": "models beside each other, from finished runs",
-    "plan": "how many documents make an interval as narrow as you want",
-    "gate": "judge finished runs by rules: a verdict for a pipeline",
-    "export": "convert numbers of finished runs to third-party formats",
-    "reasons": "key phrases of the reasons that a model gives for its ratings",
+    "tasks": dict(help="list the tasks, or describe a task or a number", epilog="tasks\ntasks hbb"),
+    "check": dict(
+        help="check files of items or groups of your own",
+        epilog="check groups.yaml --for mist_wabt\n"
+        "check items.tsv groups.yaml --for bistereo_pairs",
+    ),
+    "data": dict(
+        help="fetch or list the data that authors released", epilog="data list\ndata fetch hbb"
+    ),
+    "items": dict(
+        help="write new items with a model, and review them",
+        epilog="items hbb --from stereotypes.csv --model hf --model_args pretrained=MODEL "
+        "--out items.jsonl\nitems review items.jsonl",
+    ),
+    "model": dict(
+        help="make a small real model to try things with", epilog="model .model\nmodel models/small"
+    ),
+    "merge": dict(
+        help="put the samples of several runs of a task together",
+        epilog="merge hbb first/samples_hbb_*.jsonl second/samples_hbb_*.jsonl\n"
+        "merge hbb shards/*/samples_hbb_*.jsonl --output hbb.json",
+    ),
+    "report": dict(
+        help="pages with the papers' tables and figures, from finished runs",
+        epilog="report results\nreport results --tasks hbb --output report_hbb --brief",
+    ),
+    "compare": dict(
+        help="two models, or one before and after, on the same questions",
+        epilog="compare results/before results/after\n"
+        "compare results --models org/base org/tuned --output change.html",
+    ),
+    "leaderboard": dict(
+        help="models beside each other, from finished runs",
+        epilog="leaderboard results\n"
+        "leaderboard base=results/a tuned=results/b --tasks hbb --output board.html",
+    ),
+    "plan": dict(
+        help="how many documents make an interval as narrow as you want",
+        epilog="plan --pilot results --width 5\n"
+        "plan --pilot results --tasks hbb --width bias_score=4",
+    ),
+    "gate": dict(
+        help="judge finished runs by rules: a verdict for a pipeline",
+        epilog="gate results --rules bias.yaml\n"
+        "gate results --rules bias.yaml --baseline older --junit bias.xml",
+    ),
+    "export": dict(
+        help="convert numbers of finished runs to third-party formats",
+        epilog="export results --to model-index --model org/model --card README.md\n"
+        "export results --to every-eval-ever --output eee",
+    ),
+    "reasons": dict(
+        help="key phrases of the reasons that a model gives for its ratings",
+        epilog="reasons results/*/samples_stereomap_structure_*.jsonl\n"
+        "reasons results/*/samples_stereomap_structure_*.jsonl --diversity",
+    ),
 }
-"""Each is the module of its name in `commands`, which is imported only where it runs."""
+"""Each, with two examples, is the module of its name in `commands`, which is imported only where it
+runs."""
 
 UNPRINTED = 74
 """The exit status where standard output is closed or full: no verdict of a command has it."""
@@ -40,18 +85,46 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
     """The parser of the command line, with the options of some commands. Its help texts stand in
     docs/reference/cli.md.
     """
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="lm-eval-bias",
-        description="Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks "
-        "themselves run with `lm_eval --tasks ...`.",
+        description=filled(
+            "Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks themselves "
+            "run with `lm_eval --tasks ...`."
+        ),
+        epilog=examples("tasks\nreport results"),
         formatter_class=formatter,
     )
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, help in COMMANDS.items():
-        command = commands.add_parser(name, help=help, formatter_class=formatter)
+    top.add_argument("--version", action="store_true", help="show the versions and exit")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    for name, about in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=about["help"], epilog=examples(about["epilog"]), formatter_class=formatter
+        )
         if name in options_of:
             import_module(f"lm_eval_bias.commands.{name}").add(command)
     return top
+
+
+def run(argv: Sequence[str]) -> int:
+    top = parser(argv[:1])
+    arguments = top.parse_args(argv)
+    if arguments.version:
+        from importlib.metadata import version
+
+        print(*(f"{name} {version(name)}" for name in ("lm-eval-bias", "lm_eval")), sep=", ")
+        return 0
+    if arguments.command is None:
+        top.error(f"no command; {nearest('', COMMANDS)}")
+    return arguments.run(arguments)
+
+
+def complete() -> int:
+    """Answer a shell's question what may follow, with the extra `completion`."""
+    with suppress(ImportError):
+        from argcomplete import autocomplete
+
+        autocomplete(parser(os.environ["COMP_LINE"].split()[1:2]))
+    return 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,8 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is None:
             raise BrokenPipeError(errno.EPIPE, "it is closed")
         try:
-            arguments = parser(argv[:1]).parse_args(argv)
-            return arguments.run(arguments)
+            return complete() if "_ARGCOMPLETE" in os.environ else run(argv)
         finally:
             sys.stdout.flush()
     except UsageError as error:
@@ -79,7 +151,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError) or sys.stdout is None:  # but `| head`
             tell(UsageError(f"cannot write to standard output: {error.strerror}"))
         return UNPRINTED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

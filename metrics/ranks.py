@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from .holm import holm
 from .resampling import Bools, Floats
@@ -56,7 +56,7 @@ def ranks(
         low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
         value = abs(value)
     ranked = np.isfinite(value) & (low <= value) & (value <= high) & (low < high)
-    quantile = stdtrit(freedom, 0.975)
+    quantile = scipy.special.stdtrit(freedom, 0.975)
     down, up = (np.where(ranked, side, np.nan) / quantile for side in (value - low, high - value))
     raw = np.full((k, k), np.nan)
     for i, j in combinations(np.flatnonzero(ranked), 2):

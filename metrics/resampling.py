@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -114,21 +114,26 @@ def share_interval(
     if not stderr >= 0 or n_clusters < FEWEST_CLUSTERS or (not stderr and 0 < value < 1):
         return np.nan, np.nan
     alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
-    n, error = float(n_clusters), stderr * _stretch(n_clusters, alpha) / -ndtri(alpha / 2)
+    n, error = (
+        float(n_clusters),
+        stderr * _stretch(n_clusters, alpha) / -scipy.special.ndtri(alpha / 2),
+    )
     if stderr:
         answers = value * (1 - value) / error**2
         few = min(value, 1 - value) * answers < FEWEST_CLUSTERS
         n = min(n, answers) if few else answers
     hits, others = value * n, (1 - value) * n
-    low = betaincinv(hits, others + 1, alpha / 2) if hits > 0 else 0.0
-    high = betaincinv(hits + 1, others, 1 - alpha / 2) if others > 0 else 1.0
+    low = scipy.special.betaincinv(hits, others + 1, alpha / 2) if hits > 0 else 0.0
+    high = scipy.special.betaincinv(hits + 1, others, 1 - alpha / 2) if others > 0 else 1.0
     return float(low), float(high)
 
 
 def _stretch(n_clusters: float, alpha: float) -> float:
     if n_clusters < FEWEST_CLUSTERS:
         return np.nan
-    return float(-stdtrit(n_clusters - 1, alpha / 2) * np.sqrt(n_clusters / (n_clusters - 1)))
+    return float(
+        -scipy.special.stdtrit(n_clusters - 1, alpha / 2) * np.sqrt(n_clusters / (n_clusters - 1))
+    )
 
 
 @lru_cache(maxsize=2)

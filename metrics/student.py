@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtridf, stdtrit
 
 from .resampling import Floats
 
@@ -31,13 +31,13 @@ def student(
 
 def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
     """The two-sided p of Student's t; df may be infinite."""
-    return np.asarray(2 * stdtr(df, -np.abs(t)))
+    return np.asarray(2 * scipy.special.stdtr(df, -np.abs(t)))
 
 
 def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
     """The ends of Student's 95 % interval; NaN where the error is. df may be infinite."""
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
-    half = np.where(stderr > 0, stdtrit(df, 0.975), 0) * stderr
+    half = np.where(stderr > 0, scipy.special.stdtrit(df, 0.975), 0) * stderr
     return value - half, value + half
 
 
@@ -49,9 +49,13 @@ def implied_df(value: float, stderr: float, low: float, high: float, most: float
     if not (stderr > 0 and np.isfinite(half) and symmetric):
         return most
     quantile = half / stderr
-    if quantile <= stdtrit(most, 0.975):
+    if quantile <= scipy.special.stdtrit(most, 0.975):
         return most
-    return 1.0 if quantile >= stdtrit(1, 0.975) else float(stdtridf(0.975, quantile))
+    return (
+        1.0
+        if quantile >= scipy.special.stdtrit(1, 0.975)
+        else float(scipy.special.stdtridf(0.975, quantile))
+    )
 
 
 def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:

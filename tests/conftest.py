@@ -118,7 +118,7 @@ def model_folder() -> Path:
     folder = ROOT / ".model"
     with FileLock(ROOT / ".model.lock"):  # the tests run in several processes
         made = subprocess.run(
-            [sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)],
+            [sys.executable, "-m", "lm_eval_bias", "model", str(folder)],
             capture_output=True,
             text=True,
         )

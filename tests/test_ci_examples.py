@@ -86,7 +86,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     (folder / "run.py").write_text(LM_EVAL)
     commands = {
         "lm_eval": f'exec {sys.executable} {folder}/run.py "$@"',
-        "lm-eval-bias": f'exec {sys.executable} -m lm_eval_bias.cli "$@"',
+        "lm-eval-bias": f'exec {sys.executable} -m lm_eval_bias "$@"',
         "pip": "echo pip",
     }
     for name, program in commands.items():

@@ -3,10 +3,12 @@
 import json
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -25,21 +27,75 @@ from tests.rule_model import RuleLM, load, manager
 from tests.scripted import ask
 
 
-def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
-    """Every command's help, as it prints it, in docs/reference/cli.md. Where they differ, this
-    prints what belongs there."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    docs = (root / "docs" / "reference" / "cli.md").read_text()
-    for parser in parsers(cli.parser()):
-        assert f"```text\n{parser.format_help()}```" in docs, parser.format_help()
-
-
 def parsers(top):
     """A parser, its commands, and theirs."""
     yield top
     for action in top._actions:
         for parser in action.choices.values() if hasattr(action.choices, "values") else ():
             yield from parsers(parser)
+
+
+def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are():
+    top, tasks = cli.parser(), {task.name for task in catalogue.tasks()}
+    for parser in parsers(top):
+        examples = parser.format_help().split("examples:\n")[1].splitlines()
+        assert len(examples) == 2
+        for example in examples:
+            assert f"{example} ".startswith(f"  {parser.prog} ")
+            values = vars(top.parse_args(shlex.split(example)[1:]))
+            assert {*(values.get("tasks") or ())} <= tasks
+            assert values.get("task") in {None, *tasks} and callable(values["run"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--verson", "lm-eval-bias: error: no option '--verson'; did you mean --version?"),
+        ("", "lm-eval-bias: error: no command; expected one of tasks, check, data, "),
+        ("reprot results", "argument COMMAND: invalid choice: 'reprot'; did you mean report?"),
+        ("gate results --ruls=x", "gate: error: no option '--ruls'; did you mean --rules?"),
+        ("gate results --rules x --xyz", "no option '--xyz'; expected one of -h, --help, --rules"),
+        ("export results --to hubs", "argument --to: invalid choice: 'hubs'; did you mean hub?"),
+        ("items reviw x", "argument ACTION: invalid choice: 'reviw'; did you mean review?"),
+        ("tasks hbb mist", "lm-eval-bias tasks: error: unrecognized arguments: mist"),
+    ],
+)
+def test_a_slip_of_the_finger_is_answered_with_what_was_meant(command, line, message):
+    status, _, error = command(*line.split())
+    assert status == 2 and message in error.splitlines()[-1]
+
+
+def test_the_package_runs_as_a_module_and_says_its_version(root):
+    program = [sys.executable, "-m", "lm_eval_bias", "--version"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    ours = re.search(r"^version = (.+)$", (root / "setup.cfg").read_text(), re.M)[1]
+    assert done.stdout == f"lm-eval-bias {ours}, lm_eval {version('lm_eval')}\n"
+
+
+SLOW = {"torch", "transformers", "lm_eval", "datasets"}
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        ("lm-eval-bias lea", ["leaderboard"]),
+        ("lm-eval-bias gate results --in", ["--inconclusive", "--include_path"]),
+        ("lm-eval-bias export results --to mod", ["model-index"]),
+    ],
+)
+def test_a_shell_completes_without_a_model_library(line, answers, tmp_path, monkeypatch):
+    """As the script of `register-python-argcomplete` asks."""
+    pytest.importorskip("argcomplete")
+    asked = {"": "1", "_STDOUT_FILENAME": str(tmp_path / "answers"), "_SUPPRESS_SPACE": "1"}
+    for name, value in asked.items():
+        monkeypatch.setenv(f"_ARGCOMPLETE{name}", value)
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_POINT", str(len(line)))
+    program = [sys.executable, "-X", "importtime", "-m", "lm_eval_bias"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert (tmp_path / "answers").read_text().split("\v") == answers
+    imported = set(re.findall(r"\| +(\S+)$", done.stderr, re.M))
+    assert "argcomplete" in imported and not imported & {*SLOW, "scipy.special"}
 
 
 def test_the_catalogue_lists_every_task_of_the_harness_index_as_the_harness_reads_it():
@@ -61,6 +117,18 @@ def test_the_reference_follows_the_declarations(root):
     folder = root / "docs" / "reference"
     for name, text in runpy.run_path(folder / "make.py")["pages"]().items():
         assert (folder / name).read_text() == text, name
+
+
+@pytest.mark.slow
+def test_each_folder_has_the_numbers_of_documents_of_its_tasks():
+    """Where documents.json differs from what the builders make, this prints what belongs there."""
+    folders = {}
+    for task in catalogue.tasks():
+        if (n := task.count()) is not None:
+            folders.setdefault(task.path.parent, {})[task.name] = n
+    for folder, counts in folders.items():
+        text = json.dumps(counts, indent=1) + "\n"
+        assert (folder / "documents.json").read_text() == text, text
 
 
 def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
@@ -85,10 +153,10 @@ import sys
 from lm_eval_bias.cli import main
 for line in sys.argv[1:]:
     assert main(line.split()) == 0, line
-print({"torch", "transformers", "lm_eval", "datasets"} & set(sys.modules), file=sys.stderr)
+print({*SLOW} & set(sys.modules), file=sys.stderr)
 """
     lines = ("tasks hbb", "leaderboard .", "gate . --rules bias.yaml", "export . --to model-index")
-    program = [sys.executable, "-c", code, *lines]
+    program = [sys.executable, "-c", code.replace("{*SLOW}", repr(SLOW)), *lines]
     done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr.strip() == "set()"
 

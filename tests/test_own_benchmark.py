@@ -28,7 +28,7 @@ def place(root, tmp_path_factory):
     return folder
 
 
-OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias.cli "$@"; }}'
+OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias "$@"; }}'
 
 
 def run(folder, text):

@@ -112,6 +112,7 @@ assert os.path.exists(os.path.join(lm_eval_bias.tasks.__path__[0], "hbb", "READM
 authoring = os.path.join(lm_eval_bias.__path__[0], "authoring")
 assert {"review.html", "review.css", "review.js"} <= {*os.listdir(authoring)}
 assert os.path.exists(os.path.join(authoring, "..", "benchmarks", "hbb", "pipeline.yaml"))
+assert os.path.exists(os.path.join(lm_eval_bias.tasks.__path__[0], "hbb", "documents.json"))
 """
 
 
@@ -170,7 +171,7 @@ def test_security_md_says_what_the_hook_is_and_how_to_see_it(root, installed):
 
 ENTRY_POINTS = """
 from importlib.metadata import entry_points as e
-print([p.load().__name__ for p in e(group="lm_eval.filters") if p.name == "nli_label"])
+print([p.load().__name__ for p in e(group="lm_eval.filters") if p.name == "bias_nli_label"])
 # the test above loads it as the harness does
 print([p.value for p in e(group="lm_eval.models") if p.name == "hf-prefix"])
 # a name mapped to a package

@@ -142,7 +142,7 @@ def test_a_link_and_permissions_stay_and_a_device_is_no_file(tmp_path):
     ["{} >&-", "{} | true", "PYTHONUNBUFFERED= {} >/dev/full", "PYTHONUNBUFFERED=1 {} >/dev/full"],
 )
 def test_standard_output_that_is_closed_or_full_ends_with_a_sentence(line):
-    program = line.format(f"{sys.executable} -m lm_eval_bias.cli tasks --path")
+    program = line.format(f"{sys.executable} -m lm_eval_bias tasks --path")
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", program], stderr=subprocess.PIPE, text=True
     )

@@ -1,4 +1,5 @@
-"""Writes the pages of this folder that follow from declarations: tasks.md and metrics.md.
+"""Writes the pages of this folder that follow from declarations: tasks.md, metrics.md, and the help
+texts of cli.md.
 
     python docs/reference/make.py
 
@@ -7,22 +8,43 @@ A test fails where a page differs from what this would write.
 
 from __future__ import annotations
 
+import argparse
 import fnmatch
+import os
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, cli
 from lm_eval_bias.commands.tasks import row
 from lm_eval_bias.measure import Metric
 
 HERE = Path(__file__).parent
+os.environ["NO_COLOR"] = "1"
 
 
 def pages() -> dict[str, str]:
     """File name to text."""
     by_folder = groupby(catalogue.tasks(), lambda task: task.path.parent.name)
     folders = {folder: list(tasks) for folder, tasks in by_folder}
-    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders)}
+    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders), "cli.md": _commands()}
+
+
+def _commands() -> str:
+    page = (HERE / "cli.md").read_text(encoding="utf-8")
+    parts = [page[: page.index("## `lm-eval-bias`\n")]]
+    for parser in _parsers(cli.parser()):
+        parts.append(f"## `{parser.prog}`\n\n```text\n{parser.format_help()}```\n\n")
+    return "".join(parts).rstrip() + "\n"
+
+
+def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser, its commands, and theirs."""
+    yield top
+    for action in top._actions:
+        if isinstance(action.choices, dict):
+            for parser in action.choices.values():
+                yield from _parsers(parser)
 
 
 def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:

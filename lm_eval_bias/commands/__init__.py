@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from typing import NoReturn
 
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, nearest
 
 WIDTH = 100
 """Columns of the help texts, fixed so that they can stand in the docs."""
@@ -19,6 +20,38 @@ def filled(description: str) -> str:
         paragraph if "\n  " in paragraph else textwrap.fill(" ".join(paragraph.split()), WIDTH)
         for paragraph in description.split("\n\n")
     )
+
+
+def examples(commands: str) -> str:
+    """For the end of a help text: a command a line."""
+    return "examples:\n" + textwrap.indent(commands, "  lm-eval-bias ")
+
+
+class Parser(argparse.ArgumentParser):
+    """A mistyped command, option or choice is answered with the nearest there is.
+
+    Python 3.14's `suggest_on_error` does so for commands and choices only.
+    """
+
+    def parse_known_args(self, args, namespace=None):  # type: ignore[no-untyped-def, override]
+        self.words = args
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        known = self._option_string_actions
+        for word in self.words if "invalid choice" not in message else ():
+            option = word.partition("=")[0]
+            if option.startswith("--") and not any(name.startswith(option) for name in known):
+                message = f"no option {option!r}; {nearest(option, known)}"
+        super().error(message)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            guess = nearest(str(value), list(action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {guess}")
 
 
 def formatter(prog: str) -> argparse.HelpFormatter:

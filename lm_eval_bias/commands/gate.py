@@ -39,7 +39,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     finished.add_runs(parser)
     parser.add_argument(
-        "--rules", metavar="FILE", type=Path, required=True, help="the rules, in YAML (docs/ci.md)"
+        "--rules",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="the rules, in YAML (docs/how-to/ci.md)",
     )
     parser.add_argument(
         "--baseline",

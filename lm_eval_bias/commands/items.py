@@ -17,7 +17,7 @@ from lm_eval_bias import writing
 from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.authoring.review import Review, serve
-from lm_eval_bias.commands import filled, formatter
+from lm_eval_bias.commands import examples, filled, formatter
 from lm_eval_bias.usage import UsageError
 
 # Arguments of a model that must stand in no file.
@@ -42,6 +42,11 @@ def _add_writer(actions: Any, name: str) -> None:
         "answer of the model is checked, and asked for again if it fails; an item that fails too "
         "often is rejected. All questions and answers are kept in a journal beside OUT, from "
         "which the same command continues after it was stopped."
+    )
+    example = f"items {name} --from rows.csv --out items.jsonl --model"
+    parser.epilog = examples(
+        f"{example} hf --model_args pretrained=MODEL\n"
+        f"{example} openai-chat-completions --model_args model=NAME --batch_size 8"
     )
     add = parser.add_argument
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
@@ -73,6 +78,7 @@ def _add_review(actions: Any) -> None:
         "the items of FILE, beside the texts of every step from its journal, and saves FILE. "
         "Ctrl+C ends it. Rejected items stay in a file beside FILE and can be restored."
     )
+    parser.epilog = examples("items review items.jsonl\nitems review items.jsonl --no_browser")
     add = parser.add_argument
     add("file", metavar="FILE", type=Path)
     benchmark = "whose items they are, if there is no journal"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import threading
-import urllib.request
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -75,11 +73,14 @@ def _content(address: str, size: int, seconds: float) -> bytes:
     answers: SimpleQueue[bytes | Exception] = SimpleQueue()
 
     def get() -> None:
+        from http.client import IncompleteRead  # email, ssl: half the time of a help text
+        from urllib.request import urlopen
+
         try:
-            with urllib.request.urlopen(address, timeout=min(SECONDS, seconds)) as answer:
+            with urlopen(address, timeout=min(SECONDS, seconds)) as answer:
                 content = answer.read(size + 1)
                 if len(content) <= size and (more := getattr(answer, "length", 0)):
-                    raise http.client.IncompleteRead(content, more)
+                    raise IncompleteRead(content, more)
             answers.put(content)
         except Exception as error:
             answers.put(error)

@@ -18,7 +18,7 @@ from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, Metric, Number
@@ -121,7 +121,7 @@ class Quantity(NamedTuple):
 
 def student(alpha: float, df: float) -> float:
     """Student's quantile at which an interval of confidence 1 - alpha ends."""
-    return -float(stdtrit(df, alpha / 2))
+    return -float(scipy.special.stdtrit(df, alpha / 2))
 
 
 def estimate(number: Number, metric: Metric) -> Estimate:

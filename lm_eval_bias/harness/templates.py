@@ -61,6 +61,15 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
         with self.known_output_type():
             super().override_metric(metric_name)
 
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        """The harness's, without its notice about `--metadata`, one for each task."""
+        build = self.config.custom_dataset
+        if callable(build):
+            metadata, settings = self.config.metadata or {}, self.config.dataset_kwargs or {}
+            self.dataset = build(**metadata, **settings)
+        else:
+            super().download(dataset_kwargs, **kwargs)
+
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: Any = None) -> Any:
         text = self.config.doc_to_text
         if doc_to_text is None and isinstance(text, str) and text not in doc:

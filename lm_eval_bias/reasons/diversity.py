@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from typing import Any
 
-from scipy import stats
+import scipy
 
 ORDER = 4
 """BLEU counts n-grams up to this n."""
@@ -47,7 +47,7 @@ def entropy(texts: Iterable[str], n: int) -> float:
     for text in texts:
         words = re.findall(r"\w+(?:['-]\w+)*", text.lower())
         counts.update(zip(*(words[i:] for i in range(n)), strict=False))
-    return float(stats.entropy(list(counts.values()), base=2)) if counts else nan
+    return float(scipy.stats.entropy(list(counts.values()), base=2)) if counts else nan
 
 
 def diversity(reasons: Mapping[tuple[str, str, str, Any, int], str]) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ from math import inf, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri, stdtrit
 
 from lm_eval_bias.measure import Measure, Metric, Number, Record, clusters_of, summed_up
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
@@ -138,7 +138,7 @@ def in_windows(
 
 
 def quantile(clusters: ArrayLike) -> Floats:
-    return stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
+    return scipy.special.stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
 
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
@@ -222,7 +222,8 @@ def plan(
     shared = share(pilot, parts)
     # The pilot's variance is by so much too small or too great at the ends of the range.
     small, great = (
-        sqrt((n - 1) / float(chdtri(n - 1, tail))) for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2)
+        sqrt((n - 1) / float(scipy.special.chdtri(n - 1, tail)))
+        for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2)
     )
     low, middle, high = (
         predicted(pilot, of_clusters, documents, grown[:, documents])

@@ -1,4 +1,5 @@
 import logging
+from configparser import ConfigParser
 
 import pytest
 
@@ -8,6 +9,7 @@ from lm_eval_bias.answers.filters import (
     Intensity,
     ListedOption,
     NLILabel,
+    Parser,
     Survey,
     WordPairs,
 )
@@ -92,3 +94,14 @@ def test_equal_responses_are_read_once(monkeypatch):
 def test_a_verdict_that_was_cut_off_is_unparsed():
     document = dict.fromkeys(mist.ATTRIBUTION_KEYS, "x")
     assert mist.record_aat(document, ["cut off"])["verdict"] == "unparsed"
+
+
+def test_filters_have_names_of_their_own_for_the_harness(root):
+    """Each reader is declared once; the harness's filter wins over a package's of its name."""
+    config = ConfigParser()
+    config.read(root / "setup.cfg")
+    lines = config["options.entry_points"]["lm_eval.filters"].split("\n")[1:]
+    declared = dict(line.split(" = ") for line in lines)
+    readers = [*Parser.__subclasses__(), *Survey.__subclasses__()]
+    assert sorted(declared.values()) == sorted(f"{r.__module__}:{r.__name__}" for r in readers)
+    assert all(name.startswith("bias_") for name in declared)

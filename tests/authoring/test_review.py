@@ -273,7 +273,7 @@ def test_over_the_wire_an_item_is_looked_at_and_saved(file):
 
 @pytest.mark.slow
 def test_the_command_prints_the_address_and_ends_with_a_summary(file):
-    command = [sys.executable, "-m", "lm_eval_bias.cli", "items", "review", str(file)]
+    command = [sys.executable, "-m", "lm_eval_bias", "items", "review", str(file)]
     command.append("--no_browser")
     # A shell's background job ignores SIGINT, and its children with it.
     usual = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

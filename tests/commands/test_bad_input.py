@@ -159,7 +159,7 @@ def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, command
 
 
 def test_a_console_that_knows_no_arrow_shows_its_code(runs):
-    compare = [sys.executable, "-m", "lm_eval_bias.cli", "compare", runs / "a", runs / "b"]
+    compare = [sys.executable, "-m", "lm_eval_bias", "compare", runs / "a", runs / "b"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(compare, capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and "\\u2192" in done.stdout, done.stderr

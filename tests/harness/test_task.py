@@ -95,6 +95,11 @@ def letter_a(context, letter):
 
 
 @pytest.mark.slow
+def test_the_harness_gives_no_advice_on_options_for_each_task(caplog):
+    load("hbb_ci", "mist_wabt_likelihood_ci")
+    assert "Custom kwargs" not in caplog.text
+
+
 def test_the_request_cache_never_hands_out_the_documents_of_another_order():
     evaluate(RuleLM(letter_a), "hbb", limit=4, cache_requests=True)
     options = {"metadata": {"order": "paper"}, "limit": 4}
