@@ -7,14 +7,16 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf, isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
-from lm_eval_bias.commands import filled, finished, tell
-from lm_eval_bias.gate import rules, verdicts, writers
+from lm_eval_bias.commands import filled, finished, plan, tell
+from lm_eval_bias.gate import draft, rules, verdicts, writers
+from lm_eval_bias.gate.draft import NULL_BAND
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
-from lm_eval_bias.gate.verdicts import Changes
+from lm_eval_bias.gate.verdicts import Changes, Judged, Verdict
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report.compare import Pair
 from lm_eval_bias.results.escape import visible
@@ -32,14 +34,30 @@ def add(parser: argparse.ArgumentParser) -> None:
         "numbers, on their distance from the null value, on a paired change against a baseline, "
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
         "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
-        "Otherwise it is inconclusive, and the output says how narrow an interval would decide.\n\n"
+        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "With --init it writes the first rules: for each number that tests a question, the "
+        "smallest change against a baseline that the documents can decide.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive."
     )
     finished.add_runs(parser)
     parser.add_argument(
-        "--rules", metavar="FILE", type=Path, required=True, help="the rules, in YAML (docs/ci.md)"
+        "--rules",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
+    )
+    parser.add_argument(
+        "--init", action="store_true", help="write the rules from these runs, and judge nothing"
+    )
+    parser.add_argument(
+        "--bound",
+        metavar="BOUND",
+        type=_bound,
+        help="for --init: a number, the most that a model may get worse, in points; or "
+        f"{NULL_BAND}, the most that models without meaning reach",
     )
     parser.add_argument(
         "--baseline",
@@ -84,6 +102,10 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.init:
+        return _init(arguments)
+    if arguments.bound is not None:
+        raise UsageError("--bound goes with --init; to judge, write bounds into the rules")
     if arguments.nightly < 1:
         raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
     wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
@@ -106,6 +128,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
     judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
+    judged = [_with_documents(one, finished_runs.runs, known) for one in judged]
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
@@ -131,6 +154,58 @@ def _run(arguments: argparse.Namespace) -> int:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         print(*writers.error_lines(judged), sep="\n")
     return code
+
+
+def _with_documents(
+    one: Judged, runs: Sequence[Run], known: Mapping[str, catalogue.Task]
+) -> Judged:
+    """What would decide its inconclusive rules, in documents where that can be planned."""
+    of_task = {run.task: run for run in runs if run.model == one.model}
+
+    def better(verdict: Verdict) -> Verdict:
+        if isnan(verdict.narrower) or verdict.metric is None or verdict.rule.group is not None:
+            return verdict
+        run, name = of_task[verdict.task], verdict.metric.name
+        planned = plan.to_decide(run, name, verdict.narrower, known)
+        return verdict._replace(todo=f"{verdict.todo}: {planned}" if planned else verdict.todo)
+
+    return one._replace(verdicts=[better(verdict) for verdict in one.verdicts])
+
+
+def _bound(text: str) -> str | float:
+    if text == NULL_BAND:
+        return text
+    number = float(text)
+    if not 0 < number < inf:
+        raise ValueError(text)
+    return number
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    if arguments.rules.exists():
+        raise UsageError(f"--rules {arguments.rules} is there already; name a new file, or edit it")
+    known = finished.known_tasks(arguments.include_path)
+    runs = _found(arguments.runs, known).runs
+    change, baseline = (
+        changes(known),
+        _found(arguments.baseline, known).runs if arguments.baseline else [],
+    )
+
+    def error(run: Run, key: Key) -> tuple[float, int] | None:
+        before = verdicts.baseline_of(run, baseline)
+        if before is None:
+            return None
+        paired = change(run, before, key)
+        return paired.stderr, paired.clusters
+
+    made = draft.draft(runs, error if baseline else None, arguments.bound)
+    if not any(one.bound is not None for one in made):
+        reasons = "".join(f"\n{one.task} {one.metric}: {one.reason}" for one in made)
+        raise UsageError(f"these runs give no rule{reasons or ': no number tests a question'}")
+    text = draft.rules_text(made, runs)
+    writing.whole(arguments.rules, text)
+    print(f"{text}\nwrote {arguments.rules}")
+    return PASSED
 
 
 def _settings(run: Run) -> str:

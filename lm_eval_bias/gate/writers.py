@@ -54,7 +54,8 @@ def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
         f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
         "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
         f"most {of} have a false FAIL anywhere; of a model that breaks them, at most {of} have a "
-        "false pass, as far as the intervals cover what they should (docs/statistics.md).",
+        "false pass, as far as the intervals cover what they should "
+        "(docs/explanation/statistics.md).",
         "An interval of another confidence than 95 % is made as the number's own; where the "
         "measure has a way of its own, each side times the ratio of Student's t, with at most one "
         "degree of freedom less than the number has clusters. A cap counts this run's answers: it "
