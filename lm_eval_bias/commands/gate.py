@@ -196,7 +196,7 @@ def _init(arguments: argparse.Namespace) -> int:
         if before is None:
             return None
         paired = change(run, before, key)
-        return paired.stderr, paired.clusters
+        return (paired.stderr, paired.clusters) if paired.stderr > 0 else None
 
     made = draft.draft(runs, error if baseline else None, arguments.bound)
     if not any(one.bound is not None for one in made):
