@@ -19,6 +19,7 @@ from lm_eval_bias.gate.rules import WORSE, Rules
 from lm_eval_bias.gate.verdicts import Changes, Judged, Verdict
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report.compare import Pair
+from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
@@ -46,7 +47,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="FILE",
         type=Path,
-        required=True,
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
     parser.add_argument(
@@ -65,7 +65,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         default=[],
-        help="older runs, for rules with worse_than_baseline_by",
+        help="older runs or a file of --save, for rules with worse_than_baseline_by",
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        type=Path,
+        help=f"write these runs as a baseline ({SUFFIX}): numbers, records and hashes, without "
+        "prompts and answers; --rules may be left out",
     )
     parser.add_argument(
         "--nightly",
@@ -102,6 +109,17 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.save:
+        if not arguments.save.name.endswith(SUFFIX):
+            raise UsageError(f"--save {arguments.save}: expected a name that ends in {SUFFIX}")
+        known = finished.known_tasks(arguments.include_path)
+        content = packed(_found(arguments.runs, known).runs)
+        writing.whole(arguments.save, content)
+        print(f"wrote {arguments.save}, {len(content):,} bytes")
+        if arguments.rules is None:
+            return PASSED
+    if arguments.rules is None:
+        raise UsageError("give --rules FILE; --init writes one")
     if arguments.init:
         return _init(arguments)
     if arguments.bound is not None:
