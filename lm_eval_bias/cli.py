@@ -23,6 +23,7 @@ COMMANDS = {
     "report": "pages with the papers' tables and figures, from finished runs",
     "compare": "two models, or one before and after, on the same questions",
     "leaderboard": "models beside each other, from finished runs",
+    "history": "numbers of a model over time, and which left their limits",
     "plan": "how many documents make an interval as narrow as you want",
     "gate": "judge finished runs by rules: a verdict for a pipeline",
     "export": "convert numbers of finished runs to third-party formats",
