@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_bias import writing
 from lm_eval_bias.data.bounds import FILE, Unreadable, content_of, json_of, lines, loads
 from lm_eval_bias.results.samples import asked
 from lm_eval_bias.usage import UsageError
@@ -98,7 +99,5 @@ def unpacked(path: Path) -> Path:
         parts = PurePosixPath(name).parts
         if len(parts) != 2 or not parts[0].isdigit() or "\0" in name:
             raise Unreadable(path, f"it names a file {name!r}")
-        file = Path(folder.name, *parts)
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        writing.whole(Path(folder.name, *parts), text)
     return Path(folder.name)
