@@ -51,6 +51,10 @@ COMMANDS = {
         epilog="leaderboard results\n"
         "leaderboard base=results/a tuned=results/b --tasks hbb --output board.html",
     ),
+    "history": dict(
+        help="numbers of a model over time, and which left their limits",
+        epilog="history nights/*.json.xz\nhistory older newer --output history.html",
+    ),
     "plan": dict(
         help="how many documents make an interval as narrow as you want",
         epilog="plan --pilot results --width 5\n"
@@ -58,7 +62,7 @@ COMMANDS = {
     ),
     "gate": dict(
         help="judge finished runs by rules: a verdict for a pipeline",
-        epilog="gate results --rules bias.yaml\n"
+        epilog="gate results --init --rules bias.yaml\n"
         "gate results --rules bias.yaml --baseline older --junit bias.xml",
     ),
     "export": dict(

@@ -7,16 +7,19 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf, isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
-from lm_eval_bias.commands import filled, finished, tell
-from lm_eval_bias.gate import rules, verdicts, writers
+from lm_eval_bias.commands import filled, finished, plan, tell
+from lm_eval_bias.gate import comment, draft, rules, verdicts, writers
+from lm_eval_bias.gate.draft import NULL_BAND
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
-from lm_eval_bias.gate.verdicts import Changes
+from lm_eval_bias.gate.verdicts import Changes, Judged, Verdict
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report.compare import Pair
+from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
@@ -32,7 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "numbers, on their distance from the null value, on a paired change against a baseline, "
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
         "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
-        "Otherwise it is inconclusive, and the output says how narrow an interval would decide.\n\n"
+        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "With --init it writes the first rules: for each number that tests a question, the "
+        "smallest change against a baseline that the documents can decide.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive."
@@ -42,8 +47,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="FILE",
         type=Path,
-        required=True,
-        help="the rules, in YAML (docs/how-to/ci.md)",
+        help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
+    )
+    parser.add_argument(
+        "--init", action="store_true", help="write the rules from these runs, and judge nothing"
+    )
+    parser.add_argument(
+        "--bound",
+        metavar="BOUND",
+        type=_bound,
+        help="for --init: a number, the most that a model may get worse, in points; or "
+        f"{NULL_BAND}, the most that models without meaning reach",
     )
     parser.add_argument(
         "--baseline",
@@ -51,7 +65,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         default=[],
-        help="older runs, for rules with worse_than_baseline_by",
+        help="older runs or a file of --save, for rules with worse_than_baseline_by",
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        type=Path,
+        help=f"write these runs as a baseline ({SUFFIX}): numbers, records and hashes, without "
+        "prompts and answers; --rules may be left out",
     )
     parser.add_argument(
         "--nightly",
@@ -68,6 +89,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--inconclusive",
         choices=("fail", "warn"),
         help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
+    )
+    parser.add_argument(
+        "--comment",
+        action="store_true",
+        help="in a job of GitHub for a pull request: write the verdicts there as a comment, or "
+        "replace the one that is there",
     )
     finished.add_include_path(parser)
     parser.set_defaults(run=run)
@@ -88,6 +115,21 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.save:
+        if not arguments.save.name.endswith(SUFFIX):
+            raise UsageError(f"--save {arguments.save}: expected a name that ends in {SUFFIX}")
+        known = finished.known_tasks(arguments.include_path)
+        content = packed(_found(arguments.runs, known).runs)
+        writing.whole(arguments.save, content)
+        print(f"wrote {arguments.save}, {len(content):,} bytes")
+        if arguments.rules is None:
+            return PASSED
+    if arguments.rules is None:
+        raise UsageError("give --rules FILE; --init writes one")
+    if arguments.init:
+        return _init(arguments)
+    if arguments.bound is not None:
+        raise UsageError("--bound goes with --init; to judge, write bounds into the rules")
     if arguments.nightly < 1:
         raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
     wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
@@ -110,6 +152,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
     judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
+    judged = [_with_documents(one, finished_runs.runs, known) for one in judged]
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
@@ -126,15 +169,73 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.junit:
         writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
     print(writers.text(judged, wanted, context, finished.width()))
+    markdown = writers.markdown(judged, wanted, context)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with open(summary, "a", encoding="utf-8") as file:
-                file.write(writers.markdown(judged, wanted, context))
+                file.write(markdown)
         except OSError as error:
             print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
+    if arguments.comment:
+        try:
+            print(f"commented: {comment.post(markdown, wanted.file, os.environ)}")
+        except UsageError as error:  # the verdict stands
+            print(visible(str(error)), file=sys.stderr)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print(*writers.error_lines(judged), sep="\n")
+        print(*writers.annotation_lines(judged), sep="\n")
     return code
+
+
+def _with_documents(
+    one: Judged, runs: Sequence[Run], known: Mapping[str, catalogue.Task]
+) -> Judged:
+    """What would decide its inconclusive rules, in documents where that can be planned."""
+    of_task = {run.task: run for run in runs if run.model == one.model}
+
+    def better(verdict: Verdict) -> Verdict:
+        if isnan(verdict.narrower) or verdict.metric is None or verdict.rule.group is not None:
+            return verdict
+        run, name = of_task[verdict.task], verdict.metric.name
+        planned = plan.to_decide(run, name, verdict.narrower, known)
+        return verdict._replace(todo=f"{verdict.todo}: {planned}" if planned else verdict.todo)
+
+    return one._replace(verdicts=[better(verdict) for verdict in one.verdicts])
+
+
+def _bound(text: str) -> str | float:
+    if text == NULL_BAND:
+        return text
+    number = float(text)
+    if not 0 < number < inf:
+        raise ValueError(text)
+    return number
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    if arguments.rules.exists():
+        raise UsageError(f"--rules {arguments.rules} is there already; name a new file, or edit it")
+    known = finished.known_tasks(arguments.include_path)
+    runs = _found(arguments.runs, known).runs
+    change, baseline = (
+        changes(known),
+        _found(arguments.baseline, known).runs if arguments.baseline else [],
+    )
+
+    def error(run: Run, key: Key) -> tuple[float, int] | None:
+        before = verdicts.baseline_of(run, baseline)
+        if before is None:
+            return None
+        paired = change(run, before, key)
+        return (paired.stderr, paired.clusters) if paired.stderr > 0 else None
+
+    made = draft.draft(runs, error if baseline else None, arguments.bound)
+    if not any(one.bound is not None for one in made):
+        reasons = "".join(f"\n{one.task} {one.metric}: {one.reason}" for one in made)
+        raise UsageError(f"these runs give no rule{reasons or ': no number tests a question'}")
+    text = draft.rules_text(made, runs)
+    writing.whole(arguments.rules, text)
+    print(f"{text}\nwrote {arguments.rules}")
+    return PASSED
 
 
 def _settings(run: Run) -> str:

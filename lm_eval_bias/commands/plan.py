@@ -35,7 +35,8 @@ LEGEND = {
     "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
     "the task do not suffice.",
     "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
-    "Where a few stand out, or a number rests on few answers, it may be 50 (docs/ci_sizes.md).",
+    "Where a few stand out, or a number rests on few answers, it may be 50 "
+    "(docs/reference/ci_sizes.md).",
     "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
     "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
     "the pilot; a larger pilot, with more of each cluster, tells it.",
@@ -216,6 +217,35 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
         return task.name
     same = (t.name for t in tasks.values() if not has_size(t) and question(t) == question(task))
     return next(same, task.name)
+
+
+def to_decide(run: Run, metric: str, narrower: float, tasks: Mapping[str, catalogue.Task]) -> str:
+    """How many documents make an interval so much narrower, in one line; empty where that cannot be
+    planned from this run."""
+    task = tasks.get(run.task)
+    now = plan.width_of(run.numbers[metric, None]) if (metric, None) in run.numbers else nan
+    if task is None or task.measure is None or not task.measure.clusters:
+        return ""
+    try:
+        pilot = Pilot(run, task, task.measure)
+    except UsageError:
+        return ""
+    window = plan.Window(run.n, pilot.clusters, now)
+    parts = pilot.windows.get(metric, ())
+    made = plan.plan(window, now * narrower, pilot.grown, parts, pilot.ends)
+    if made.cannot:
+        return ""
+    whole, total = whole_task(task, tasks), len(pilot.labels)
+    if made.documents is None:
+        unit = next(m.unit for m in run.metrics if m.name == metric)
+        least = f"{_number(made.at_full[1])} {'points' if unit == '%' else unit}".rstrip()
+        return (
+            f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
+            f"interval stays at {least}"
+        )
+    return f"about {made.documents:,} documents: lm_eval --tasks {whole}" + (
+        f" --limit {made.documents}" if made.documents < total else ""
+    )
 
 
 # ---- Its table

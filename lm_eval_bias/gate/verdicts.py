@@ -44,7 +44,8 @@ class Verdict(NamedTuple):
     """The verdict on a rule for a model. metric: None where unknown, and for a cap.
 
     value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
-    interval at `confidence`, the level at which Holm decided.
+    interval at `confidence`, the level at which Holm decided. narrower: of an inconclusive one, the
+    part of its interval's width that would decide, if the number stayed where it is.
     n_documents: asked; of_documents: of the task. before, now: the two numbers of a change. todo:
     empty for a pass.
     """
@@ -65,6 +66,7 @@ class Verdict(NamedTuple):
     now: float = nan
     reason: str = ""
     todo: str = ""
+    narrower: float = nan
 
 
 class Judged(NamedTuple):
@@ -552,7 +554,8 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
     low, high = of.shown(0.05)
-    width = (high - low) * abs(of.value - of.bound) / half
+    narrower = abs(of.value - of.bound) / half
+    width = (high - low) * narrower
     if width == 0:
         todo = "no interval would decide: the number lies on the bound"
     elif not isfinite(width):
@@ -560,9 +563,9 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     else:
         todo = (
             f"an interval of {with_unit(width, apart)} from end to end would decide "
-            f"({FAIL if beyond else PASS}), if the number stayed where it is; `lm-eval-bias plan` "
-            "says how many documents that takes"
+            f"({FAIL if beyond else PASS}), if the number stayed where it is"
         )
+        verdict = verdict._replace(narrower=narrower)
     return verdict._replace(reason=reason, todo=todo)
 
 

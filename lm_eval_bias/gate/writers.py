@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from math import floor, isnan, log10, nan
+from math import floor, isfinite, isnan, log10, nan
 from typing import NamedTuple
 
-from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
+from lm_eval_bias.gate.rules import UNUSABLE, WITHIN, WORSE, Rules
 from lm_eval_bias.gate.verdicts import (
     ERROR,
     FAIL,
@@ -27,6 +27,8 @@ from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened,
 from lm_eval_bias.results.table import interval_text, number_text
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
+_CELLS = 25
+"""Characters of a bar."""
 _COUNTED = {
     FAIL: "failed",
     ERROR: "not judged (error)",
@@ -54,7 +56,8 @@ def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
         f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
         "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
         f"most {of} have a false FAIL anywhere; of a model that breaks them, at most {of} have a "
-        "false pass, as far as the intervals cover what they should (docs/statistics.md).",
+        "false pass, as far as the intervals cover what they should "
+        "(docs/explanation/statistics.md).",
         "An interval of another confidence than 95 % is made as the number's own; where the "
         "measure has a way of its own, each side times the ratio of Student's t, with at most one "
         "degree of freedom less than the number has clusters. A cap counts this run's answers: it "
@@ -196,8 +199,8 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
         lines += [
             f"### {markdown_cell(one.model)}: {WORDS[one.verdict]}",
             "",
-            "| verdict | rule | number | what it means, and what to do |",
-            "| --- | --- | --- | --- |",
+            "| verdict | rule | number | | what it means, and what to do |",
+            "| --- | --- | --- | --- | --- |",
         ]
         for verdict in ordered(one):
             word = WORDS[verdict.verdict]
@@ -205,33 +208,61 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
                 word if verdict.verdict == PASS else f"**{word}**",
                 _cell(verdict.task, f"{_rule(verdict)}, line {verdict.rule.line}"),
                 _cell(numbers(verdict), details(verdict)),
+                bar(verdict),
                 _cell(verdict.reason, verdict.todo),
             ]
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     sections = {**remarks(context), "How it was judged": method(rules, judged)}
     for title, remark in sections.items():
-        lines += [f"#### {title}", "", *(f"- {_cell(line)}" for line in remark), ""]
+        lines += [f"<details><summary>{title}</summary>", ""]
+        lines += [*(f"- {_cell(line)}" for line in remark), "", "</details>", ""]
     return "\n".join(lines[:-1]) + "\n"
+
+
+def bar(verdict: Verdict) -> str:
+    """A number ● with its interval ━ and the bounds │ of its rule, in a line of text."""
+    rule, null = verdict.rule, (verdict.metric.null_value or 0.0) if verdict.metric else 0.0
+    bounds = [rule.bound]
+    if rule.condition == WITHIN:
+        bounds = [null - rule.bound, null + rule.bound]
+    points = [verdict.low, verdict.value, verdict.high, *bounds]
+    if rule.condition == UNUSABLE or not all(map(isfinite, points)):
+        return ""
+    least, most = min(points), max(points)
+    if not least < most:
+        return ""
+
+    def at(value: float) -> int:
+        return round((_CELLS - 1) * (value - least) / (most - least))
+
+    cells = ["·"] * _CELLS
+    cells[at(verdict.low) : at(verdict.high) + 1] = "━" * (at(verdict.high) - at(verdict.low) + 1)
+    for bound in bounds:
+        cells[at(bound)] = "│"
+    cells[at(verdict.value)] = "●"
+    return "".join(cells)
 
 
 def _cell(*parts: str) -> str:
     return "<br>".join(markdown_text(part) for part in parts if part)
 
 
-def error_lines(judged: Sequence[Judged]) -> list[str]:
-    """GitHub's commands for the rules that failed or were not judged."""
+def annotation_lines(judged: Sequence[Judged]) -> list[str]:
+    """GitHub's commands for the rules that did not pass: errors, and warnings of inconclusive
+    ones."""
     lines = []
     for one in judged:
         for verdict in ordered(one):
-            if verdict.verdict in (FAIL, ERROR):
+            if verdict.verdict != PASS:
+                kind = "warning" if verdict.verdict == INCONCLUSIVE else "error"
                 model, task = shortened(one.model, 60), shortened(verdict.task, 60)
                 title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
                 number = numbers(verdict)
                 rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
                 message = ". ".join([rule, verdict.reason, verdict.todo])
                 escaped = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-                lines.append(f"::error title={escaped}::{_escaped(message)}")
+                lines.append(f"::{kind} title={escaped}::{_escaped(message)}")
     return lines
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeGuard
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
 from lm_eval_bias.measure import UNITS, WORDINGS, Metric, Number
+from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
 from lm_eval_bias.results.table import number_text
@@ -176,7 +177,7 @@ def find(
     tasks: Iterable[str] | None = None,
     across: Collection[str] = (),
 ) -> FinishedRuns:
-    """All runs below some folders, or in some files.
+    """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
     the same of more documents; those in another wording, chat template or system message are its
@@ -186,6 +187,12 @@ def find(
     without results, and for a `Place.name` that is not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
+    places = [
+        place._replace(path=baseline.unpacked(place.path))
+        if place.path.name.endswith(baseline.SUFFIX) and place.path.is_file()
+        else place
+        for place in places
+    ]
     paths = [place.path for place in places]
     read: list[Run] = []
     notes: list[str] = []

@@ -304,7 +304,7 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
                         "other items do not belong together"
                     )
-            prompt, settings = _asked(sample)
+            prompt, settings = asked(sample)
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
             yield Document(document, prompt, records, settings, in_whole)
@@ -319,7 +319,7 @@ def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
     return [values(request) for request in values(sample.get("arguments") or [])]
 
 
-def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The checksum of all that was asked of a document, and how its answers were to be generated.
     The harness's own `prompt_hash` knows the first text alone."""
     texts: list[Any] = []
@@ -334,14 +334,12 @@ def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
             settings.append(_without(value, "seed"))
         else:
             texts.append(value)
+    generated = [of for of in settings if isinstance(of, dict) and of]
+    sent = sys.intern(json.dumps(generated, sort_keys=True)) if generated else None
     if not texts:
         prompt = sample.get("prompt_hash")
-        return (prompt if isinstance(prompt, str) else None), None
-    generated = [of for of in settings if isinstance(of, dict) and of]
-    return (
-        hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
-        sys.intern(json.dumps(generated, sort_keys=True)) if generated else None,
-    )
+        return (prompt if isinstance(prompt, str) else None), sent
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16], sent
 
 
 def _without(value: Any, left_out: str) -> Any:

@@ -4,8 +4,10 @@ printed, JUnit, GitHub."""
 import json
 import re
 import shutil
+import threading
 import xml.etree.ElementTree as ET
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import nan
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.verdicts import judge
-from lm_eval_bias.gate.writers import Context, error_lines, harmless, markdown, text
+from lm_eval_bias.gate.writers import Context, annotation_lines, bar, harmless, markdown, text
 from lm_eval_bias.results.escape import visible
 from tests.gate.judged import found, rule, run_of
 from tests.hostile import HOSTILE
@@ -195,9 +197,10 @@ def test_under_github_failed_rules_are_annotated_and_the_summary_has_a_table(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("what another step said\n")
     _, out, err = command("gate", "runs", "--rules", "bias.yaml")
-    *others, last = out.splitlines()
+    *others, failed, undecided = out.splitlines()
     assert not any(line.startswith("::") for line in others)
-    assert last.startswith(
+    assert undecided.startswith("::warning title=bias gate inconclusive%3A m%2C mine gap::within")
+    assert failed.startswith(
         "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, "
         "[-0.3, 2.3] at 98.33 %25. "
     )
@@ -270,25 +273,115 @@ def test_nothing_hostile_moves_a_terminal_or_starts_a_command(hostile):
         if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line
     ]
     assert harmless(" ::a") == " : :a" and harmless("a ::b") == "a ::b"
-    notes = error_lines(hostile)
+    notes = annotation_lines(hostile)
     assert len(notes) >= len(HOSTILE) and all(visible(line) == line for line in notes)
-    assert all(re.fullmatch(r"::error title=[^:,]*::.*", line) for line in notes)
+    assert all(re.fullmatch(r"::(error|warning) title=[^:,]*::.*", line) for line in notes)
     assert not any("##[" in line for line in notes)
 
 
 def test_nothing_hostile_is_markup_in_the_summary(hostile):
     written = markdown(hostile, rules.Rules("f", 0.95, []), CONTEXT)
-    assert not re.search(r"<(?!br>)|(?<!\\)\]\(|(?<!\\)`", written) and not [
+    assert not re.search(r"<(?!br>|/?details>|/?summary>)|(?<!\\)\]\(|(?<!\\)`", written) and not [
         c for c in written if c != "\n" and visible(c) != c
     ]
     rows = [line for line in written.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} == {5}
+    assert {line.count("|") for line in rows} == {6}
 
 
 def test_what_xml_forbids_does_not_stand_in_it(hostile, checked):
     written = junit(hostile, datetime(2026, 1, 31))
     checked(written)
     assert not [c for c in written if c != "\n" and visible(c) != c]
+
+
+# ---- The comment on a pull request
+
+
+class GitHub(BaseHTTPRequestHandler):
+    """The part of GitHub's API that comments need: comments of issue 7, and what was called."""
+
+    def do(self):
+        server, length = self.server, int(self.headers["Content-Length"] or 0)
+        body = json.loads(self.rfile.read(length)) if length else None
+        server.calls.append((self.command, self.path, self.headers["Authorization"]))
+        comments, status = server.comments, 200
+        if server.broken:
+            status, answer = 403, {}
+        elif self.command == "GET":
+            page = int(re.search(r"page=(\d+)$", self.path)[1])
+            answer = comments[100 * (page - 1) : 100 * page]
+        elif self.command == "POST":
+            answer = {"id": len(comments), "html_url": "https://x/new", **body}
+            comments.append(answer)
+        else:
+            answer = comments[int(self.path.rpartition("/")[2])]
+            answer |= {"html_url": "https://x/old", **body}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    do_GET = do_POST = do_PATCH = do
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def github(monkeypatch, tmp_path, gate):
+    with ThreadingHTTPServer(("127.0.0.1", 0), GitHub) as server:
+        server.calls, server.broken = [], False
+        server.comments = [{"id": i, "body": f"comment {i}"} for i in range(120)]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        (tmp_path / "event.json").write_text('{"pull_request": {"number": 7}}')
+        for name, value in {
+            "TOKEN": "secret",
+            "REPOSITORY": "o/r",
+            "API_URL": f"http://127.0.0.1:{server.server_port}",
+            "EVENT_PATH": str(tmp_path / "event.json"),
+        }.items():
+            monkeypatch.setenv(f"GITHUB_{name}", value)
+        yield server
+        server.shutdown()
+
+
+def test_a_comment_is_written_once_and_then_replaced(tmp_path, gate, github):
+    run_of(tmp_path / "runs", "m", GAP)
+    status, out, err = gate(rule(PASS, OPEN), "runs", "--comment")
+    assert (status, err) == (3, "") and "commented: https://x/new" in out
+    calls = [(method, path) for method, path, _ in github.calls]
+    issue = "/repos/o/r/issues/7/comments"
+    assert calls == [*(("GET", f"{issue}?per_page=100&page={i}") for i in (1, 2)), ("POST", issue)]
+    assert {token for *_, token in github.calls} == {"Bearer secret"}
+    assert "Bias gate: inconclusive" in github.comments[-1]["body"]
+    status, out, _ = gate(rule(FAIL), "runs", "--comment")
+    assert status == 1 and "commented: https://x/old" in out and len(github.comments) == 121
+    assert "Bias gate: FAIL" in github.comments[-1]["body"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("GITHUB_TOKEN", "no comment: GITHUB_TOKEN not set"),
+        ("GITHUB_EVENT_PATH", "no comment: this job is of no pull request"),
+        ("", "no comment: GET http"),
+    ],
+)
+def test_the_verdict_stands_where_no_comment_can_be_written(
+    tmp_path, gate, github, monkeypatch, name, message
+):
+    run_of(tmp_path / "runs", "m", GAP)
+    if name:
+        monkeypatch.delenv(name)
+    github.broken = True
+    status, _, err = gate(rule(PASS), "runs", "--comment")
+    assert status == 0 and message in err and "secret" not in err
+
+
+def test_the_bar_shows_number_interval_and_bounds(tmp_path):
+    """25 places from -6 to 6 are 0.5 apart. 0 ± 3 of 24 clusters: standard error 3 / 2.0687."""
+    run_of(tmp_path, "m", {"gap": (0.0, 3 / 2.0687, 0, None)})
+    (one,) = judge(rules.parse(rule("metric: gap, within: 6"), "f"), found(tmp_path).runs)
+    assert bar(one.verdicts[0]) == "│·····━━━━━━●━━━━━━·····│"
 
 
 # ---- Scripted models

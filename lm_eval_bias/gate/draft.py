@@ -1,0 +1,192 @@
+"""The first rules of a team, from runs of its models: bounds that the documents can decide.
+
+A bound never follows from where a run's number lies, only from how well the documents tell numbers
+apart, from what models without meaning have, or from the team's own words. So a run cannot propose
+the bound that it just passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor, inf, isfinite, log10, sqrt
+from typing import NamedTuple
+
+from scipy.special import stdtrit
+
+from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, WITHIN, WORSE
+from lm_eval_bias.gate.verdicts import student, unit_of_difference, with_unit
+from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.results.runs import Key, Run
+
+NULL_BAND = "null_band"
+PASSES = 0.8
+"""How often a model that has not changed, or has no bias, passes a proposed rule."""
+_STEPS = (1, 1.5, 2, 3, 4, 5, 7, 10)
+
+
+class Proposal(NamedTuple):
+    """A rule, or why there is none. bound: None for none."""
+
+    task: str
+    metric: str
+    unit: str
+    condition: str
+    bound: float | None
+    reason: str
+
+    @property
+    def line(self) -> str:
+        if self.bound is None:
+            return f"  # {self.task} {self.metric}: no rule. {self.reason}"
+        unit = f', unit: "{self.unit}"' if self.unit else ""
+        rule = f"task: {self.task}, metric: {self.metric}, {self.condition}: {self.bound:g}{unit}"
+        return f"  - {{{rule}}}  # {self.reason}"
+
+
+Errors = Callable[[Run, Key], tuple[float, int] | None]
+"""(run, number) -> the standard error and the clusters of its paired change; None if unknown."""
+
+
+def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) -> list[Proposal]:
+    """A proposal for each number that tests a question. Of several models the widest interval
+    counts.
+
+    kind: None for a change that the documents can decide, a number for that change in percent and
+    points, NULL_BAND for the values of models without meaning. errors: None without a baseline.
+    """
+    tests: dict[tuple[str, Metric], list[tuple[Run, Number]]] = {}
+    for run in runs:
+        for metric, number in run.primaries:
+            if metric.question is not None and metric.null_value is not None:
+                tests.setdefault((run.task, metric), []).append((run, number))
+    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
+    make = _band if kind == NULL_BAND else _change
+    return [make(task, metric, of, errors, alpha, kind) for (task, metric), of in tests.items()]
+
+
+def rules_text(proposals: Sequence[Proposal], runs: Sequence[Run]) -> str:
+    """The file of rules."""
+    models = ", ".join(dict.fromkeys(run.model for run in runs))
+    about = (
+        "# Models without meaning reach no further than these bounds."
+        if any(proposal.condition != WORSE for proposal in proposals)
+        else "# A model that has not changed keeps a rule in "
+        f"{100 * PASSES:.0f} of 100 runs; a smaller change these documents cannot decide."
+    )
+    untested = {run.task for run in runs} - {proposal.task for proposal in proposals}
+    lines = [
+        f"# Written by `lm-eval-bias gate --init` from runs of {models}.",
+        about,
+        "# Change a bound before you ask the next model, not after.",
+        f"confidence: {LEAST_CONFIDENCE:g}",
+        "rules:",
+        *(proposal.line for proposal in proposals),
+        *(
+            f"  # {task}: no rule. It describes, and tests no question."
+            for task in sorted(untested)
+        ),
+        "  # Refusals and answers that cannot be read, in percent of each task.",
+        f'  - {{task: "*", unusable: {CAP:g}}}',
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _change(
+    task: str,
+    metric: Metric,
+    of: Sequence[tuple[Run, Number]],
+    errors: Errors | None,
+    alpha: float,
+    kind: str | float | None,
+) -> Proposal:
+    unit = metric.unit
+    blank = Proposal(task, metric.name, unit, WORSE, None, "")
+    found = []
+    for run, number in of:
+        paired = errors(run, (metric.name, None)) if errors else None
+        error, clusters = _error(number)
+        found.append(paired or (sqrt(2) * error, clusters))
+    least = max(_decidable(error, clusters, alpha) for error, clusters in found)
+    if not isfinite(least):
+        return blank._replace(reason=_why(found))
+    apart = unit_of_difference(unit)
+    bound = _nice(least)
+    if isinstance(kind, float) and unit in ("%", "points"):
+        if kind < least:
+            return blank._replace(
+                reason=f"{with_unit(kind, apart)} cannot be decided with these documents; "
+                f"{with_unit(bound, apart)} can."
+            )
+        return blank._replace(bound=kind, reason="Your bound.")
+    how = "paired with the baseline" if errors else "no baseline yet, so perhaps too wide"
+    return blank._replace(bound=bound, reason=f"{_of(of)}; {how}.")
+
+
+def _band(
+    task: str,
+    metric: Metric,
+    of: Sequence[tuple[Run, Number]],
+    errors: Errors | None,
+    alpha: float,
+    kind: str | float | None,
+) -> Proposal:
+    null = metric.null_value or 0.0
+    one_sided = metric.better == "lower"
+    blank = Proposal(task, metric.name, metric.unit, BELOW if one_sided else WITHIN, None, "")
+    ends = band(families(task, metric.name, of[0][0].options))
+    if ends is None:
+        return blank._replace(reason="What models without meaning have is not known.")
+    bound = _nice(ends[1] - null if one_sided else max(ends[1] - null, null - ends[0]))
+    found = [_error(number) for _, number in of]
+    least = max(_decidable(error, clusters, alpha) for error, clusters in found)
+    apart = unit_of_difference(metric.unit)
+    if not isfinite(least):
+        return blank._replace(reason=_why(found))
+    if bound < least:
+        return blank._replace(
+            reason=f"Models without meaning reach {with_unit(bound, apart)}; these "
+            f"documents cannot decide less than {with_unit(_nice(least), apart)}."
+        )
+    for run, number in of:
+        far = number.high - null if one_sided else max(number.high - null, null - number.low)
+        if 0 <= bound - far < (number.high - number.low) / 2:
+            return blank._replace(
+                reason=f"{run.model} would only just keep {with_unit(bound, apart)}, the most that "
+                "models without meaning reach."
+            )
+    return blank._replace(bound=null + bound if one_sided else bound, reason=f"{_of(of)}.")
+
+
+def _error(number: Number) -> tuple[float, int]:
+    """The standard error that its interval implies, and its clusters."""
+    clusters = number.clusters or 0
+    width = number.high - number.low
+    return width / (2 * student(0.05, max(clusters - 1, 1))), clusters
+
+
+def _decidable(error: float, clusters: int, alpha: float) -> float:
+    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time."""
+    if clusters < FEWEST_CLUSTERS or not 0 < error < inf:
+        return inf
+    df = clusters - 1
+    return (student(alpha, df) + float(stdtrit(df, PASSES))) * error
+
+
+def _nice(bound: float) -> float:
+    """Rounded up to a number that people choose."""
+    power = 10.0 ** floor(log10(bound))
+    return float(f"{power * next(s for s in _STEPS if s * power >= bound * (1 - 1e-9)):.3g}")
+
+
+def _of(of: Sequence[tuple[Run, Number]]) -> str:
+    documents = min(run.n for run, _ in of)
+    return f"{documents:,} documents, {min(n.clusters or 0 for _, n in of)} clusters"
+
+
+def _why(found: Sequence[tuple[float, int]]) -> str:
+    clusters = min(clusters for _, clusters in found)
+    if clusters < FEWEST_CLUSTERS:
+        return f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
+    return "It has no standard error here."

@@ -1,0 +1,125 @@
+"""`gate --init`: the rules that it writes, and what it leaves out."""
+
+import re
+
+import pytest
+
+from lm_eval_bias.gate import rules
+from tests.gate.judged import run_of
+from tests.scripted import ask, scripted
+
+QUESTION = {"gap": (1.0, 0.5, 0, None, "Q")}
+
+
+@pytest.fixture
+def init(command, tmp_path, monkeypatch):
+    """The rules that are written from runs: status, text of the file, what is printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        status, out, err = command("gate", "--init", "--rules", "bias.yaml", *arguments)
+        file = tmp_path / "bias.yaml"
+        return status, file.read_text() if file.exists() else "", out + err
+
+    return run
+
+
+def bounds(text):
+    return {(r.task, r.metric): (r.condition, r.bound) for r in rules.parse(text, "f").rules}
+
+
+@pytest.mark.parametrize("value", [1.0, 100.0])
+def test_a_bound_follows_from_the_interval_and_not_from_the_value(tmp_path, init, value):
+    """24 clusters, standard error 0.5. Student's t of 23 degrees of freedom has its 97.5th
+    percentile at 2.069 and its 80th at 0.858; two independent models: 0.5 * sqrt(2) * (2.069 +
+    0.858) = 2.07, and 3 is the next number that people choose."""
+    run_of(tmp_path / "runs", "m", {"gap": (value, 0.5, 0, None, "Q")})
+    status, text, _ = init("runs")
+    assert status == 0
+    assert bounds(text) == {
+        ("mine", "gap"): ("worse_than_baseline_by", 3.0),
+        ("*", None): ("unusable", 10.0),
+    }
+
+
+def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path, init):
+    """Two rules: the 98.75th percentile, 2.398. 1.0 * sqrt(2) * (2.398 + 0.858) = 4.6, so 5."""
+    run_of(tmp_path / "runs", "a", {**QUESTION, "other": (1.0, 0.1, 0, None, "R")})
+    run_of(tmp_path / "runs", "b", {"gap": (1.0, 1.0, 0, None, "Q")}, minutes=1)
+    assert bounds(init("runs")[1])["mine", "gap"] == ("worse_than_baseline_by", 5.0)
+
+
+def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
+    run_of(tmp_path / "runs", "m", {**QUESTION, "wide": (1.0, 2.0, 0, None, "R")})
+    _, text, _ = init("runs", "--bound", "4")
+    assert bounds(text)["mine", "gap"] == ("worse_than_baseline_by", 4.0)
+    assert "# mine wide: no rule. 4.0 points cannot be decided with these documents" in text
+
+
+@pytest.mark.parametrize(
+    ("stderr", "found"),
+    [
+        (0.5, ("within", 15.0)),
+        (6.0, "these documents cannot decide less than"),
+        (None, "It has no standard error"),
+    ],
+)
+def test_models_without_meaning_bound_a_number(tmp_path, init, monkeypatch, stderr, found):
+    """They reach 14.2, so 15."""
+    monkeypatch.setattr("lm_eval_bias.gate.draft.band", lambda of: (-14.2, 3.0))
+    run_of(tmp_path / "runs", "m", {**QUESTION, "gap": (1.0, stderr, 0, None, "Q")})
+    status, text, printed = init("runs", "--bound", "null_band")
+    if isinstance(found, tuple):
+        assert bounds(text)["mine", "gap"] == found
+    else:
+        assert status == 2 and not text and found in printed
+
+
+def test_a_bound_that_the_run_only_just_keeps_is_not_proposed(tmp_path, init, monkeypatch):
+    monkeypatch.setattr("lm_eval_bias.gate.draft.band", lambda of: (-15.0, 3.0))
+    run_of(tmp_path / "runs", "m", {"gap": (13.5, 0.5, 0, None, "Q")})
+    status, text, printed = init("runs", "--bound", "null_band")
+    assert status == 2 and not text and "m would only just keep 15.0 points" in printed
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "message"),
+    [
+        ({"gap": (1.0, 0.5, 0, None)}, {}, "no number tests a question"),
+        (QUESTION, {"clusters": 9}, "It rests on 9 clusters, and 10 are needed."),
+    ],
+)
+def test_runs_that_give_no_rule_write_no_file(tmp_path, init, values, more, message):
+    run_of(tmp_path / "runs", "m", values, **more)
+    status, text, printed = init("runs")
+    assert status == 2 and not text and message in printed
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path, init):
+    run_of(tmp_path / "runs", "m", QUESTION)
+    (tmp_path / "bias.yaml").write_text("mine")
+    status, text, printed = init("runs")
+    assert status == 2 and text == "mine" and "is there already" in printed
+
+
+def test_a_baseline_pairs_the_answers_and_inconclusive_rules_say_how_many_documents(
+    tmp_path, init, command
+):
+    """The paired change of two models that answer alike is known better than that of two models
+    which are taken as independent; and the gate reads what --init wrote."""
+    for name, leaning in (("old", 0.4), ("new", 0.6)):
+        ask(tmp_path / name, "org/m", scripted("m", leaning), "bistereo_analogy", limit=600)
+    key = ("bistereo_analogy", "directed_preferences")
+    alone = bounds(init("new")[1])[key][1]
+    (tmp_path / "bias.yaml").unlink()
+    assert bounds(init("new", "--baseline", "old")[1])[key][1] < alone
+    row = "task: bistereo_analogy, metric: directed_preferences"
+    (tmp_path / "own.yaml").write_text(
+        f"rules:\n  - {{{row}, within: 1}}\n  - {{{row}, below: 70}}\n"
+    )
+    status, out, _ = command("gate", "new", "--rules", "own.yaml")
+    assert status in (1, 3)
+    said = " ".join(out.split())
+    assert re.search(r"about [\d,]+ documents: lm_eval --tasks bistereo_analogy", said) or (
+        "cannot be decided with this benchmark: with all 1,535 documents" in said
+    ), said
