@@ -1,6 +1,7 @@
 """Build backend: setuptools', and what setuptools cannot do: place a file at the top of
-site-packages, write the same bytes at every build, and install editably without an import hook
-(lm_eval_bias/__init__.py finds tasks/ and metrics/ beside itself).
+site-packages, write the same bytes at every build, make the README's links work on the index's
+page, and install editably without an import hook (lm_eval_bias/__init__.py finds tasks/ and
+metrics/ beside itself).
 
 SECURITY.md says what the files at the top do. LM_EVAL_BIAS_NO_HOOK=1 leaves them out.
 """
@@ -12,6 +13,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import tarfile
 import tempfile
 import time
@@ -19,10 +21,9 @@ import zipfile
 from pathlib import Path
 
 from setuptools import build_meta
-from setuptools.build_meta import (  # noqa: F401  hooks that need no change
-    get_requires_for_build_sdist,
+from setuptools.build_meta import (  # hooks that need no change
+    get_requires_for_build_sdist,  # noqa: F401
     get_requires_for_build_wheel,
-    prepare_metadata_for_build_wheel,
 )
 
 HOOK = {
@@ -40,6 +41,13 @@ HOOK = {
 }
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    info = build_meta.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+    path = Path(metadata_directory, info, "METADATA")
+    path.write_bytes(absolute_links(path.read_bytes()))
+    return info
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
         # Not build/, where the modules of former builds lie.
@@ -49,6 +57,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     path = os.path.join(wheel_directory, name)
     with zipfile.ZipFile(path) as built:
         files = {i.filename: built.read(i) for i in built.infolist() if not i.is_dir()}
+    info = next(name for name in files if name.endswith(".dist-info/METADATA"))
+    files[info] = absolute_links(files[info])
     _write_wheel(path, files)
     return name
 
@@ -61,6 +71,8 @@ def build_sdist(sdist_directory, config_settings=None):
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as sdist:
         for file, content in sorted(files.items()):
+            if file.endswith("/PKG-INFO"):
+                content = absolute_links(content)
             member = tarfile.TarInfo(file)
             member.size, member.mtime = len(content), _epoch()
             sdist.addfile(member, io.BytesIO(content))
@@ -69,16 +81,16 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def get_requires_for_build_editable(config_settings=None):
-    return build_meta.get_requires_for_build_wheel(config_settings)
+    return get_requires_for_build_wheel(config_settings)
 
 
 def prepare_metadata_for_build_editable(metadata_directory, config_settings=None):
-    return build_meta.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+    return prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
-        info = build_meta.prepare_metadata_for_build_wheel(folder, config_settings)
+        info = prepare_metadata_for_build_wheel(folder, config_settings)
         root = Path(folder, info)
         files = {
             f"{info}/{p.relative_to(root)}": p.read_bytes() for p in root.rglob("*") if p.is_file()
@@ -93,6 +105,19 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     name = f"{distribution}-0.editable-py3-none-any.whl"
     _write_wheel(os.path.join(wheel_directory, name), files)
     return name
+
+
+def absolute_links(metadata):
+    """A METADATA or PKG-INFO whose relative links lead to the source at the tag of its version."""
+    text = metadata.decode()
+    source = re.search(r"^Project-URL: Source, (.*)", text, re.M)[1]
+    tag = "v" + re.search(r"^Version: (.*)", text, re.M)[1]
+
+    def link(found):
+        kind = "raw" if found[1].endswith((".png", ".svg", ".gif")) else "blob"
+        return f"]({source}/{kind}/{tag}/{found[1]})"
+
+    return re.sub(r"\]\((?!\w+:|#)([^)\s]+)\)", link, text).encode()
 
 
 def _epoch():

@@ -1,6 +1,7 @@
 """docs/how-to/ci.md and docs/examples/ci: the workflows, line by line as they stand there. What
-asks a model is replaced by made-up runs."""
+asks a model is replaced by made-up runs. The release workflow beside them: what it claims."""
 
+import configparser
 import json
 import os
 import re
@@ -87,6 +88,44 @@ def github(example):
 def gitlab(example):
     job = yaml.safe_load((example / "gitlab.yml").read_text())["bias"]
     return job["script"], job["variables"]
+
+
+@pytest.fixture(scope="module")
+def package(root):
+    parser = configparser.RawConfigParser()
+    parser.read(root / "setup.cfg")
+    return parser["metadata"]
+
+
+def test_the_examples_install_this_version_from_the_source(example, package):
+    """The name is not registered; an installation that is not pinned changes the instrument."""
+    source = re.search(r"^Source = (.*)", package["project_urls"], re.M)[1]
+    lines, variables = gitlab(example)
+    assert variables["PACKAGE"] == f"lm-eval-bias @ git+{source}@v{package['version']}"
+    assert 'pip install "$PACKAGE"' in lines
+    (job,) = yaml.safe_load((example / "github.yml").read_text())["jobs"].values()
+    name = "/".join(source.split("/")[-2:])
+    assert job["steps"][-1]["uses"] == f"{name}@v{package['version']}"
+
+
+def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package, tmp_path):
+    jobs = yaml.safe_load((root / ".github/workflows/release.yml").read_text())["jobs"]
+    tag, address, *build = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
+    assert "\n   ".join(build) in (root / "docs" / "releasing.md").read_text()
+    tried = jobs["try"]["strategy"]["matrix"]["python"]
+    claimed = re.findall(r"Python :: (3\.\d+)", package["classifiers"])
+    assert claimed == tried and jobs["publish"]["needs"] == "try"
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+    def status(line, of="v" + package["version"], cwd=root):
+        env = {**os.environ, "GITHUB_REF_NAME": of}
+        return subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=cwd, env=env).returncode
+
+    assert not status(tag) and status(tag, of="v9.9.9")
+    (tmp_path / "docs" / "examples").mkdir(parents=True)
+    for owner, fails in (("OWNER", True), ("somebody", False)):
+        (tmp_path / "setup.cfg").write_text(f"Source = https://github.com/{owner}/lm-eval-bias\n")
+        assert bool(status(address, cwd=tmp_path)) == fails
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ SLOW = {"torch", "transformers", "lm_eval", "datasets"}
     ("line", "answers"),
     [
         ("lm-eval-bias lea", ["leaderboard"]),
-        ("lm-eval-bias gate results --in", ["--inconclusive", "--include_path"]),
+        ("lm-eval-bias gate results --inc", ["--inconclusive", "--include_path"]),
         ("lm-eval-bias export results --to mod", ["model-index"]),
     ],
 )

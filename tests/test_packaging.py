@@ -233,7 +233,23 @@ def built(tree, out, **options):
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
-def test_all_builds_of_a_tree_and_of_its_sdist_give_the_same_bytes(tree, tmp_path, monkeypatch):
+def its_links_lead_to_the_source(page, root):
+    """On the index's page there are no files beside the README."""
+    source, version = (
+        re.search(rf"^{field}(.*)", page, re.M)[1]
+        for field in ("Project-URL: Source, ", "Version: ")
+    )
+    found = re.findall(r"\]\(([^)]+)\)|^\[.*\]: (\S+)|(?:src|href)=.([^'\" >]+)", page, re.M)
+    links = [link for link in map("".join, found) if not link.startswith("#")]
+    assert links and all(link.startswith("https://") for link in links), links
+    ours = [link.partition("#")[0] for link in links if link.startswith(source)]
+    files = {re.fullmatch(rf"{source}/(?:blob|raw)/v{version}/(.+)", link)[1] for link in ours}
+    assert {"LICENSE"} < files and all((root / name).exists() for name in files)
+
+
+def test_all_builds_of_a_tree_and_of_its_sdist_give_the_same_bytes(
+    root, tree, tmp_path, monkeypatch
+):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     run("bash", "-c", COPY, "-", tmp_path / "ä", cwd=tree)
     first = built(tree, tmp_path / "1")
@@ -242,6 +258,10 @@ def test_all_builds_of_a_tree_and_of_its_sdist_give_the_same_bytes(tree, tmp_pat
     unpacked = tmp_path / sdist.name.removesuffix(".tar.gz")
     assert (unpacked / "SECURITY.md").stat().st_mtime == 1700000000
     assert not (unpacked / "tests").exists()
+    with zipfile.ZipFile(wheel) as file:
+        (page,) = (file.read(n).decode() for n in file.namelist() if n.endswith("/METADATA"))
+    assert (unpacked / "PKG-INFO").read_text() == page
+    its_links_lead_to_the_source(page, root)
     monkeypatch.setenv("LC_ALL", "C")
     assert built(tmp_path / "ä", tmp_path / "2", umask=0o077) == first
     assert built(unpacked, tmp_path / "3") == first

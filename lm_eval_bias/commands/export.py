@@ -48,6 +48,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "folder that holds data/",
     )
     parser.add_argument(
+        "--samples",
+        action="store_true",
+        default=None,
+        help="for every-eval-ever: write every question and answer, too, in a file beside each "
+        "record",
+    )
+    parser.add_argument(
         "--card", metavar="FILE", type=Path, help="for model-index: the README.md that is changed"
     )
     parser.add_argument(
@@ -111,7 +118,7 @@ _PATTERNS = {
 _TAKES = {
     "hub": ("output",),
     "model-index": ("card",),
-    "every-eval-ever": ("output", "organization", "relationship"),
+    "every-eval-ever": ("output", "samples", "organization", "relationship"),
 }
 _WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is changed"}
 
@@ -133,7 +140,7 @@ def _source(arguments: argparse.Namespace) -> Source:
             "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
             "that is registered as a benchmark, and no task of this project has one of its own"
         )
-    for name in ("output", "card", "organization", "relationship"):
+    for name in ("output", "samples", "card", "organization", "relationship"):
         if name in given and name not in _TAKES[to]:
             raise UsageError(f"--{name} is not for --to {to}, which takes {_WHERE[_TAKES[to][0]]}")
     if "output" in given and not arguments.output.is_dir():
@@ -243,9 +250,15 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
     exporter = f"lm-eval-bias {version('lm-eval-bias')}"
     made, left = records.records(results, source, who, now, exporter, arguments.model_id)
     if arguments.output is None:
-        return [json.dumps(content, allow_nan=False) for _, content in made], left
+        if arguments.samples:
+            raise UsageError("--samples are written to files; add --output DIR")
+        return [json.dumps(record.content, allow_nan=False) for record in made], left
     files = {}
-    for path, content in made:
+    for record in made:
+        if arguments.samples:  # one at a time: each may have hundreds of megabytes
+            record, place, rows = records.with_samples(record)
+            writing.whole(arguments.output / place, rows)
+        path, content, _ = record
         file = arguments.output / path
         if file.exists() or file.is_symlink():
             old = _record_at(file)

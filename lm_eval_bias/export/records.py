@@ -1,4 +1,4 @@
-"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each.
+"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, and its samples.
 
 A signed number is written as its distance from the null value, and stands itself in the details;
 a mere description is left out.
@@ -10,11 +10,12 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from lm_eval_bias.data.bounds import lines, loads
 from lm_eval_bias.export.numbers import (
     Result,
     Source,
@@ -29,6 +30,8 @@ from lm_eval_bias.export.numbers import (
 )
 from lm_eval_bias.report.folder import DEVICE
 from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.samples import requests_of
+from lm_eval_bias.usage import UsageError
 
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
 NAMELESS = (
@@ -54,8 +57,10 @@ class Evaluator(NamedTuple):
     relationship: str = "other"
 
 
-Record = tuple[PurePosixPath, dict[str, Any]]
-"""Its path, and its content."""
+class Record(NamedTuple):
+    path: PurePosixPath
+    content: dict[str, Any]
+    result: Result
 
 
 def records(
@@ -80,7 +85,8 @@ def records(
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
         path = PurePosixPath("data", COLLECTION, *folder_of(name).split("/"), f"{identity}.json")
-        made.append((path, _record(result, name, source, evaluator, now, exporter)))
+        content = _record(result, name, source, evaluator, now, exporter)
+        made.append(Record(path, content, result))
     return made, left
 
 
@@ -258,6 +264,106 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
     for i, warning in enumerate(run.warnings, 1):
         details[f"warning {i}"] = shortened(warning, 1000)
     return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
+
+
+# ---- Samples
+
+_UNSCORED = (
+    "not defined: no answer is right or wrong, and the number is made of all documents together"
+)
+
+
+def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
+    """The record with a pointer to its samples, their path, and what stands there. UsageError for
+    a run without samples, or damaged ones."""
+    path = record.path.with_name(f"{record.path.stem}_samples.jsonl")
+    rows = [json.dumps(row, allow_nan=False) for row in _samples(record)]
+    if not rows:
+        raise UsageError(f"{record.result.run.results}: no samples; run with --log_samples")
+    content = "".join(f"{row}\n" for row in rows).encode()
+    pointer = {
+        "format": "jsonl",
+        "file_path": str(path),
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(content).hexdigest(),
+        "total_rows": len(rows),
+    }
+    whole = {**record.content, "detailed_evaluation_results": pointer}
+    return record._replace(content=whole), path, content
+
+
+def _samples(record: Record) -> Iterator[dict[str, Any]]:
+    content = record.content
+    (result,) = content["evaluation_results"]
+    for path in record.result.run.samples:
+        for number, line in lines(path):
+            try:
+                sample = loads(line)
+                asked = list(_asked(sample))
+                read = json.dumps(sample["records"])
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+                raise UsageError(
+                    f"{path}, line {number}: not a sample that --log_samples wrote"
+                ) from None
+            for i, (raw, choices, said) in enumerate(asked):
+                turns = len(said.get("messages", "_"))
+                given = {"raw": raw, "reference": list[str]()}
+                hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
+                yield {
+                    "schema_version": SCHEMA,
+                    "evaluation_id": content["evaluation_id"],
+                    "model_id": content["model_info"]["id"],
+                    "evaluation_name": result["evaluation_name"],
+                    "evaluation_result_id": result["evaluation_result_id"],
+                    "sample_id": str(sample.get("doc_id")) + (f"-{i}" if len(asked) > 1 else ""),
+                    "sample_hash": hashlib.sha256(hashed.encode()).hexdigest(),
+                    "interaction_type": "multi_turn" if "messages" in said else "single_turn",
+                    "input": _without({**given, "choices": choices}),
+                    **said,
+                    "answer_attribution": [
+                        {
+                            "turn_idx": turns - 1,
+                            "source": f"messages[{turns - 1}].content"
+                            if "messages" in said
+                            else "output.raw",
+                            "extracted_value": read,
+                            "extraction_method": COLLECTION,
+                            "is_terminal": True,
+                        }
+                    ],
+                    "evaluation": {"score": 0, "is_correct": False},
+                    "metadata": {
+                        "doc_hash": str(sample.get("doc_hash")),
+                        "score and is_correct": _UNSCORED,
+                    },
+                }
+
+
+def _asked(sample: Mapping[str, Any]) -> Iterator[tuple[str, list[str] | None, dict[str, Any]]]:
+    """The prompt, the choices, and what was said: of a conversation once for each time that it was
+    held."""
+    requests, responses = requests_of(sample), sample["resps"]
+    prompt, second = requests[0]
+    if isinstance(second, str):
+        same = len({request[0] for request in requests}) == 1
+        choices = [request[1] if same else "".join(request[:2]) for request in requests]
+        likelihoods = [str(response[0][0]) for response in responses]
+        yield prompt, choices, {"output": {"raw": likelihoods}}
+    elif "turns" not in second:
+        yield prompt, None, {"output": {"raw": [str(answer) for answer in responses[0]]}}
+    else:
+        for answers in responses[0]:
+            said = [("system", second["system"])] if second.get("system") else []
+            for turn, answer in zip(second["turns"], answers, strict=True):
+                said.append(("user", turn.get("user") or turn["user_template"]))
+                if isinstance(answer, list):
+                    answer = json.dumps(dict(zip(turn["choices"], answer, strict=True)))
+                said.append(("assistant", answer))
+            messages = [
+                {"turn_idx": i, "role": role, "content": text}
+                for i, (role, text) in enumerate(said)
+            ]
+            yield prompt, None, {"messages": messages}
 
 
 def _end(value: float) -> float | str:

@@ -65,6 +65,8 @@ runs --to every-eval-ever --model_id org/x | --model_id is of one model, and the
 runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
 runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
 runs --to every-eval-ever --source_url file:///x | expected an address that begins with https://
+runs --to every-eval-ever --samples | --samples are written to files; add --output DIR
+runs --to model-index --model org/one --samples | --samples is not for --to model-index
 runs --to every-eval-ever --source_name x | --source_name: the formats take it with an address only
 runs --to hub --dataset_id a/b --dataset_revision main | --dataset_revision main: expected a commit
 runs --to every-eval-ever --dataset_revision 0123abc | of which data set? Name it with --dataset_id
