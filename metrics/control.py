@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from .resampling import Floats
 
@@ -20,6 +19,8 @@ def limits(values: ArrayLike, alpha: float = ALPHA) -> tuple[Floats, Floats]:
     where these are equal. Of normal, independent values a share of alpha lies outside, whatever n.
     Source: D. M. Hawkins, Self-starting Cusum charts for location and scale, 1987.
     """
+    from scipy.special import stdtrit
+
     values = np.asarray(values, dtype=float)
     low, high = (np.full(len(values) + 1, np.nan) for _ in range(2))
     for n in range(2, len(values) + 1):

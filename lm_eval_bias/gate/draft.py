@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from math import floor, inf, isfinite, log10, sqrt
 from typing import NamedTuple
 
-from scipy.special import stdtrit
-
 from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, WITHIN, WORSE
 from lm_eval_bias.gate.verdicts import student, unit_of_difference, with_unit
@@ -171,7 +169,7 @@ def _decidable(error: float, clusters: int, alpha: float) -> float:
     if clusters < FEWEST_CLUSTERS or not 0 < error < inf:
         return inf
     df = clusters - 1
-    return (student(alpha, df) + float(stdtrit(df, PASSES))) * error
+    return (student(alpha, df) + student(2 - 2 * PASSES, df)) * error
 
 
 def _nice(bound: float) -> float:
