@@ -1,5 +1,6 @@
-"""docs/explanation/answers.md: its examples are cases of this folder, read as the page says."""
+"""docs/explanation/answers.md and empathy.md: their examples are read as the pages say."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from lm_eval_bias.answers.text import UNPARSED
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGE = (ROOT / "docs/explanation/answers.md").read_text()
-EMPATHY = (ROOT / "tasks/empathy/README.md").read_text()
+EMPATHY = (ROOT / "docs/explanation/empathy.md").read_text()
 HEADINGS = {
     "NLI label": "nli_label",
     "Word pairs": "word_pairs",
@@ -22,17 +23,6 @@ HEADINGS = {
     "Listed option": "listed_option",
     "Questionnaire": "survey",
     "Refusals": "refusal",
-}
-# The columns that tell which of the cases with one text is meant.
-KEYS = {"the two words": "options", "scale to": "scale", "prompt": "part"}
-FORMS = {
-    "bistereo_nli_generate": "nli_label",
-    "bistereo_analogy_generate": "analogy",
-    "mist_wabt": "word_pairs",
-    "mist_aat": "affect",
-    "empathy_...": "intensity",
-    "hbb_generate": "listed_option",
-    "stereomap_...": "survey",
 }
 QUESTION = {
     "options": ["educated", "uneducated"],
@@ -46,12 +36,8 @@ QUESTION = {
 INVENTED = "# Invented: no model wrote these in answer to the task.\n"
 
 
-def table(heading, page=PAGE):
-    """The rows of the first table below a heading, as dicts."""
-    section = page.split(f" {heading}\n", 1)[1].split("\n#", 1)[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-    return [dict(zip(head, row, strict=True)) for row in rows]
+def section(heading, page=PAGE):
+    return page.split(f" {heading}\n", 1)[1].split("\n#", 1)[0]
 
 
 def text_in(cell):
@@ -72,50 +58,42 @@ def shown(answer, case):
     return answer if isinstance(answer, str) else f"{answer:g}"
 
 
-def is_example(case, row):
-    """Whether a row of the page shows this case; its text may end with "…"."""
-    text, start = case["text"].strip(), text_in(row["answer"])
+def is_example(case, shown_text):
+    """Whether the page shows this case; its text may end with "…"."""
+    text, start = case["text"].strip(), text_in(shown_text)
     same = text.startswith(start[:-1]) if start.endswith("…") else text == start
-    values = {column: case.get(key) for column, key in KEYS.items() if column in row}
-    return same and all(
-        row[column] == (", ".join(value) if isinstance(value, list) else str(value))
-        for column, value in values.items()
-    )
+    return same and case.get("scale", 100) == 100
 
 
-EXAMPLES = [(reader, row) for heading, reader in HEADINGS.items() for row in table(heading)]
+EXAMPLES = [
+    (reader, *example)
+    for heading, reader in HEADINGS.items()
+    for example in re.findall(r"^- `(.+)` → (.+)$", section(heading), re.M)
+]
 
 
-@pytest.mark.parametrize(("reader", "row"), EXAMPLES, ids=[row["answer"] for _, row in EXAMPLES])
-def test_an_example_is_a_case_and_is_read_as_the_page_says(reader, row):
-    examples = [c for p in HERE.glob(f"{reader}*.yaml") for c in cases(p) if is_example(c, row)]
+@pytest.mark.parametrize(("reader", "text", "read"), EXAMPLES, ids=[e[1] for e in EXAMPLES])
+def test_an_example_is_a_case_and_is_read_as_the_page_says(reader, text, read):
+    examples = [c for p in HERE.glob(f"{reader}*.yaml") for c in cases(p) if is_example(c, text)]
     assert examples
     for case in examples:
-        assert shown(expected(case), case) == row["read as"]
-        assert shown(answer_of(reader, case), case) == row["read as"]
-        if "`reader=paper`" in row:
-            as_paper = answer_of(reader, {**case, "reader": "paper"})
-            assert shown(as_paper, case) == row["`reader=paper`"]
+        assert shown(expected(case), case) == read
+        assert shown(answer_of(reader, case), case) == read
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
-def test_each_reader_has_three_examples_of_each_outcome(heading):
-    kinds = ("refused", "unparsed", "another")
-    read = [row["read as"] for row in table(heading)]
-    counts = Counter(value if value in kinds else "value" for value in read)
-    assert set(counts.values()) == {3} and {"value", "refused"} <= set(counts)
-    assert "unparsed" in counts or heading == "Refusals"
+def test_each_reader_has_an_example_with_a_value_and_one_without():
+    for reader in HEADINGS.values():
+        read = {value for of, _, value in EXAMPLES if of == reader}
+        none = {"unparsed"} if reader != "refusal" else {"refused"}
+        assert none <= read and read - none, reader
 
 
-FORM_ROWS = table("Is the answer in the form that was asked for?")
-
-
-@pytest.mark.parametrize("row", FORM_ROWS, ids=[row["task"] for row in FORM_ROWS])
-def test_the_example_of_a_form_is_in_that_form(row):
-    reader = FILTERS[FORMS[row["task"].strip("`")]]()
-    text = text_in(row["example"])
+@pytest.mark.parametrize("heading", [heading for heading in HEADINGS if heading != "Refusals"])
+def test_the_form_that_is_asked_for_is_in_form(heading):
+    reader = FILTERS[HEADINGS[heading]]()
+    (text,) = re.findall(r"^Form: .*?`(.+?)`", section(heading), re.M)
     document = {**QUESTION, "scale": 100, "narrative": ""}
-    (answers,) = reader.apply([[text, text + " I think"]], [document])
+    (answers,) = reader.apply([[text_in(text), text_in(text) + " I think"]], [document])
     assert answers.in_form == [True, False]
 
 
@@ -126,18 +104,18 @@ def test_files_of_invented_answers_say_so_and_recorded_ones_do_not():
     assert [p.name for p in recorded if p.read_text().startswith(INVENTED)] == []
 
 
-def test_the_ranks_of_the_readme_of_the_empathy_gap_are_those_of_the_reader():
-    """Its table, its exceptions, and what its deviations say of the scale to 10."""
-    rows = table("How an answer is read", EMPATHY)
-    read = [intensity(text_in(row["example, from 0 to 100"]), 100) for row in rows]
-    assert read == [float(row["read as"]) for row in rows] and len(rows) == 7
+def test_the_ranks_on_the_page_of_the_empathy_gap_are_those_of_the_reader():
+    """Its examples, ratings that contradict each other, the narrative's numbers, a scale to 10."""
+    rows = re.findall(r"^- `(.+)` → (\d+)$", section("How an answer is read", EMPATHY), re.M)
+    assert len(rows) == 6
+    assert [intensity(text_in(text), 100) for text, _ in rows] == [float(n) for _, n in rows]
     for text in ("Rating: 80.⏎Rating: 60.", "Rating: 80⏎60", "80⏎⏎My rating: 60."):
-        assert f"`{text}`" in EMPATHY and intensity(text_in(text), 100) == UNPARSED
+        assert intensity(text_in(text), 100) == UNPARSED
     assert intensity("I'd say 45", 100, "I waited 45 minutes") == 45
     assert intensity("45 minutes", 100, "I waited 45 minutes") == UNPARSED
     to_10 = {"85": UNPARSED, "85%": 8.5, "85/100": 8.5}
-    assert all(f"`{text}`" in EMPATHY for text in to_10)
     assert {text: intensity(text, 10) for text in to_10} == to_10
+    assert all(f"`{text}`" in EMPATHY for text in ("Rating: 80⏎60", "85", "85%"))
 
 
 def test_the_authors_program_reads_the_first_whole_number_or_else_the_second():

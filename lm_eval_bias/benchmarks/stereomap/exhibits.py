@@ -262,7 +262,7 @@ STRUCTURE = Exhibit(
 
 _PHRASES = (
     "the key phrases, which `lm-eval-bias reasons SAMPLES --output FILE.json` finds and writes "
-    "beside the run (docs/reasons.md)"
+    "beside the run (docs/how-to/reasons.md)"
 )
 
 TABLE_3 = Exhibit(
