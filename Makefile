@@ -7,7 +7,7 @@ NEXT = .venv-next/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 export HF_HUB_OFFLINE = 1
 
-.PHONY: null-models demo test test-all test-lowest test-next lint bench clean
+.PHONY: null-models demo docs test test-all test-lowest test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model \
@@ -20,6 +20,10 @@ bench: .venv/installed .model/lm_eval_bias.json
 # What models without meaning say: lm_eval_bias/benchmarks/null_models.json and docs/explanation/null_models.md.
 null-models: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python simulations/null_models.py --quick
+
+# The site, in site/; a link or an anchor that leads nowhere is an error. The variable silences an advertisement.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # What every change runs: the linters and all tests without the mark `slow`. Under five minutes on two cores.
 test: .venv/tests .model/lm_eval_bias.json lint
@@ -52,6 +56,10 @@ lint: .venv/tests
 	$(INSTALL) -e ".[test]"
 	touch $@
 
+.venv/docs: .venv/installed
+	$(INSTALL) -e ".[docs]"
+	touch $@
+
 .venv-lowest/tests: setup.cfg constraints-lowest.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv-lowest
 	$(LOWEST)/pip install --quiet --no-compile --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
@@ -79,4 +87,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .venv-next .model .axe .eee results report
+	rm -rf .venv .venv-lowest .venv-next .model .axe .eee results report site

@@ -2,14 +2,11 @@
 
 import json
 import re
-import shlex
-import subprocess
-import sys
 from hashlib import sha256
 
 import pytest
 
-from tests.started import run_lm_eval
+from tests.documented import blocks, run
 
 pytestmark = pytest.mark.slow
 
@@ -28,24 +25,6 @@ def place(root, tmp_path_factory):
     return folder
 
 
-OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias "$@"; }}'
-
-
-def run(folder, text):
-    """Lines of bash, but for those of `lm_eval`, which are forks: status, output and errors."""
-    printed = ["", ""]
-    for part in re.split(r"^(lm_eval .*\n?)", text, flags=re.MULTILINE):
-        if part.startswith("lm_eval "):
-            done = run_lm_eval(shlex.split(part)[1:], folder)
-        else:
-            command = ["bash", "-euc", f"{OURS}\n{part}"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        printed = [printed[0] + done.stdout, printed[1] + done.stderr]
-        if done.returncode:
-            break
-    return done.returncode, *printed
-
-
 def test_a_benchmark_of_ones_own_takes_forty_lines(document):
     files = re.findall(r"```(?:yaml|python)\n(# mine/pay_rise\.\w+\n.*?)```", document, re.DOTALL)
     assert len(files) == 2 and sum(len(text.splitlines()) for text in files) <= 40
@@ -55,7 +34,7 @@ def test_a_benchmark_of_ones_own_takes_forty_lines(document):
 def printed(document, place):
     """What the commands print; files are written and commands run in the order of the document."""
     texts = []
-    for language, text in re.findall(r"```(\w+)\n(.*?)```", document, re.DOTALL):
+    for language, text in blocks(document):
         if language == "bash":
             status, out, errors = run(place, text)
             assert status == 0, (text, out, errors)

@@ -1,0 +1,31 @@
+"""The commands of a page in docs/, run as they stand there."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.started import run_lm_eval
+
+OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias "$@"; }}'
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """(language, text) of each block of code."""
+    return re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
+
+
+def run(folder: Path, text: str) -> tuple[int, str, str]:
+    """Lines of bash, but for those of `lm_eval`, which are forks: status, output and errors."""
+    printed = ["", ""]
+    for part in re.split(r"^(lm_eval .*\n?)", text.replace("\\\n", " "), flags=re.MULTILINE):
+        if part.startswith("lm_eval "):
+            done = run_lm_eval(shlex.split(part)[1:], folder)
+        else:
+            command = ["bash", "-euc", f"{OURS}\n{part}"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        printed = [printed[0] + done.stdout, printed[1] + done.stderr]
+        if done.returncode:
+            break
+    return done.returncode, *printed
