@@ -35,7 +35,8 @@ LEGEND = {
     "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
     "the task do not suffice.",
     "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
-    "Where a few stand out, or a number rests on few answers, it may be 50 (docs/ci_sizes.md).",
+    "Where a few stand out, or a number rests on few answers, it may be 50 "
+    "(docs/reference/ci_sizes.md).",
     "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
     "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
     "the pilot; a larger pilot, with more of each cluster, tells it.",

@@ -263,5 +263,5 @@ LEGEND = (
     "Sign-flip: of six to nine clusters p is that of flipping their signs, without an interval.",
     "The intervals are those of the questions. Other prompts, words and events, and what a sampled "
     "model would answer another time, are covered only as far as questions vary in the same way "
-    "(docs/statistics.md).",
+    "(docs/explanation/statistics.md).",
 )
