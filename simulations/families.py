@@ -151,13 +151,13 @@ Family = Callable[[np.random.Generator, Asked], np.ndarray]
 
 
 def bag_of_words(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Each word of the prompt pushes each answer at random, with weights for each answer."""
+    """Each word of the prompt makes each answer more or less likely, at random."""
     embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
     return ((asked.of_context @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
 
 
 def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Each word of the prompt pushes each word of an answer at random, the same everywhere."""
+    """Each word of the prompt acts on each word of an answer, at random."""
     embedded, of_answer = rng.standard_normal((2, len(asked.words), DIMENSIONS))
     contexts = asked.of_context @ (embedded * asked.varying[:, None])
     answers = (asked.of_text @ of_answer)[asked.text]
@@ -166,29 +166,29 @@ def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def last_sentence(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """As bag_of_words, but only the last sentence is read."""
+    """As bag_of_words, but reads the last sentence only."""
     embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
     return ((asked.of_last @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
 
 
 def options_only(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """The words of an answer have a liking of their own; the prompt is not read."""
+    """Likes words of the answers and does not read the prompt."""
     liking = asked.of_text @ rng.standard_normal(len(asked.words))
     return liking[asked.text]
 
 
 def echo(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """What the prompt names is likelier, and a prompt that names something twice pushes answers."""
+    """Likes what the prompt names; a thing named twice favours some answers."""
     return rng.exponential() * asked.named + asked.push(rng, asked.twice)
 
 
 def length(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """The length of an answer and of a prompt counts."""
+    """Likes long answers, or answers to long prompts."""
     return liked(rng, asked, [len(t) for t in asked.texts], [len(c) for c in asked.contexts])
 
 
 def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Frequent words count, in an answer and in a prompt."""
+    """Likes frequent words."""
     return liked(
         rng,
         asked,
@@ -197,7 +197,7 @@ def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Words that begin with the same letter count."""
+    """Likes words that begin with the same letter."""
     initials = [[w[0] for w in words(c)] for c in asked.contexts]
     same = [
         initials[c].count(asked.texts[t][:1].lower())
@@ -209,7 +209,7 @@ def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """One letter counts, in an answer and in a prompt."""
+    """Likes one letter."""
     one = rng.choice([*"etaoinshrdlcumwf"])
     return liked(
         rng, asked, *([t.lower().count(one) for t in of] for of in (asked.texts, asked.contexts))
@@ -217,17 +217,17 @@ def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def position(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Each place in the list of answers has a liking of its own."""
+    """Likes a place in the list of answers."""
     return rng.standard_normal(asked.place.max() + 1)[asked.place]
 
 
 def label(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Each answer has a liking of its own, whatever is asked."""
+    """Likes one answer, whatever the question."""
     return rng.standard_normal(len(asked.keys))[asked.key]
 
 
 def first_name(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """What the prompt names first counts."""
+    """Likes what the prompt names first."""
     named = [
         asked.contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
         for c, t in zip(asked.context, asked.text, strict=True)
@@ -236,7 +236,7 @@ def first_name(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def middle(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """The middle of a scale is likelier, or the ends."""
+    """Likes the middle of a scale, or its ends."""
     return rng.choice([-1, 1]) * asked.x**2
 
 
@@ -256,7 +256,7 @@ def standard(values: np.ndarray) -> np.ndarray:
 
 
 def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Two groups get opposite words, whichever comes first."""
+    """Gives two groups opposite words, whichever comes first."""
     raw = np.zeros(len(asked.rows))
     for i, r in enumerate(asked.rows):
         if "::" in r.context:  # A: b:: C:
@@ -279,8 +279,7 @@ def hand(asked: Asked) -> np.ndarray:
 
 
 def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Words are good or bad, whoever they describe, and like goes with like; known words by hand,
-    the others at random."""
+    """Finds words good or bad, whoever they describe; like goes with like."""
     valence = hand(asked)
     valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
     of_all = np.asarray(asked.of_context @ (valence * asked.varying))
@@ -293,12 +292,12 @@ def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def noise(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Each answer to each prompt has a random score."""
+    """Scores each answer to each prompt at random."""
     return smoothed(rng, asked, asked.group)
 
 
 def noise_by_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """The same, half of it shared by all prompts of a question."""
+    """As noise, half of it shared by all prompts of a question."""
     of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
     return of_question + smoothed(rng, asked, asked.group)
 
@@ -310,8 +309,7 @@ def smoothed(rng: np.random.Generator, asked: Asked, by: np.ndarray) -> np.ndarr
 
 
 def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """What everybody calls true of the words themselves, by a list of sixty: the rich are well off,
-    a disorder is bad; some events are worse than others."""
+    """Knows what is true of sixty words: the rich are well off, a disorder is bad."""
     true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
     of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
     valence = np.where(
@@ -321,9 +319,7 @@ def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Transformers with random weights, of two architectures and several sizes, with one of three
-    tokenizers made of the task's own texts. A liking for a label or letter is taken off: it would
-    hide all else."""
+    """Transformers with random weights; what they like about a place in the list is removed."""
     from lm_eval.api.instance import Instance
 
     from lm_eval_bias.models.prefix import PrefixLM

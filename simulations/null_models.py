@@ -287,31 +287,27 @@ def page(data: dict[str, Any]) -> str:
         for metric in catalogue.task(task).measure.metrics
         if metric.question is not None and metric.name in of["numbers"]
     }
-    questions = [
-        f"{i}. `{task}`, `{metric.name}`: {metric.question}"
-        for i, (task, metric) in enumerate(tests, start=1)
-    ]
-    head = ["family", *map(str, range(1, len(tests) + 1))]
-    table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for family in FAMILIES:
-        cells = []
-        for (_, metric), rows in tests.items():
-            n, *_, excluded = rows.get(family, [MODELS, None])
-            cell = "–" if excluded is None else f"{excluded:g}"
-            cell += f" ({n})" * (n != MODELS and excluded is not None)
-            cell = f"**{cell}**" if family in failures(metric, rows) else cell
-            cells.append(cell + " †" * (family in metric.confounds))
-        table.append(f"| {' | '.join([family, *cells])} |")
+    lines = []
+    for (task, metric), rows in tests.items():
+        shares = {family: row[4] for family, row in rows.items() if row[4] is not None}
+        often = [
+            f"{f'**{f}**' if f in failures(metric, rows) else f} {shares[f]:g}"
+            + " †" * (f in metric.confounds)
+            for f in FAMILIES
+            if shares.get(f, 0) > 100 * LEVEL
+        ]
+        cells = [f"`{task}`", f"`{metric.name}`", metric.question, len(shares), ", ".join(often)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     low, high = STRENGTH
     return TEMPLATE.read_text(encoding="utf-8").format(
+        data=f"[{DATA.name}](../../{DATA.relative_to(ROOT)})",
         low=low,
         high=high,
         seed=SEED,
         most=AT_MOST,
         models=MODELS,
         families="\n".join(families),
-        questions="\n".join(questions),
-        tests="\n".join(table),
+        tests="\n".join(lines),
     )
 
 

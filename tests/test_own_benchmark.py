@@ -21,7 +21,6 @@ def place(root, tmp_path_factory):
     """A folder with our docs/."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "docs").symlink_to(root / "docs")
-    (folder / "mine").mkdir()
     return folder
 
 
@@ -69,7 +68,7 @@ def test_tasks_merge_and_check_know_files_of_ones_own(printed):
         # a question for each of five identities, in both orders
         "mine/concepts.yaml: items of hbb: 1 concept pairs\n10 documents",
         # two events, three names with each
-        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions",
+        "mine/events.tsv: items of empathy_caste: 2 events, 2 emotions",
         "32 documents, with groups of mine/castes.yaml",
     ):
         assert line in printed

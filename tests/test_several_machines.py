@@ -1,4 +1,4 @@
-"""docs/how-to/several_machines.md: its scripts, as processes of one machine."""
+"""docs/how-to/gpus_and_processes.md: its scripts, as processes of one machine."""
 
 import json
 import os
