@@ -56,7 +56,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
-        lines += ["| task | documents | request | what it asks |", "|---|---:|---|---|"]
+        lines += ["task | documents | request | what it asks", "---|---:|---|---"]
         rows: dict[tuple[str, str], list[catalogue.Task]] = {}
         for task in tasks:
             rows.setdefault((task.request, task.about), []).append(task)
@@ -65,7 +65,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
             counts = dict.fromkeys(
                 "—" if task.documents is None else f"{task.documents:,}" for task in alike
             )
-            lines.append(f"| {names} | {'; '.join(counts)} | {request} | {about} |")
+            lines.append(f"{names} | {'; '.join(counts)} | {request} | {about}")
     lines += ["", "## Groups and tags", "", "| name | tasks |", "|---|---|"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
         config = catalogue.read(path)
@@ -85,7 +85,8 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         "",
         "`lm-eval-bias tasks NAME` prints the numbers of a task, or what one number says. Bold: "
         "shown in the harness's table; the others are in the cells of the results file. "
-        "*without bias*: the value of a model without bias; empty where none is known.",
+        "Without bias: the value of a model without bias, where one is known. In brackets: the "
+        "cell of the paper.",
     ]
     for folder, tasks in folders.items():
         of: dict[Metric, list[str]] = {}
@@ -94,8 +95,7 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
                 of.setdefault(metric, []).append(task.name)
         everything = [task.name for task in tasks]
         lines += ["", f"## {folder}", ""]
-        lines += ["| metric | unit | better | without bias | what it is | in the paper | tasks |"]
-        lines += ["|---|---|---|---|---|---|---|"]
+        lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
         lines += [_row(metric, _short(names, everything)) for metric, names in of.items()]
     return "\n".join([*lines, ""])
 
@@ -122,10 +122,11 @@ def _patterns(names: list[str], others: list[str]) -> list[str]:
 
 
 def _row(metric: Metric, tasks: str) -> str:
-    name, *facts, cell, description = row(metric)
+    name, unit, better, null_value, cell, description = row(metric)
     name = f"**`{name}`**" if metric.primary else f"`{name}`"
     by = f", by {metric.by}" if metric.by else ""
-    return f"| {' | '.join([name + by, *facts, description, cell, tasks])} |"
+    facts = ", ".join(filter(None, (unit, better, null_value)))
+    return " | ".join([name + by, facts, description + (f" ({cell})" if cell else ""), tasks])
 
 
 if __name__ == "__main__":
