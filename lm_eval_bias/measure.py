@@ -1,6 +1,6 @@
 """A measure: answers become records, records a summary; each number is declared here once.
 
-The harness's table, the tables in the task READMEs, the table `numbers` in the results file and
+The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
 `lm-eval-bias tasks METRIC` follow from the declaration.
 """
 

@@ -197,14 +197,14 @@ def test_uninstalling_leaves_no_file_behind(installed):
 
 
 @pytest.mark.model
-def test_without_the_hook_the_readme_s_lines_run_tasks_and_model_types(
+def test_without_the_hook_the_lines_of_the_docs_run_tasks_and_model_types(
     root, tree, tmp_path, model_folder
 ):
     bare = Environment(tmp_path / "env")
     bare.pip("install", *OPTIONS, str(tree), LM_EVAL_BIAS_NO_HOOK="1")
     assert "lm_eval" not in bare.run("-c", MODULES)
     (bare.folder / ".model").symlink_to(model_folder)
-    section = (root / "README.md").read_text().split("### Without the hook")[1]
+    section = (root / "SECURITY.md").read_text().split("Without the hook")[1]
     tasks, model = re.search(r"```bash\n(lm_eval .*)\n(.*--model hf-prefix .*)\n", section).groups()
     out = bare.start("bash", "-c", f"python -m {tasks} & {model}; wait").stdout
     assert out.count("|bistereo_nli") == 2
