@@ -57,6 +57,13 @@ class Number(NamedTuple):
     high: float = nan
     clusters: int | None = None
 
+    def arms_from(self, reference: float) -> float:
+        """Its signed distance from a value, over its interval's length on that side: beyond 1 the
+        interval leaves the value out. 0 without an interval."""
+        away = self.value - reference
+        arm = self.value - self.low if away >= 0 else self.high - self.value
+        return away / arm if 0 < arm < inf else 0.0
+
 
 def number(
     estimate: Sequence[Any],

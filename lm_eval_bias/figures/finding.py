@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 
 from lm_eval_bias.figures.rows import Item, Plan, digits, label, number, scale, written
+from lm_eval_bias.measure import Number
 from lm_eval_bias.results.table import unit_text
 
 NAMED = 2
@@ -70,12 +71,9 @@ def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> s
     if not beyond:
         return f"{what}: none of {total} intervals leaves out {null}"
 
-    def distance(item: Item) -> float:
-        away = item.value - reference
-        arm = item.value - item.low if away > 0 else item.high - item.value
-        return -abs(away) / arm if arm > 0 else 0.0
-
-    clear = sorted(beyond, key=distance)[:NAMED]
+    clear = sorted(
+        beyond, key=lambda i: -abs(Number(i.value, nan, i.low, i.high).arms_from(reference))
+    )[:NAMED]
     names = " and ".join(f"{_name(plan, item)} ({written(item.value, places)})" for item in clear)
     which = "clearest " if len(beyond) > NAMED else ""
     leave = "leaves" if len(beyond) == 1 else "leave"
