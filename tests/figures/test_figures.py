@@ -18,7 +18,7 @@ from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.kinds import chart
 from lm_eval_bias.figures.labels import Spot, labels
 from lm_eval_bias.figures.rows import COLUMN, PAGE, lines, plan, unlike
-from lm_eval_bias.figures.svg import wide
+from lm_eval_bias.figures.svg import parted, wide
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -220,6 +220,9 @@ def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     for ending, points in ((".pdf", b"504"), ("-column.pdf", b"241.5")):
         assert re.search(rb"/MediaBox ?\[0 0 ([\d.]+) ", found[ending])[1] == points
         assert b"LiberationSans" in found[ending]
+    serif = figures.files(exhibit(figure, *COLUMNS), rows, **drawn_for, serif=True)[".pdf"]
+    assert re.search(rb"BaseFont ?/\S*(Serif|Times|Nimbus)", serif)
+    assert b"LiberationSans" not in serif
     assert "Source: m" in texts(found[".svg"]) and PAGE / COLUMN > 2
 
 
@@ -276,6 +279,18 @@ def test_unit_number_and_source_stand_beside_the_title():
     svg = figures.svg(exhibit(POINTS, VALUE), points((1, 0, 2)), **words)
     assert "What is shown · in %, lines are 95\u00a0% intervals, n\u00a0=\u00a01,234" in texts(svg)
     assert texts(svg)[-1] != "" and "Source: m" in texts(svg)
+
+
+def test_a_title_may_be_the_heading_of_a_page():
+    """A line of 15 pixels is 1.3 times as high; what is below it stays where it was."""
+    svg = drawn(BARS, values(10.0, 20.0, 40.0), VALUE)
+    title, rest = parted(svg)
+    assert title == "Biased preferences (%): highest Race (40), lowest Age (10)"
+    assert texts(svg) == [title, *texts(rest)]
+    (_, _, wide, high), (_, top, *size) = (
+        map(float, ElementTree.fromstring(of).get("viewBox").split()) for of in (svg, rest)
+    )
+    assert top == 19.5 and size == pytest.approx([wide, high - 19.5])
 
 
 # ---- Numbers
