@@ -542,7 +542,8 @@ def _scatter(plan: Plan) -> Canvas:
     figure = plan.figure
     many = len(plan.items) / len(plan.panels)
     width = _room(plan) - 46
-    height = min(width * 1.1, 620.0 if many > 60 else 460.0 if many > 30 else 340.0)
+    tall = 1.1 if plan.width >= PAGE else 1.75  # a column has room below alone
+    height = min(width * tall, 620.0 if many > 60 else 460.0 if many > 30 else 340.0)
     shown = [item for item in plan.items if math.isfinite(item.value)]
     across, up = [number(i.row[figure.x]) for i in shown], [i.value for i in shown]
     whole = scale(figure.domain or (), domain=figure.domain)

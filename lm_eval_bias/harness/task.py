@@ -86,7 +86,7 @@ class MeasureTask(CompiledTask):
     def __init__(self, config: dict[str, Any]) -> None:
         config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
         without_examples(config)
-        self.measure: Measure = config.pop("measure")
+        self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
         name = config["task"]

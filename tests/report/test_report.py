@@ -13,6 +13,7 @@ from math import inf, nan
 import pytest
 
 from lm_eval_bias import cli
+from lm_eval_bias.catalogue import task
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
@@ -254,10 +255,17 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
 def test_every_question_of_a_task_is_answered_in_words():
     """Each test declares both half-sentences, and their place for the size."""
     measures = (task.measure for task in finished.known_tasks([]).values() if task.measure)
+    assert (
+        "people of the same religion than" in task("empathy_religion").measure.metrics[0].question
+    )
     tests = {m for measure in measures for m in measure.metrics if m.question is not None}
     assert len({metric.question for metric in tests}) > 5
     for metric in tests:
-        assert metric.question.endswith("?") and "{size}" in metric.above, metric.name
+        assert (
+            metric.question.endswith("?")
+            and "{" not in metric.question
+            and "{size}" in metric.above
+        ), metric.name
         assert "{size}" in metric.below, metric.name
 
 
@@ -349,9 +357,9 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     columns = [Column("group", "Group"), Column("share", "% wrong", "%")]
     percent = TABLE._replace(name="Table 2", columns=columns)
     other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
-    for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
+    for i, (model, of) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
         more = {"minutes": i, "n": 50, "of": 1000, "tables": {"by_group": BY_GROUP}}
-        run_of(tmp_path / "runs", model, task=task, **more)
+        run_of(tmp_path / "runs", model, task=of, **more)
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent, other))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
     assert text.count("A gap above 0 favours the group.") == 1 and "Otherwise." in text
