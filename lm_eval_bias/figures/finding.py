@@ -95,7 +95,8 @@ def _ends(plan: Plan, items: Sequence[Item]) -> str:
             return ""
         parts.append(f"{end} {_name(plan, item)} ({text})")
     high, low = max(items, key=_value), min(items, key=_value)
-    overlap = ", with intervals that overlap" if low.high >= high.low else ""
+    overlaps = low.high >= high.low and not plan.figure.five  # a box is no interval
+    overlap = ", with intervals that overlap" if overlaps else ""
     return f"{', '.join(parts)}{overlap}" if high is not low else ""
 
 

@@ -256,7 +256,7 @@ def _painted(look: Attributes, name: str, used: set[int]) -> dict[str, str]:
                 used.add(paint.number)
                 painted[key] = f"url(#{name}-{paint.number})"
             elif paint.role == "halo":
-                painted["paint-order"] = "stroke"
+                painted |= {"paint-order": "stroke", "stroke-linejoin": "round"}
     return painted
 
 

@@ -275,6 +275,11 @@ def test_the_title_is_what_is_seen(figure, rows, title):
     assert seen == (joined + title if title else "A title")
 
 
+def test_boxes_that_overlap_are_no_intervals():
+    title = ElementTree.fromstring(drawn(*EVERY["boxes"])).find(f"{NAMESPACE}title").text
+    assert title.startswith("c: highest") and "overlap" not in title
+
+
 def test_unit_number_and_source_stand_beside_the_title():
     words = {"name": "one", "title": "What is shown.", "source": "Source: m", "n": 1234}
     svg = figures.svg(exhibit(POINTS, VALUE), points((1, 0, 2)), **words)
