@@ -65,7 +65,7 @@ def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | N
 
 def outermost(spots: Sequence[Spot]) -> list[int]:
     """The indices of spots, the farthest from the middle of all first."""
-    x, y = (median([spot[at] for spot in spots] or [0]) for at in (0, 1))
+    x, y = (median(at or [0.0]) for at in ([s.x for s in spots], [s.y for s in spots]))
     return sorted(range(len(spots)), key=lambda i: -hypot(spots[i].x - x, spots[i].y - y))
 
 
