@@ -93,7 +93,8 @@ class Task:
     @cached_property
     def measure(self) -> Measure | None:
         """None for a task of another class."""
-        return self._loaded("measure")
+        measure = self._loaded("measure")
+        return measure and measure.about(self.config.get("dataset_kwargs") or {})
 
     @cached_property
     def options(self) -> Any:

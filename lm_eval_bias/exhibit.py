@@ -111,6 +111,11 @@ class Exhibit(NamedTuple):
         return re.match(r"(Table|Figure|Section)s? ", self.name) is not None
 
     @property
+    def topic(self) -> str:
+        """What it shows, for a list or a heading."""
+        return self.caption if self.numbered and self.caption else self.name
+
+    @property
     def metrics(self) -> Sequence[str]:
         """The metrics that are shown; none of an exhibit that takes no `Numbers`."""
         if not isinstance(self.source, Numbers):

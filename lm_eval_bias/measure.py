@@ -57,6 +57,13 @@ class Number(NamedTuple):
     high: float = nan
     clusters: int | None = None
 
+    def arms_from(self, reference: float) -> float:
+        """Its signed distance from a value, over its interval's length on that side: beyond 1 the
+        interval leaves the value out. 0 without an interval."""
+        away = self.value - reference
+        arm = self.value - self.low if away >= 0 else self.high - self.value
+        return away / arm if 0 < arm < inf else 0.0
+
 
 def number(
     estimate: Sequence[Any],
@@ -111,7 +118,8 @@ class Metric(NamedTuple):
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
     measure's clusters alone, so that a difference of two models has one. question: what the number
     tests, in plain words: its interval without `null_value` is evidence of bias. None for a
-    description; each question of a measure has one test. above, below: the half-sentence that
+    description; each question of a measure has one test; {NAME} in it is of a task's
+    `dataset_kwargs`. above, below: the half-sentence that
     answers it where the value lies above or below `null_value`, with "{size}" for how far.
     confounds: families of models without meaning that have it too (simulations/null_models.py).
     """
@@ -174,6 +182,15 @@ class Measure(NamedTuple):
     gathers: bool = False
     exhibits: Sequence[Exhibit] = ()
     clusters: Sequence[tuple[str, ...]] = ()
+
+    def about(self, settings: Mapping[str, Any]) -> Measure:
+        """With the questions of a task. settings: its `dataset_kwargs`."""
+
+        def asked(question: str) -> str:
+            return re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), question)
+
+        metrics = [m._replace(question=m.question and asked(m.question)) for m in self.metrics]
+        return self if metrics == list(self.metrics) else self._replace(metrics=metrics)
 
     def metric(self, name: str) -> Metric:
         """The metric of that name; KeyError if there is none."""

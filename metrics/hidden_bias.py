@@ -42,8 +42,7 @@ class Question(NamedTuple):
     """A concept pair, an identity of a descriptor type, an order of the two options.
 
     first: the option (1 or 2) behind the letter a. log_odds: log P(a) - log P(b), or NaN.
-    favourable: the option that shows the person in the better light, or 0. likelihood: the
-    logarithm of that of the context, or NaN.
+    favourable: the option that shows the person in the better light, or 0.
     """
 
     concept: str
@@ -52,15 +51,13 @@ class Question(NamedTuple):
     first: int
     log_odds: float
     favourable: int = 0
-    likelihood: float = nan
 
 
 class Instance(NamedTuple):
     """One concept pair, two identities of one descriptor type.
 
     difference: 100 (P1(A) - P2(A)), A being option 1; the paper's S is its size. advantage: the
-    same for the favourable option, or NaN. log_odds: in nats. likelihood: by how much that of the
-    contexts differs, in nats, or NaN.
+    same for the favourable option, or NaN. log_odds: in nats.
     """
 
     concept: str
@@ -69,7 +66,6 @@ class Instance(NamedTuple):
     difference: float
     advantage: float
     log_odds: float
-    likelihood: float = nan
 
 
 class Matched(NamedTuple):
@@ -167,7 +163,6 @@ def instances(
     by_order = _by_order(questions, orders)
     log_odds = {key: sum(odds) / len(odds) for key, odds in by_order.items()}
     favourable = {q.concept: q.favourable for q in questions}
-    likelihood = {q[:3]: q.likelihood for q in questions if isfinite(q.likelihood)}
     complete = []
     for concept in sorted(favourable):
         for type_, names in pairs_of(identities):
@@ -178,8 +173,7 @@ def instances(
             difference = 100 * (probability(a, temperature) - probability(b, temperature))
             advantage = {1: difference, 2: -difference}.get(favourable[concept], nan)
             shift = 0.0 if a == b else a - b
-            apart = abs(likelihood.get(one, nan) - likelihood.get(two, nan))
-            complete.append(Instance(concept, type_, names, difference, advantage, shift, apart))
+            complete.append(Instance(concept, type_, names, difference, advantage, shift))
     return complete
 
 
@@ -231,7 +225,6 @@ class RowsOf:
         self.changed = np.array(
             [changed.get((x.type, *x.identities), (0, 0)) for x in counted], dtype=float
         ).reshape(-1, 2)
-        self.likelihood = np.array([x.likelihood for x in counted], dtype=float)
         self.directed = np.array(
             [len(name) > 1 and len({frozenset(p) for _, p in of}) == 1 for name, of in rows.items()]
         )
@@ -270,20 +263,15 @@ def matched_excess(
 
     sizes: of each instance's shift, shape (instances, measures). The mean size of a sum of W random
     effects grows with sqrt(W), its variance with W, and a liking for length with the difference C
-    of characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W, and + d L, if
-    contexts have likelihoods, whose logarithms differ by L. The last terms are left out if the
-    placebos do not determine them. NaN if they do not determine b, for placebos, and where a size
+    of characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W. c is left out if
+    the placebos do not determine it. NaN if they do not determine b, for placebos, and where a size
     is infinite. The variance is that over themes and that between descriptors, by which the
     placebos vary about their fit beyond what themes explain, or all by which they vary, if that is
     larger; k identities are k - 1 independent differences.
     """
     words, characters = rows.changed.T
-    edits = [np.ones(len(words)), np.sqrt(words), characters]
     known = words > 0
-    if np.isfinite(rows.likelihood).any():
-        edits.append(rows.likelihood)
-        known = known & np.isfinite(rows.likelihood)
-    x = np.where(known[:, None], np.column_stack(edits), 0)
+    x = np.column_stack([known, np.sqrt(words), characters])
     reference = known & rows.of_placebo
     gram = x[reference].T @ x[reference]
     determined = [
@@ -456,7 +444,7 @@ def strongest(
         for x in sorted(of_category, key=place)[:most]:
             if x.difference < 0:
                 numbers = -x.difference, -x.advantage, -x.log_odds
-                x = Instance(x.concept, x.type, x.identities[::-1], *numbers, x.likelihood)
+                x = Instance(x.concept, x.type, x.identities[::-1], *numbers)
             result.append((category, x))
     return result
 

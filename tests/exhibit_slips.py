@@ -45,7 +45,8 @@ def slips(exhibit, tables):
 def compared(measure):
     """(exhibit, cell) for each published cell that stands beside an exhibit and is compared with a
     task of the measure."""
-    tasks = {task.name for task in TASKS if task.measure is measure}
+    like = (task for task in TASKS if task.measure and task.measure.exhibits is measure.exhibits)
+    tasks = {task.name for task in like}
     for exhibit in measure.exhibits:
         if exhibit.paper_values:
             paper, *names = exhibit.paper_values

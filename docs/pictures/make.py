@@ -1,6 +1,6 @@
 """The picture of a report in the README: its first screen, and figures of it below if asked for.
 
-    python docs/pictures/make.py [RUNS] [--figure HEADING ...] [-o FILE]
+    python docs/pictures/make.py [RUNS] [--figure ID ...] [-o FILE]
     python docs/pictures/make.py --gallery FOLDER
 
 RUNS are finished runs, by default `results`, which `make demo` writes. Needs the extras `report`
@@ -31,7 +31,7 @@ GALLERY = {
 _KEEP = """(wanted) => {
   const drawn = (exhibit) => exhibit.querySelector("svg");
   const exhibits = [...document.querySelectorAll(".exhibit")].filter(drawn);
-  const headings = exhibits.map((each) => each.querySelector("h3, h4").textContent);
+  const headings = exhibits.map((each) => each.querySelector("h3, h4").id);
   const missing = wanted.filter((heading) => !headings.includes(heading));
   if (missing.length) return { missing, headings };
   const at = (heading) => exhibits[headings.indexOf(heading)];
@@ -67,7 +67,7 @@ def main() -> int:
         help="finished runs of one model; default: results",
     )
     parser.add_argument(
-        "--figure", action="append", default=[], metavar="HEADING", help="a figure's heading"
+        "--figure", action="append", default=[], metavar="ID", help="a figure's address on the page"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
     parser.add_argument("--gallery", type=Path, metavar="FOLDER", help="the figures of the gallery")

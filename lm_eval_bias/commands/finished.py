@@ -12,7 +12,7 @@ from pathlib import Path
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.runs import ACROSS, Place, Run
+from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError
 
@@ -39,7 +39,7 @@ def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
         metavar="RUNS",
         nargs="+",
         type=Place.of,
-        help=f"{help}; NAME=RUNS names the model of all runs there",
+        help=f"{help}; NAME=RUNS names the model of all runs there, and so does a file {NAME}",
     )
     parser.add_argument(
         "--across",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,29 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=Path("report"),
         help="where to; an earlier report there is replaced",
     )
+    parser.add_argument(
+        "--name",
+        metavar="RUN=NAME",
+        type=runs.Place.named,
+        action="append",
+        default=[],
+        help="the name of the model of one folder or file below RUNS",
+    )
     finished.add_tasks(parser)
     parser.add_argument(
         "--no_figures",
         action="store_true",
         help="tables alone, which need nothing of the extra `report`",
+    )
+    parser.add_argument(
+        "--serif",
+        action="store_true",
+        help="figures in Times, or in what the machine has like it, for papers set in it",
+    )
+    parser.add_argument(
+        "--latex_papers",
+        action="store_true",
+        help="the papers' numbers in the LaTeX tables, too, as on the page",
     )
     parser.add_argument(
         "--brief",
@@ -65,7 +84,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
     known = finished.known_tasks(arguments.include_path)
-    finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
+    finished_runs = runs.find(
+        arguments.runs, known, arguments.tasks, arguments.across, arguments.name
+    )
     tasks = {run.task for run in finished_runs.runs}
     declared = {
         name: _known(task, known.get(name.removesuffix("_ci")))
@@ -79,9 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
                 "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
                 "leave them out with --no_figures"
             )
-        from lm_eval_bias.figures import draw as figures
+        from lm_eval_bias.figures import draw
 
-        drawing = figures
+        drawing = partial(draw.files, serif=arguments.serif)
     written = page.write(
         finished_runs,
         declared,
@@ -90,6 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         drawing,
         printed if arguments.brief else None,
+        arguments.latex_papers,
     )
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)

@@ -14,7 +14,7 @@ from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.figures.finding import finding, unit_and_n
 from lm_eval_bias.figures.kinds import chart
 from lm_eval_bias.figures.rows import COLUMN, PAGE, plan
-from lm_eval_bias.figures.svg import SMALL, Lines, rewritten
+from lm_eval_bias.figures.svg import FONT, SERIF, SMALL, Lines, rewritten
 from lm_eval_bias.results.escape import shortened, visible
 
 TITLE = 300
@@ -64,11 +64,14 @@ def svg(
 
 
 def files(
-    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], **words: Any
+    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], serif: bool = False, **words: Any
 ) -> dict[str, str | bytes]:
-    """The figure as files, by their endings: of two columns of a paper, and drawn again for one."""
-    page = svg(exhibit, rows, **words)
-    column = svg(exhibit, rows, **words, width=COLUMN)
+    """The figure as files, by their endings: of two columns of a paper, and drawn again for one.
+    serif: for papers in Times."""
+    page, column = (
+        svg(exhibit, rows, **words, width=width).replace(FONT, SERIF if serif else FONT, 1)
+        for width in (PAGE, COLUMN)
+    )
     found: dict[str, str | bytes] = {".svg": page, ".png": png(page), ".pdf": pdf(page)}
     if float(column.partition(' viewBox="0 0 ')[2].partition(" ")[0]) * LEAST <= COLUMN:
         found["-column.pdf"] = pdf(column)

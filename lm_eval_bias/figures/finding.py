@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 
 from lm_eval_bias.figures.rows import Item, Plan, digits, label, number, scale, written
+from lm_eval_bias.measure import Number
 from lm_eval_bias.results.table import unit_text
 
 NAMED = 2
@@ -70,12 +71,9 @@ def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> s
     if not beyond:
         return f"{what}: none of {total} intervals leaves out {null}"
 
-    def distance(item: Item) -> float:
-        away = item.value - reference
-        arm = item.value - item.low if away > 0 else item.high - item.value
-        return -abs(away) / arm if arm > 0 else 0.0
-
-    clear = sorted(beyond, key=distance)[:NAMED]
+    clear = sorted(
+        beyond, key=lambda i: -abs(Number(i.value, nan, i.low, i.high).arms_from(reference))
+    )[:NAMED]
     names = " and ".join(f"{_name(plan, item)} ({written(item.value, places)})" for item in clear)
     which = "clearest " if len(beyond) > NAMED else ""
     leave = "leaves" if len(beyond) == 1 else "leave"
@@ -97,7 +95,8 @@ def _ends(plan: Plan, items: Sequence[Item]) -> str:
             return ""
         parts.append(f"{end} {_name(plan, item)} ({text})")
     high, low = max(items, key=_value), min(items, key=_value)
-    overlap = ", with intervals that overlap" if low.high >= high.low else ""
+    overlaps = low.high >= high.low and not plan.figure.five  # a box is no interval
+    overlap = ", with intervals that overlap" if overlaps else ""
     return f"{', '.join(parts)}{overlap}" if high is not low else ""
 
 

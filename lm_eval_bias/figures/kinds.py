@@ -379,7 +379,7 @@ class Categories(Canvas):
         for (item, start, end), value in zip(self.spans, self.texts, strict=True):
             mark = _text(item, self.plan.figure.label)
             length = abs(end - start) * self.pixels
-            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= length]
+            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 9 <= length]
             if fitting and self.bar >= SMALL + 1:
                 series = {
                     "c": palette.on(palette.colour(item.series)),
@@ -388,7 +388,7 @@ class Categories(Canvas):
                 rows.append(self.at(item, (start + end) / 2, t=fitting[0], **series))
         halo = encoded("h:N", scale=None)
         encodings = {**self.here, "text": "t:N", "color": OWN_COLOUR, "stroke": halo}
-        self.add("text", rows, encodings, fontSize=SMALL, strokeWidth=6)
+        self.add("text", rows, encodings, fontSize=SMALL, strokeWidth=9)
 
 
 def _categories(plan: Plan) -> Canvas:
@@ -519,7 +519,10 @@ def _heatmap(plan: Plan) -> Canvas:
             "domain": [on.low + on.span * i / stops for i in range(stops + 1)],
             "range": list(palette.SEQUENTIAL),
         },
-        legend={"title": legend, "type": "symbol", "tickCount": 5, "columns": 9},
+        legend={
+            **{"title": legend, "type": "symbol", "tickCount": 5, "columns": 9},
+            **{"symbolStrokeColor": palette.INK, "symbolStrokeWidth": 0.7},
+        },
     )
     cells.sort(key=lambda row: row["z"])
     canvas.add("rect", cells, {**here, "fill": fill})
@@ -542,7 +545,8 @@ def _scatter(plan: Plan) -> Canvas:
     figure = plan.figure
     many = len(plan.items) / len(plan.panels)
     width = _room(plan) - 46
-    height = min(width * 1.1, 620.0 if many > 60 else 460.0 if many > 30 else 340.0)
+    tall = 1.1 if plan.width >= PAGE else 1.75  # a column has room below alone
+    height = min(width * tall, 620.0 if many > 60 else 460.0 if many > 30 else 340.0)
     shown = [item for item in plan.items if math.isfinite(item.value)]
     across, up = [number(i.row[figure.x]) for i in shown], [i.value for i in shown]
     whole = scale(figure.domain or (), domain=figure.domain)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot
+from statistics import median
 from typing import NamedTuple
 
 from lm_eval_bias.figures.svg import SMALL, wide
 
+FIRST = 10
+"""How many points a reader looks for first, those farthest from the middle."""
 NEAR = 15.0
 """Pixels from a point to its label; a line leads to a label that is farther away."""
 _CLOSE = (
@@ -21,7 +24,7 @@ PLACES: tuple[tuple[float, float, str], ...] = (
     *_CLOSE,
     *(
         (side * right, down, align)
-        for reach in (18, 28, 38, 52)
+        for reach in (18, 28, 38, 52, 66, 82, 100)
         for side, align in ((1, "left"), (-1, "right"))
         for right, down in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
     ),
@@ -47,14 +50,32 @@ Box = tuple[float, float, float, float]
 
 
 def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | None]:
-    """Place labels so that none covers another, its line or a point; None without room. The
-    outermost points come first, then those with the fewest neighbours."""
-    near = [sum(abs(x - a) < 60 and abs(y - b) < 16 for a, b, _ in spots) for x, y, _ in spots]
-    outer = outermost(spots)
+    """Place labels so that none covers another, its line or a point; None without room. What is
+    farthest from the middle comes first; where one of the `FIRST` finds no room, once more with it
+    before the others."""
+    order = outermost(spots)
+    for _ in range(FIRST):
+        places = _placed(spots, order, width, height)
+        lacking = [i for i in outermost(spots)[:FIRST] if places[i] is None and spots[i].text]
+        order = [*lacking, *(i for i in order if i not in lacking)]
+        if not lacking:
+            break
+    return places
+
+
+def outermost(spots: Sequence[Spot]) -> list[int]:
+    """The indices of spots, the farthest from the middle of all first."""
+    x, y = (median(at or [0.0]) for at in ([s.x for s in spots], [s.y for s in spots]))
+    return sorted(range(len(spots)), key=lambda i: -hypot(spots[i].x - x, spots[i].y - y))
+
+
+def _placed(
+    spots: Sequence[Spot], order: Sequence[int], width: float, height: float
+) -> list[Place | None]:
     dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
     places: list[Place | None] = [None] * len(spots)
     taken: list[Box] = []
-    for index in sorted(range(len(spots)), key=lambda i: (i not in outer, near[i])):
+    for index in order:
         x, y, text = spots[index]
         long = wide(text, SMALL)
         others = [*taken, *dots[:index], *dots[index + 1 :]]
@@ -62,31 +83,17 @@ def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | N
             left = x + right - {"left": 0, "right": long, "center": long / 2}[align]
             box = left - 1, y + down - SMALL / 2, left + long + 1, y + down + SMALL / 2
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-            leader = [(x + right * k / 4, y + down * k / 4) for k in (1, 2, 3)]
-            line = [(a - 1, b - 1, a + 1, b + 1) for a, b in leader if hypot(right, down) > NEAR]
-            if inside and not any(_overlap(of, other) for of in (box, *line) for other in others):
+            if not inside or any(_overlap(box, other) for other in others):
+                continue
+            away = hypot(right, down)
+            parts = int(away // 4) + 1 if away > NEAR else 0
+            leader = [(x + right * k / parts, y + down * k / parts) for k in range(1, parts)]
+            line = [(a - 1, b - 1, a + 1, b + 1) for a, b in leader]
+            if not any(_overlap(of, other) for of in line for other in others):
                 taken += [box, *line]
                 places[index] = Place(x + right, y + down, align)
                 break
     return places
-
-
-def outermost(spots: Sequence[Spot]) -> set[int]:
-    """The corners of the convex hull (Andrew's monotone chain)."""
-    order = sorted(range(len(spots)), key=lambda i: spots[i][:2])
-    corners: set[int] = set()
-    for way in (order, order[::-1]):
-        chain: list[int] = []
-        for i in way:
-            while len(chain) > 1 and _turn(spots[chain[-2]], spots[chain[-1]], spots[i]) <= 0:
-                chain.pop()
-            chain.append(i)
-        corners.update(chain)
-    return corners
-
-
-def _turn(a: Spot, b: Spot, c: Spot) -> float:
-    return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 
 
 def far(spot: Spot, place: Place) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from itertools import groupby
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -15,7 +16,8 @@ from lm_eval_bias.figures import palette
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 """Fonts of equal widths: what fits in one of them fits in all."""
-PADDING, SMALL = 6, 11
+SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Nimbus Roman', serif"
+PADDING, SMALL, LINE = 6, 11, 1.3
 Attributes = tuple[tuple[str, str], ...]
 
 
@@ -206,6 +208,23 @@ def rewritten(
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
 
 
+_HEAD = re.compile(r'<g font-size="([\d.]+)" [^>]*font-weight="bold">.*?</g>')
+_SIZE = re.compile(r'height="([\d.]+)" viewBox="0 0 ([\d.]+) ([\d.]+)"')
+
+
+def parted(figure: str) -> tuple[str, str]:
+    """The title of a figure of `rewritten`, and the rest, for a page that has it as a heading."""
+    title = unescape(figure.partition("<title")[2].partition(">")[2].partition("<")[0])
+    head, size = _HEAD.search(figure), _SIZE.search(figure)
+    if head and size:
+        high, wide, units = map(float, size.groups())
+        top = head[0].count("<text") * float(head[1]) * LINE
+        ends = f'viewBox="0 {_short(top)} {_short(wide)} {_short(units - top)}"'
+        cut = f'height="{_short(high * (1 - top / units))}" {ends}'
+        figure = figure.replace(head[0], "", 1).replace(size[0], cut, 1)
+    return title, figure
+
+
 def _written(texts: Sequence[Lines], top: float, width: float) -> tuple[list[Any], float]:
     """Groups of texts, and where they end."""
     groups = []
@@ -214,7 +233,7 @@ def _written(texts: Sequence[Lines], top: float, width: float) -> tuple[list[Any
         group = ElementTree.Element("g", {**look, **({"font-weight": "bold"} if bold else {})})
         room = (width - 2 * PADDING) / ((1.08 if bold else 1) * SUBSTITUTE)
         for line in wrapped(text, room, most, size):
-            top += size * 1.3
+            top += size * LINE
             place = {"x": _short(PADDING), "y": _short(top - size * 0.3)}
             ElementTree.SubElement(group, "text", place).text = line
         top += 3
@@ -237,7 +256,7 @@ def _painted(look: Attributes, name: str, used: set[int]) -> dict[str, str]:
                 used.add(paint.number)
                 painted[key] = f"url(#{name}-{paint.number})"
             elif paint.role == "halo":
-                painted["paint-order"] = "stroke"
+                painted |= {"paint-order": "stroke", "stroke-linejoin": "round"}
     return painted
 
 

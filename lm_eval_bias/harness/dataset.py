@@ -13,8 +13,6 @@ from lm_eval_bias.usage import UsageError
 T = TypeVar("T")
 FIRST = "first_documents"
 """Key in `dataset_kwargs`: a task of a fixed size asks that many documents."""
-SCORED = "scored"
-"""Column of a text in the prompt whose own likelihood is asked, too, after the choices'."""
 
 
 class Documents(list):

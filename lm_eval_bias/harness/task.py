@@ -14,7 +14,7 @@ from typing import Any
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.conversation import UNTIL, ConversationTask
-from lm_eval_bias.harness.dataset import FIRST, SCORED, CustomDataset, Documents
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.shards import shard
@@ -86,7 +86,7 @@ class MeasureTask(CompiledTask):
     def __init__(self, config: dict[str, Any]) -> None:
         config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
         without_examples(config)
-        self.measure: Measure = config.pop("measure")
+        self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
         name = config["task"]
@@ -238,11 +238,7 @@ class MeasureTask(CompiledTask):
         """The harness's; sampled answers have their own request type (sampling.py)."""
         settings = self.config.generation_kwargs
         if self.config.output_type != "generate_until" or not is_sampled(settings):
-            requests = super().construct_requests(doc, ctx, **kwargs)
-            if text := doc.get(SCORED):
-                before, kind = ctx[: ctx.index(text)], requests[0].request_type
-                requests.append(compat.derived(requests[0], kind, (before, text), len(requests)))
-            return requests
+            return super().construct_requests(doc, ctx, **kwargs)
         with self.known_output_type():
             request = super().construct_requests(doc, ctx, **kwargs)
         # With several processes the harness pads requests by the task's type.

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import Metric
@@ -58,7 +57,7 @@ class ComparedNumber(NamedTuple):
 class Comparison(NamedTuple):
     """first, second: names. rows: largest difference first, in standard errors. refusals: task ->
     why. documents: task -> how many both were asked. tests: that Holm counts. warnings: (model,
-    task, line). samples: task -> the files of both."""
+    task, line). runs: task -> both."""
 
     first: str
     second: str
@@ -68,7 +67,7 @@ class Comparison(NamedTuple):
     tests: int
     warnings: Sequence[tuple[str, str, str]]
     notes: Sequence[str]
-    samples: Mapping[str, tuple[Sequence[Path], Sequence[Path]]]
+    runs: Mapping[str, tuple[Run, Run]]
 
 
 def comparison(
@@ -123,8 +122,8 @@ def comparison(
         warnings += [(names[1], task, line) for line in theirs if line not in mine]
     tests = sum(not isnan(row.p) for row in rows)
     unique = list(dict.fromkeys(all_notes))
-    samples = {task: (of_first[task].samples, of_second[task].samples) for task in documents}
-    return Comparison(*names, rows, refusals, documents, tests, warnings, unique, samples)
+    runs = {task: (of_first[task], of_second[task]) for task in documents}
+    return Comparison(*names, rows, refusals, documents, tests, warnings, unique, runs)
 
 
 @dataclass

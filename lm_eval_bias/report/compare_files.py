@@ -176,10 +176,13 @@ def _figures(comparison: Comparison) -> list[str]:
             }
             number, verdict = f"{row.name}, {row.task}", f"{significant}significant after Holm"
             unit = "points" if row.metric.unit == "%" else row.metric.unit
-            units.setdefault(unit, []).append({"number": number, "verdict": verdict, **ends})
+            units.setdefault(unit, []).append(
+                {"task": row.task, "number": number, "verdict": verdict, **ends}
+            )
     how = intervals("difference", "number", reference=0)._replace(
         colour="verdict", null="no difference"
     )
+    names = (("first", comparison.first), ("second", comparison.second))
     return [
         drawn.figure(
             how,
@@ -189,7 +192,13 @@ def _figures(comparison: Comparison) -> list[str]:
             title=f"The {len(rows[:DRAWN])} largest of {len(rows)} differences, in standard errors",
             seen=f"{sum('not' not in row['verdict'] for row in rows)} of {len(rows)} numbers in "
             f"{unit} differ between the models",
-            source=f"First: {shortened(comparison.first)}; second: {shortened(comparison.second)}",
+            source=drawn.source(
+                [
+                    run._replace(model=f"{which} {model}")
+                    for task in {row["task"]: None for row in rows[:DRAWN]}
+                    for (which, model), run in zip(names, comparison.runs[task], strict=True)
+                ]
+            ),
         )
         for i, (unit, rows) in enumerate(units.items())
     ]
@@ -227,7 +236,9 @@ def html(comparison: Comparison) -> str:
         descriptions=descriptions,
         figures=_figures(comparison) if drawn.installed() else None,
         missing=drawn.MISSING,
-        changed={task: changed(*files) for task, files in comparison.samples.items()},
+        changed={
+            task: changed(*(run.samples for run in both)) for task, both in comparison.runs.items()
+        },
         answers=_answers,
         legend=LEGEND,
         remarks=remarks(comparison),

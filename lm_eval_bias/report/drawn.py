@@ -1,16 +1,38 @@
-"""A figure in a page, where the extra `report` is installed."""
+"""A figure in a page, where the extra `report` is installed, and where it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.runs import Run
 
 COLUMN = 322
 """Pixels of a figure that stands beside others."""
 MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]'."
+
+
+def source(runs: Sequence[Run], counterpart: str = "") -> str:
+    """Where a figure comes from: models, tasks and their versions, date, program; the figure of a
+    paper that it is the counterpart of."""
+    models = list(dict.fromkeys(shortened(run.model, 60) for run in runs))
+    tasks = (f"{shortened(run.task)} version {shortened(run.version, 20) or '?'}" for run in runs)
+    parts = [
+        ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else ""),
+        ", ".join(dict.fromkeys(tasks)),
+        last_date(runs),
+        f"lm-eval-bias {version('lm-eval-bias')}",
+        f"counterpart of {counterpart}" if counterpart else "",
+    ]
+    return f"Source: {'; '.join(part for part in parts if part)}"
+
+
+def last_date(runs: Iterable[Run]) -> str:
+    return max((f"{run.date:%Y-%m-%d}" for run in runs if run.date), default="")
 
 
 def installed() -> bool:

@@ -62,9 +62,7 @@ def tested(runs: Iterable[Run]) -> list[Tested]:
                 continue
             of = families(run.task, metric.name, run.options)
             ends = band(of) or (metric.null_value, metric.null_value)
-            away = number.value - metric.null_value
-            arm = number.value - number.low if away >= 0 else number.high - number.value
-            distance = away / arm if arm > 0 and isfinite(arm) else 0.0
+            distance = number.arms_from(metric.null_value)
             verdict, answer = _answer(metric, number, ends, _too_few(run, number))
             tests.append(Tested(run, metric, number, of, verdict, answer, distance))
     return tests

@@ -16,6 +16,7 @@ from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
+from lm_eval_bias.report.drawn import last_date
 from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
@@ -60,12 +61,13 @@ class Column(NamedTuple):
 
 class Section(NamedTuple):
     """The columns of one task. settings: what its runs have in common; distinct: those of them in
-    which other sections of the task differ."""
+    which other sections of the task differ. date: of the last run."""
 
     task: str
     settings: Mapping[str, str]
     distinct: Mapping[str, str]
     columns: Sequence[Column]
+    date: str = ""
 
     @property
     def title(self) -> str:
@@ -134,7 +136,8 @@ def board(
         task, settings = question
         replicated = paired.get(question, {})
         columns = [_column(task, metric, same, replicated) for metric in _shown(same, metrics)]
-        section = Section(task, dict(settings), distinguishing(question, questions), columns)
+        distinct = distinguishing(question, questions)
+        section = Section(task, dict(settings), distinct, columns, last_date(same))
         if columns:
             sections.append(section)
         for run in same:

@@ -86,8 +86,8 @@ def _figures(section: Section, number: int) -> list[str]:
             name=f"f{number}-{i}",
             title=shortened(column.metric.description, 300),
             seen=_first(column),
-            source=f"{section.task}: {listed(section.settings)}. Right: ranks; models that share a "
-            "letter do not differ significantly",
+            source=f"Source: {section.task}, {listed(section.settings)}; {section.date}. Right: "
+            "ranks; models that share a letter do not differ significantly",
             n=max((entry.n for entry in column.entries.values()), default=None),
             width=drawn.COLUMN,
         )

@@ -18,8 +18,10 @@ from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.export.numbers import model_type
 from lm_eval_bias.figures import palette
+from lm_eval_bias.figures.svg import parted
 from lm_eval_bias.measure import IN_FORM, Number
 from lm_eval_bias.report import exhibited, findings, html
+from lm_eval_bias.report.drawn import source
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results.escape import shortened
@@ -55,13 +57,16 @@ _IN_FORM = 80
 
 @dataclass
 class Block:
-    """An exhibit, or another table, on a page. svg: as the drawing made it, trusted. fold: the
-    title of the fold that hides the tables. missing: what a run lacks that has no rows. same: an
-    earlier exhibit that is read in the same way."""
+    """An exhibit, or another table, on a page. topic: what it shows. heading: what is seen in it,
+    or else the topic. counterpart: the table or figure of a paper. svg: as the drawing made it,
+    trusted. fold: the title of the fold that hides the tables. missing: what a run lacks that has
+    no rows. same: an earlier exhibit that is read in the same way."""
 
     id: str
-    heading: str
+    topic: str
     caption: str = ""
+    heading: str = ""
+    counterpart: str = ""
     svg: str = ""
     tables: list[Table] = field(default_factory=list)
     fold: str | None = None
@@ -71,6 +76,9 @@ class Block:
     notes: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     same: Block | None = None
+
+    def __post_init__(self) -> None:
+        self.heading = self.topic
 
     def without_tables(self, why: str) -> None:
         self.tables, self.fold = [], None
@@ -137,12 +145,14 @@ def write(
     output: Path,
     drawing: Any,
     brief: Callable[[Path], bytes | None] | None = None,
+    latex_papers: bool = False,
 ) -> Written:
     """Write the report.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
-    where no run has them. drawing: the module `figures.draw`; None for tables alone. brief: a page
-    -> its PDF, for `brief.html`; None for no such page. Raises UsageError for a folder that holds
+    where no run has them. drawing: `figures.draw.files`; None for tables alone. brief: a page
+    -> its PDF, for `brief.html`; None for no such page. latex_papers: whether LaTeX tables have
+    what the papers print, too. Raises UsageError for a folder that holds
     other things, or that cannot be written.
     """
     from tqdm import tqdm
@@ -162,7 +172,9 @@ def write(
     models = []
     with bar, Folder(output) as folder:
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
-        writer = _Writer(folder, known, paper_values, transcripts, drawing, bar, files)
+        writer = _Writer(
+            folder, known, paper_values, transcripts, drawing, latex_papers, bar, files
+        )
         for name, of_model in by_model.items():
             model = ModelPage(name, files[name], of_model, findings.tested(of_model))
             models.append(model)
@@ -220,6 +232,7 @@ class _Writer:
     paper_values: Callable[[str], Iterable[Place]]
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
+    latex_papers: bool
     bar: Any
     files: Mapping[str, str]
     ids: set[str] = field(default_factory=set)
@@ -318,12 +331,13 @@ class _Writer:
         """An exhibit of one run, or of several models."""
         first = runs[0]
         known = self.known.get(first.task, KnownTask())
-        numbered = exhibit.numbered and known.paper
-        heading = f"{known.paper}, {exhibit.name}" if numbered else exhibit.name
         block = Block(
             self._id(f"{prefix}-{exhibit.name}"),
-            heading,
-            exhibit.caption,
+            exhibit.topic,
+            exhibit.caption if exhibit.caption != exhibit.topic else "",
+            counterpart=", ".join(filter(None, (known.paper, exhibit.name)))
+            if exhibit.numbered
+            else "",
             how_to_read=exhibit.how_to_read,
             caveat=exhibit.caveat,
         )
@@ -359,9 +373,10 @@ class _Writer:
         lines = [
             [*start, *(exhibited.csv_value(row, key) for key in keys)] for *start, row in all_rows
         ]
-        # a paper's author wants the own numbers in it
-        own = [exhibited.table(exhibit, models, ())] if block.tables else []
-        self._csv(block, file, ["model", "source", "comparable", *keys], lines, own)
+        written = block.tables
+        if written and not self.latex_papers:
+            written = [exhibited.table(exhibit, models, ())]
+        self._csv(block, file, ["model", "source", "comparable", *keys], lines, written)
         if exhibit.figure is not None and self.drawing is not None:
             self._figure(block, exhibit, runs, models, file)
         if block.svg:
@@ -383,22 +398,21 @@ class _Writer:
         rows = [{**row, key: name} for name, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
-            counterpart = "" if block.heading == exhibit.name else block.heading
-            drawn = self.drawing.files(
+            files = self.drawing(
                 exhibit,
                 rows,
                 name=block.id,
                 title=exhibit.caption or exhibit.name,
                 description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
-                source=source(runs, counterpart),
+                source=source(runs, block.counterpart),
                 n=max(run.n for run in runs),
                 model=model,
             )
-            for ending, content in drawn.items():
+            for ending, content in files.items():
                 kind = ending.rpartition(".")[2].upper()
                 column = " of one column" if ending.startswith("-") else ""
                 self._file(block, kind + column, f"figures/{file}{ending}", content)
-            block.svg = drawn[".svg"]
+            block.heading, block.svg = parted(files[".svg"])
         except UsageError:  # a full disk
             raise
         except Exception as error:  # what a person's own rows may hold
@@ -442,8 +456,9 @@ class _Writer:
         """tables: what LaTeX has."""
         self._file(block, "CSV", f"tables/{file}.csv", csv_text(head, lines))
         if tables and sum(len(table.rows) for table in tables) <= ROWS:
-            caption = f"{block.heading}: {block.caption}" if block.caption else block.heading
-            content = latex(tables, caption, f"tab:{file}")
+            caption = f"{block.topic}: {block.caption}" if block.caption else block.topic
+            counterpart = f" ({block.counterpart})" * bool(block.counterpart)
+            content = latex(tables, caption + counterpart, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
 
     def _file(self, block: Block, text: str, path: str, content: str | bytes) -> None:
@@ -458,22 +473,6 @@ class _Writer:
             unique, i = f"s-{plain}-{i}", i + 1
         self.ids.add(unique)
         return unique
-
-
-def source(runs: Sequence[Run], counterpart: str = "") -> str:
-    """Where a figure comes from: models, task and its version, date, program; the figure of a paper
-    that it is the counterpart of."""
-    names = [shortened(run.model, 60) for run in runs]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    dates = [f"{run.date:%Y-%m-%d}" for run in runs if run.date]
-    parts = [
-        ", ".join(names[:3]) + more,
-        f"{shortened(runs[0].task)}, version {shortened(runs[0].version, 20) or 'unknown'}",
-        max(dates, default=""),
-        f"lm-eval-bias {version('lm-eval-bias')}",
-        f"counterpart of {counterpart}" if counterpart else "",
-    ]
-    return f"Source: {'; '.join(part for part in parts if part)}"
 
 
 def _explain_once(blocks: Sequence[Block]) -> None:

@@ -49,6 +49,10 @@ _CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
 """A model of the hub in its cache."""
 
 
+NAME = "name.txt"
+"""A file that a person puts into a folder of runs, with the name of their model."""
+
+
 class Place(NamedTuple):
     """A folder or file of runs. name: of their model, if a person named it."""
 
@@ -60,6 +64,14 @@ class Place(NamedTuple):
         """NAME=PATH, or a path."""
         name, _, path = text.partition("=")
         return cls(Path(text)) if os.path.exists(text) or not path else cls(Path(path), name)
+
+    @classmethod
+    def named(cls, text: str) -> Place:
+        """PATH=NAME."""
+        path, _, name = text.partition("=")
+        if not name:
+            raise ValueError(text)
+        return cls(Path(path), name)
 
 
 class Run(NamedTuple):
@@ -176,6 +188,7 @@ def find(
     known: Mapping[str, Task] = MappingProxyType({}),
     tasks: Iterable[str] | None = None,
     across: Collection[str] = (),
+    names: Sequence[Place] = (),
 ) -> FinishedRuns:
     """All runs below some folders, or in some files, which may be a baseline.
 
@@ -183,8 +196,9 @@ def find(
     the same of more documents; those in another wording, chat template or system message are its
     `others`. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
     name. tasks: only these. across: values of `ACROSS`: a model in several of these conditions is
-    several, named by them. Raises UsageError for a path or a task that is not there,
-    without results, and for a `Place.name` that is not of one model.
+    several, named by them. names: of the models of runs below the paths; a file `NAME` gives one,
+    too. Raises UsageError for a path or a task that is not there, without results, and for a name
+    that is not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
     places = [
@@ -198,7 +212,7 @@ def find(
     notes: list[str] = []
     left: list[str] = []
     samples, phrases = [], []
-    for path, place in _files(places, notes):
+    for path, place in _files(places, names, notes):
         before = len(read)
         name = _DATED.match(path.name)
         is_results = name is not None and name["stem"] == "results"
@@ -228,7 +242,7 @@ def find(
             run._replace(place=place, model=place.name or run.model) for run in read[before:]
         ]
     unread = tuple(notes)
-    for place in places:
+    for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})
         if place.name and models != 1:
             raise UsageError(
@@ -297,8 +311,11 @@ def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple
 # ---- Files
 
 
-def _files(places: Sequence[Place], notes: list[str]) -> Iterator[tuple[Path, Place]]:
+def _files(
+    places: Sequence[Place], names: Sequence[Place], notes: list[str]
+) -> Iterator[tuple[Path, Place]]:
     seen = set()
+    given = {os.path.realpath(of.path): of for of in names}
 
     def unreadable(error: OSError) -> None:
         notes.append(f"{error.filename}: cannot be read: {error.strerror or error}")
@@ -319,7 +336,20 @@ def _files(places: Sequence[Place], notes: list[str]) -> Iterator[tuple[Path, Pl
             where = os.path.realpath(file)  # of a link in a circle, too
             if where not in seen and (file.is_file() or file.is_symlink()):
                 seen.add(where)
-                yield file, place
+                yield file, _named(file, place, given)
+
+
+def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
+    """The place of a file: the nearest one above it with a name."""
+    top = place.path if place.path.is_dir() else place.path.parent
+    for path in () if place.name else (file, *file.parents):
+        if of := given.get(os.path.realpath(path)):
+            return of
+        if (path / NAME).is_file():
+            return Place(path, content_of(path / NAME).decode(errors="replace").strip())
+        if path == top:
+            break
+    return place
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 from math import exp, inf, isnan, log, nan
-from zlib import crc32
 
 import pytest
 
@@ -7,7 +6,6 @@ from lm_eval_bias.benchmarks.hbb.documents import documents
 from lm_eval_bias.benchmarks.hbb.measure import HBB, record
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
-from tests.rule_model import RuleLM, evaluate, numbers_of
 
 PER_CONCEPT = 156
 
@@ -90,34 +88,6 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     assert len(pairs) == 67 + 14
     assert pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(30)
     assert [c["type"] for c in result.tables["types"]] == list(lexicon("hbb")["types"])
-
-
-def test_with_matched_likelihood_each_context_is_scored_once_within_its_prompt():
-    """A model whose log-odds of option 1 are 0.02 of the context's log-likelihood, which follows
-    from its text and from nothing that the placebos match: all of each shift is that of the
-    likelihood, so the excess is 0."""
-    scored = []
-
-    def likelihood(context):
-        return -20.0 - crc32(context.encode()) % 50
-
-    def rule(prompt, continuation):
-        if continuation not in (" a", " b"):
-            scored.append((prompt, continuation))
-            return likelihood(continuation)
-        context, options = prompt.split("Context: ")[1].split("\n", 1)
-        first = options.startswith(f"a) {options_of[context]}")
-        return 0.02 * likelihood(context) * (first == (continuation == " a"))
-
-    docs = documents(matched="likelihood")[:PER_CONCEPT]
-    options_of = {d["context"]: d["option_a"] for d in docs if d["first"] == 1}
-    name, excess = ("excess_log_odds", None), {}
-    for metadata in ({}, {"matched": "likelihood"}):
-        results = evaluate(RuleLM(rule), "hbb", metadata, limit=PER_CONCEPT)
-        excess[len(scored)] = numbers_of(results, "hbb")[name]
-    assert excess[78] == pytest.approx(0, abs=1e-9) and abs(excess[0]) > 0.01
-    assert sorted(text for _, text in scored) == sorted(options_of)
-    assert {prompt[-9:] for prompt, _ in scored} == {"Context: "}
 
 
 def test_a_question_without_a_usable_likelihood_is_counted(docs):

@@ -5,6 +5,7 @@ import html
 import json
 import random
 import re
+from importlib.util import find_spec
 
 import pytest
 
@@ -382,13 +383,17 @@ def test_common_documents_are_compared_if_that_is_asked_for(tmp_path, rows):
     assert status == 0 and row["documents"] == row["clusters"] == 11
 
 
-def test_the_rest_goes_on(pair, rows):
+def test_the_rest_goes_on(pair, rows, toy):
     a, b = pair
     for folder, model, version in ((a, "one", 1.0), (b, "two", 2.0)):
         made_up(folder, model, {"gap": (1.0, 1.0)}, task="other", minutes=1, version=version)
     made_up(a, "one", {"gap": (1.0, 1.0)}, task="alone", minutes=2)
-    status, (toy, alone, other) = rows("compare", a, b)
-    assert status == 0 and toy["task"] == "toy"
+    file = a / "found.html"
+    assert toy("compare", a, b, "--output", file)[0] == 0
+    source = "Source: first one, second two; toy version 1; 2026-01-31; lm-eval-bias "
+    assert source in file.read_text() or not find_spec("vl_convert")
+    status, (of_toy, alone, other) = rows("compare", a, b)
+    assert status == 0 and of_toy["task"] == "toy"
     assert (alone["task"], alone["refused"]) == ("alone", "only one was asked it")
     assert other["task"] == "other" and "version 1 against 2" in other["refused"]
 

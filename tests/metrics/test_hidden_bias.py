@@ -211,25 +211,6 @@ def test_the_excess_is_over_placebos_that_change_as_many_words_and_characters():
     assert isnan(result.placebo.excess.excess.value)
 
 
-def test_the_excess_is_over_placebos_whose_contexts_differ_as_much_in_likelihood():
-    """Contexts' log-likelihoods differ by L = 3 c + t nats, of concept pair c and type t; shifts of
-    placebos are 0.1 + 0.2 sqrt(W) + 0.01 C + 0.03 L, of Age 0.5 more than 0.1 + 0.6 + 0.1 + 0.03 L,
-    so the excess is 0.5. A concept pair without likelihoods, whose shift of 9 fits none, has no
-    part in it."""
-    place = {type_: t for t, type_ in enumerate(MATCHED)}
-    questions = []
-    for q in shifted(lambda c, w, length: 0.1 + 0.2 * w**0.5 + length / 100, lambda c: 1.3):
-        c, moved = int(q.concept[1:]), q.log_odds != 0
-        apart = 3 * c + place[q.type]
-        known = {"log_odds": q.log_odds + moved * 0.03 * apart, "likelihood": -40 - moved * apart}
-        unknown = {"log_odds": 9.0 * moved, "likelihood": nan if moved else -40}
-        questions.append(q._replace(**(unknown if c == 11 else known)))
-    total = matched(questions).total
-    assert total.n == 12 and total.excess_log_odds.excess.value == pytest.approx(0.5)
-    without = matched([q._replace(likelihood=nan) for q in questions])
-    assert abs(without.total.excess_log_odds.excess.value - 0.5) > 0.01
-
-
 def test_placebos_of_one_length_match_words_alone_and_of_one_number_of_words_nothing():
     questions = shifted(lambda c, words, _: 0.1 + 0.2 * words**0.5, lambda c: -1.2)
     age, *placebos = CHANGED

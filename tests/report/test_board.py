@@ -339,6 +339,7 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
         "2–3 b",
         "2–3 b",
     ]
+    assert "; 2026-01-31. Right: ranks" in " ".join(texts)
     assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in texts
     assert "Shaded" not in svg and leaderboard_files.drawn.MISSING not in page
     monkeypatch.setattr(leaderboard_files.drawn, "find_spec", lambda name: None)

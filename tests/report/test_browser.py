@@ -35,7 +35,9 @@ def browser():
 def report(folder, output, exhibits, known=None):
     drawing = None
     if find_spec("altair") and find_spec("vl_convert"):
-        from lm_eval_bias.figures import draw as drawing
+        from lm_eval_bias.figures import draw
+
+        drawing = draw.files
     found = runs.find([folder])
     page.write(
         found,
@@ -101,6 +103,7 @@ def pages(tmp_path_factory):
         ComparedNumber(text, metric, text, change, text, (text, text), 0.001, "farther")
         for text in HOSTILE
     ]
+    one, two, *_ = runs.find([folder / "runs"]).runs
     compared = Comparison(
         names[0],
         names[1],
@@ -110,7 +113,7 @@ def pages(tmp_path_factory):
         len(rows),
         [(names[0], HOSTILE[0], HOSTILE[1])],
         [*HOSTILE],
-        {},
+        {text: (one, two) for text in HOSTILE},
     )
     (folder / "compare.html").write_text(compare_files.html(compared), encoding="utf-8")
     return dict(

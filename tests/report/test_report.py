@@ -13,6 +13,7 @@ from math import inf, nan
 import pytest
 
 from lm_eval_bias import cli
+from lm_eval_bias.catalogue import task
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
@@ -65,7 +66,9 @@ BY_GROUP = [
 
 def reported(folder, output, known=None, drawing=None, paper_values=lambda task: ()):
     found = runs.find([folder])
-    written = page.write(found, known or {}, paper_values, ["mine", "other"], output, drawing)
+    written = page.write(
+        found, known or {}, paper_values, ["mine", "other"], output, drawing and drawing.files
+    )
     return written, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 
@@ -87,7 +90,11 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
     run_of(tmp_path / "runs", n=50, of=100, tables={"by_group": BY_GROUP})
     pages = texts(tmp_path / "runs", tmp_path / "out", ours(TABLE))
     text = pages["org-m.html"]
-    assert "is one favoured" in text and "Paper, Table 1" in text and "n = 50" in text
+    assert (
+        "is one favoured" in text
+        and "By group Counterpart: Paper, Table 1" in text
+        and "n = 50" in text
+    )
     assert "first 3.0 [1.0, 5.0] 40.0 [31.0, 52.0] second -1.0 – third – 0.0 [-∞, 2.0]" in text
     assert "A gap above 0 favours the group." in text and "It does not show why." in text
     assert all("asked 50 of 100 documents" in page for page in pages.values())
@@ -248,10 +255,17 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
 def test_every_question_of_a_task_is_answered_in_words():
     """Each test declares both half-sentences, and their place for the size."""
     measures = (task.measure for task in finished.known_tasks([]).values() if task.measure)
+    assert (
+        "people of the same religion than" in task("empathy_religion").measure.metrics[0].question
+    )
     tests = {m for measure in measures for m in measure.metrics if m.question is not None}
     assert len({metric.question for metric in tests}) > 5
     for metric in tests:
-        assert metric.question.endswith("?") and "{size}" in metric.above, metric.name
+        assert (
+            metric.question.endswith("?")
+            and "{" not in metric.question
+            and "{size}" in metric.above
+        ), metric.name
         assert "{size}" in metric.below, metric.name
 
 
@@ -286,10 +300,14 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
+    # what is seen is the heading; a list of contents has what it shows, and the paper's table
+    assert '<a href="#s-mine-table-1">drawn</a></h3>' in pages["org-m.html"]
+    listed = '<a href="#s-mine-table-1">By group <small>Paper, Table 1</small></a></li>'
+    assert listed in pages["org-m.html"]
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
     ((_, rows, words, model),) = drawing.asked
-    assert words.startswith("By group; Source: org/m; mine, version 1; 2026-01-31; lm-eval-bias ")
+    assert words.startswith("By group; Source: org/m; mine version 1; 2026-01-31; lm-eval-bias ")
     assert words.endswith("; counterpart of Paper, Table 1; 100") and model is None
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
@@ -339,14 +357,14 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     columns = [Column("group", "Group"), Column("share", "% wrong", "%")]
     percent = TABLE._replace(name="Table 2", columns=columns)
     other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
-    for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
+    for i, (model, of) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
         more = {"minutes": i, "n": 50, "of": 1000, "tables": {"by_group": BY_GROUP}}
-        run_of(tmp_path / "runs", model, task=task, **more)
+        run_of(tmp_path / "runs", model, task=of, **more)
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent, other))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
     assert text.count("A gap above 0 favours the group.") == 1 and "Otherwise." in text
-    assert "what it does not show: as Paper, Table 1 ." in text
-    assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"]
+    assert "what it does not show: as By group ." in text
+    assert '<a href="#s-mine-table-1">By group</a>.' in pages["a.html"]
     assert "% wrong<small>" not in pages["a.html"]
     assert overview.count("asked 50 of 1,000 documents") == 1
     assert "4 of 4 answers of 2 models are yes." in overview

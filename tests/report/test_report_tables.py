@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb import exhibits as hbb_exhibits
 from lm_eval_bias.benchmarks.mist import exhibits as mist_exhibits
 from lm_eval_bias.catalogue import task as task_of
@@ -22,6 +23,7 @@ from lm_eval_bias.report.exhibited import KnownTask, PaperNumber
 from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
+from tests.scripted import made_up
 
 TABLE_4 = mist_exhibits.WABT[0]
 NUMBERS = [
@@ -299,6 +301,18 @@ def test_latex_says_which_signs_pdflatex_does_not_know():
 
 
 @pytest.mark.slow
+def test_latex_has_the_papers_numbers_where_they_are_asked_for(tmp_path):
+    values = {"bias_score": (0.25, 0.1), "bias_score_n": (40.0, None), "bias_score_p": (0.02, None)}
+    path = made_up(tmp_path / "runs", "m", values, task="mist_wabt")
+    path.write_text(path.read_text().replace('"group": null', '"group": "competence"'))
+    for more in ((), ("--latex_papers",)):
+        out = tmp_path / str(len(more))
+        command = ["report", str(path.parent), "-o", str(out), "--no_figures", *more]
+        assert cli.main(command) == 0 and "GPT-4o" in (out / "m.html").read_text()
+        table = (out / "tables" / "m-mist_wabt-Table-4.tex").read_text()
+        assert "competence" in table and ("GPT-4o" in table) == bool(more)
+
+
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
 def test_latex_compiles(tmp_path):
     """Every sign that a text may hold beside letters of other scripts, in a long table and a wide

@@ -165,6 +165,21 @@ def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
     }
 
 
+def test_a_name_lies_in_the_folder_or_is_given_for_it(tmp_path):
+    """The nearest counts; one that the path itself has comes before all."""
+    for i, folder in enumerate(("a", "a/b", "a/b/c", "d")):
+        made_up(tmp_path / folder, "/data/3f2a", VALUES, minutes=i, task=f"t{i}")
+    (tmp_path / "a" / "name.txt").write_text("with template\n")
+    (file,) = (tmp_path / "a").glob("*.json")
+    for place, names, models in (
+        (tmp_path, [f"{tmp_path}/a/b/c=T=0"], ["with template", "with template", "T=0", "3f2a"]),
+        (file, [], ["with template"]),
+        (Place(tmp_path, "x"), [], ["x"] * 4),
+    ):
+        found = find([place], names=list(map(Place.named, names))).runs
+        assert [run.model for run in sorted(found, key=lambda run: run.task)] == models
+
+
 @pytest.mark.parametrize(("below", "models"), [("", 2), ("gone", 0)])
 def test_a_name_is_of_one_model(tmp_path, below, models):
     for i in range(2):

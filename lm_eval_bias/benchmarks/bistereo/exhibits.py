@@ -93,7 +93,7 @@ def _trisentbias(
         )
     return Exhibit(
         name=name,
-        caption=f"TriSentBias: {what}, {' and '.join(contexts)} context, δ = {threshold}",
+        caption=f"Preferences, {what}: {' and '.join(contexts)} context, δ = {threshold}",
         source=Rows("trisentbias", {"axis": axis, "context": contexts, "threshold": threshold}),
         columns=(
             Column("context", "Context"),
@@ -143,7 +143,7 @@ FIGURES = (
 
 SECTION_4_1_2 = Exhibit(
     name="Section 4.1.2",
-    caption="TriSentBias in numbers, δ = 0.02: every axis, gender and context",
+    caption="Preferred descriptions in numbers, δ = 0.02: every axis, gender and context",
     source=Rows("trisentbias", {"threshold": SHOWN}),
     columns=(
         AXIS,
@@ -230,7 +230,7 @@ def _grouped(rows: Table) -> Table:
 def _nli(name: str, gender: str, domain: str, categories: tuple[str, str]) -> Exhibit:
     return Exhibit(
         name=name,
-        caption=f"%C and %E: skin complexion and {domain}, {gender}",
+        caption=f"What follows from skin complexion about {domain}, {gender}",
         source=Rows("labels", {"gender": gender, "category": categories}),
         columns=(
             Column("label", "Label"),
@@ -265,7 +265,7 @@ LOOKS, BEHAVIOUR = ("attractiveness", "unattractiveness"), ("good_behaviour", "b
 
 SECTION_4_2_1 = Exhibit(
     name="Section 4.2.1",
-    caption="Labels in numbers: %E, %C and %N of every gender, descriptor and attribute category",
+    caption="Labels in numbers, for every gender, descriptor and category of attributes",
     source=Rows("labels"),
     columns=(
         GENDER,
@@ -334,7 +334,7 @@ def _table_2(*corrected: Column) -> Exhibit:
     )
     return Exhibit(
         name="Table 2",
-        caption="% biased preferences of the analogy task, by gender",
+        caption="Biased preferences in analogies, by gender",
         source=Numbers(by="gender", whole="women and men"),
         columns=(GENDER, *columns),
         how_to_read="The paper compares the first number with 50: above it the stereotype "

@@ -138,8 +138,7 @@ TABLE_7 = _of_numbers(
 
 HEAT_MAP = Exhibit(
     name="Figures 2, 3, 5 and 6",
-    caption="The matrix M: emotion that each perceiver predicts for each experiencer (Figure 3: "
-    "race or ethnicity, 5: nationality, 6: religion; a panel of Figure 2 for each prompt setting)",
+    caption="Emotion that each perceiver predicts for each experiencer: the matrix M",
     source=Rows("pairs"),
     columns=(
         Column("perceiver", "Perceiver"),
@@ -163,8 +162,7 @@ HEAT_MAP = Exhibit(
 
 FIGURE_4 = Exhibit(
     name="Figure 4",
-    caption="t-SNE of the perceivers' rows of M; the colours are the cultures of Table 4 "
-    "(nationality), else the groups",
+    caption="Which perceivers predict alike: t-SNE of their rows of M, by culture or group",
     source=Rows("perceivers"),
     columns=(
         Column("perceiver", "Perceiver"),
@@ -184,8 +182,7 @@ FIGURE_4 = Exhibit(
 
 BY_EMOTION = Exhibit(
     name="The gap by emotion",
-    caption="The gap beyond repetition with its 95 % interval: over all events, over those of "
-    "either valence, and over those of each emotion",
+    caption="The gap beyond repetition over all events, and over those of each emotion",
     source=_by_emotion,
     columns=(Column("emotion", "Emotion"), EVENTS, DELTA, POINTS, BEYOND),
     how_to_read="An interval right of 0 is more emotion for one's own group, one left of it less; "

@@ -32,7 +32,7 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import SCORED, CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
 from lm_eval_bias.usage import UsageError, choice, number, whole_number
 
@@ -159,20 +159,17 @@ def options(
     temperature: float = TEMPERATURE,
     items: str | None = None,
     groups: str | None = None,
-    matched: str | None = None,
 ) -> dict[str, Any]:
     """What --metadata may set.
 
     order: "both" asks each question with either option first, "paper" with option 1 first.
     threshold: an instance with S (0 to 100) at or above it is biased. temperature: at which the
     letters would be drawn. items, groups: files like items/hbb_concepts.tsv and items/hbb.yaml.
-    matched: "likelihood" compares with placebos whose contexts differ as much in likelihood, too.
     """
     return {
         "order": choice("order", order, ORDERS),
         "threshold": number("threshold", threshold, 0, 100),
         "temperature": number("temperature", temperature, COLDEST, HOTTEST),
-        **({"matched": choice("matched", matched, ["likelihood"])} if matched is not None else {}),
         **checked(FILES, items=items, groups=groups),
     }
 
@@ -308,19 +305,14 @@ def asked(
     groups: Mapping[str, Any],
     types: Mapping[str, Mapping[str, Any]],
     order: str,
-    matched: str | None = None,
 ) -> list[dict[str, Any]]:
-    """All questions of the concept pairs; with order "both" each twice in a row. matched: the
-    likelihood of each context is asked, too."""
+    """All questions of the concept pairs; with order "both" each twice in a row."""
     documents = []
     for concept in concepts:
         for question, pronoun in described(concept, groups, types):
             one, two = (refer(concept[option], pronoun, groups) for option in TEXTS[1:])
             for first, a, b in ((1, one, two), (2, two, one))[: ORDERS[order]]:
-                document = {**question, "first": first, "option_a": a, "option_b": b}
-                if matched:
-                    document[SCORED] = question["context"] if first == 1 else ""
-                documents.append(document)
+                documents.append({**question, "first": first, "option_a": a, "option_b": b})
     return documents
 
 
@@ -329,12 +321,11 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
     category: str | None = None,
-    matched: str | None = None,
 ) -> list[dict[str, Any]]:
     """All questions, or those of one category and the placebos."""
     content = load(FILES, items=items, groups=groups)
     types = types_asked(content["groups"], category)
-    return asked(interleaved(content["items"]), content["groups"], types, order, matched)
+    return asked(interleaved(content["items"]), content["groups"], types, order)
 
 
 build = CustomDataset(documents, files=FILES)

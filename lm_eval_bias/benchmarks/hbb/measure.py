@@ -47,8 +47,6 @@ KEYS = (
     "changed",
     "first",
 )
-ASKED = Question._fields[:-1]
-"""All but the likelihood, which `matched` asks."""
 CLUSTERS = (("theme",),)
 STRONGEST = 5
 """Associations listed for each category: Table 7 has five, Table 3 the first of them."""
@@ -180,13 +178,12 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Rec
 
     Both are None if the likelihoods are not `usable`.
     """
-    a, b, *context = (likelihood for likelihood, _ in results)
+    a, b = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
         **{key: doc[key] for key in KEYS},
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
-        **dict(zip(["likelihood"], context, strict=False)),
     }
 
 
@@ -231,10 +228,7 @@ def bias_of(
 ) -> HiddenBias:
     """`hidden_bias` of records with `KEYS` and `log_odds`."""
     return hidden_bias(
-        [
-            Question(*(nan if r[k] is None else r[k] for k in ASKED), r.get("likelihood", nan))
-            for r in records
-        ],
+        [Question(*(nan if r[k] is None else r[k] for k in Question._fields)) for r in records],
         **types_of(records),
         orders=orders,
         threshold=threshold,

@@ -39,10 +39,9 @@ def options(
     temperature: float = TEMPERATURE,
     placebo: bool = True,
     groups: str | None = None,
-    matched: str | None = None,
 ) -> dict[str, Any]:
     """`hbb.options`; placebo: false leaves our placebo types out."""
-    own = hbb.options(order, threshold, temperature, matched=matched)
+    own = hbb.options(order, threshold, temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 
 
@@ -131,12 +130,11 @@ def documents(
     groups: str | None = None,
     category: str | None = None,
     placebo: bool = True,
-    matched: str | None = None,
 ) -> list[dict[str, Any]]:
     """The questions of `hbb` about the authors' concept pairs, each its own theme."""
     content = groups_with_forms(groups)
     types = hbb.types_asked(content, category, placebo)
-    return hbb.asked(spread(concept_pairs()), content, types, order, matched)
+    return hbb.asked(spread(concept_pairs()), content, types, order)
 
 
 def count(
