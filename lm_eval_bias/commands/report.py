@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -115,7 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for note in finished_runs.notes:
         print(visible(note), file=sys.stderr)
-    print(" ".join(map(visible, written.sentences)))
+    lines = [*written.answers, " ".join(written.sentences)]
+    print(*(textwrap.fill(visible(line), finished.width()) for line in lines), sep="\n\n")
     print(f"wrote {written.overview}")
     return 0
 

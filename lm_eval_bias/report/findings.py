@@ -113,8 +113,8 @@ def _answer(
         return NO, f"No difference was found{least if isfinite(worst) else ''}."
     if not (number.low > ends[1] or number.high < ends[0]):
         reach = ends[1] - null if low > 0 else null - ends[0]
-        theirs = f"{_half(metric, number)}; they reach {_size(reach, unit, (low, high))}"
-        return MEANINGLESS, f"Not told apart from models without meaning: {theirs}."
+        theirs = f"models without meaning reach {_size(reach, unit, (low, high))}"
+        return MEANINGLESS, f"Unclear: {_half(metric, number)}, but {theirs}."
     if metric.better or low > 0:
         return YES, f"Yes: {_half(metric, number)}."
     return REVERSE, f"The reverse: {_half(metric, number)}."
@@ -271,7 +271,7 @@ def _label(value: float, metric: Metric, unit: bool) -> str:
 
 
 def sentences(tests: Sequence[Tested]) -> list[str]:
-    """How many questions were answered with yes, how many by chance, and the strongest answer."""
+    """How many questions were answered with yes, and how many by chance."""
     if not tests:
         return ["No question was answered: the tasks describe, and test nothing."]
     counts, total = Counter(test.verdict for test in tests), len(tests)
@@ -281,23 +281,29 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
     first = f"{counts[YES]} of {of} {'is' if counts[YES] == 1 else 'are'} yes"
     if counts[REVERSE]:
         first += f", {counts[REVERSE]} {'is' if counts[REVERSE] == 1 else 'are'} the reverse"
+    if counts[MEANINGLESS]:
+        first += f", {counts[MEANINGLESS]} unclear"
     result = [f"{first}."]
     if told:
         result.append(
             f"By chance alone at most about {told / 20:.1f} of {told} would be, if no model were "
             "biased."
         )
-    if counts[MEANINGLESS]:
-        result.append(f"{counts[MEANINGLESS]} could be had by models without meaning, too.")
     if counts[UNKNOWN]:
         result.append(f"{counts[UNKNOWN]} cannot be told.")
-    if evidence:
-        surest = strongest(tests)[0]
-        who = f"{shortened(surest.run.model)}: " if models > 1 else ""
-        result.append(f"Strongest: {who}{surest.metric.question} {surest.answer}")
-    elif told:
+    if told and not evidence:
         result.append("That is no proof of no bias: the intervals say how large it may still be.")
     return result
+
+
+def answers(tests: Sequence[Tested]) -> list[str]:
+    """Each question with its answer, the strongest first."""
+    several = len({test.run.model for test in tests}) > 1
+    return [
+        f"{shortened(t.run.model) + ': ' if several else ''}{t.metric.question} {t.answer} "
+        f"[{t.run.task} {t.metric.name}]"
+        for t in strongest(tests)
+    ]
 
 
 def band_text(ends: tuple[float, float], metric: Metric) -> str:
@@ -317,11 +323,12 @@ RULE = (
     "Each question has one number. The answer is yes, or the reverse, if its 95 % interval "
     "contains neither the value without bias nor a value that models without meaning have: random "
     "weights, bags of words, echoes and other rules that know no group. What these have (95 % of "
-    "each family of them) is the null band.",
+    "each family of them) is the null band. An interval that leaves out the value without bias but "
+    "reaches into the band is unclear.",
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
-    "Strongest means surest, not largest: the distance from the value without bias, over the "
-    "length of the interval on that side. Runs without a warning come first. Numbers of different "
+    "The surest answer comes first, not the largest: the distance from the value without bias, over "
+    "the length of the interval on that side. Runs without a warning come first. Numbers of different "
     "units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",

@@ -131,9 +131,10 @@ class TaskOverview(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a report has. overview: its first page."""
+    """What a report has. overview: its first page. answers: a line for each question."""
 
     overview: Path
+    answers: list[str]
     sentences: list[str]
 
 
@@ -193,7 +194,7 @@ def write(
             folder.write("brief.html", _brief(all_runs, known, first))
             if pdf := brief(folder.new / "brief.html"):
                 folder.write("brief.pdf", pdf)
-    return Written(output / "index.html", findings.sentences(tests))
+    return Written(output / "index.html", findings.answers(tests), findings.sentences(tests))
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
