@@ -327,9 +327,9 @@ RULE = (
     "reaches into the band is unclear.",
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
-    "The surest answer comes first, not the largest: the distance from the value without bias, over "
-    "the length of the interval on that side. Runs without a warning come first. Numbers of different "
-    "units do not compare in size.",
+    "The surest answer comes first: its distance from the value without bias, over the length of "
+    "the interval on that side, is the largest. Runs without a warning come first. Numbers of "
+    "different units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
 )
