@@ -1,4 +1,4 @@
-# Everything happens in .venv, .venv-lowest, .venv-next and .model; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest, .venv-next, .model and .cache; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
