@@ -1,12 +1,19 @@
-# Everything happens in .venv, .venv-lowest, .venv-next and .model; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest, .venv-next, .model and .cache; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
 NEXT = .venv-next/bin
-# pip compiles what it installs: with PYTHONDONTWRITEBYTECODE set, each later start would cost eight seconds more.
-INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+# What a first start compiles is kept; pip would compile all files, which takes a minute, and most are never imported.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL = install --quiet --no-compile --disable-pip-version-check
+# An environment on top of .venv: what it lacks it finds there, so that only other versions are installed.
+define ON_TOP
+	$(PYTHON) -m venv --without-pip --clear $(@D)
+	echo "import glob, site; site.addsitedir(*glob.glob('$(CURDIR)/.venv/lib/python*/site-packages'))" >$$(echo $(@D)/lib/python*/site-packages)/venv.pth
+endef
 export HF_HUB_OFFLINE = 1
 
+.NOTPARALLEL:
 .PHONY: null-models demo docs test test-all test-lowest test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
@@ -39,7 +46,7 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 		tests/figures/test_figures.py tests/test_lowest.py -m "not slow"
 
 # The harness's next version, in an environment of its own: the same numbers as the tested one gives.
-test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
+test-next: .venv-next/tests .model/lm_eval_bias.json
 	$(NEXT)/python -m pytest -q -n 0 --durations 3 tests/test_next_harness.py tests/harness/test_run.py
 
 lint: .venv/tests
@@ -49,28 +56,28 @@ lint: .venv/tests
 
 .venv/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
-	$(INSTALL) -e ".[model,report]"
+	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[model,report]"
 	touch $@
 
-.venv/tests: .venv/installed
-	$(INSTALL) -e ".[test]"
+.venv/tests: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[test]"
+	touch .venv/installed $@
+
+# Of versions that go together by themselves: constraints-lowest.txt says how they were found.
+.venv-lowest/tests: .venv/tests constraints-lowest.txt
+	$(ON_TOP)
+	grep -vixFf constraints.txt constraints-lowest.txt >$(@D)/other.txt
+	$(BIN)/pip --python $(@D) $(INSTALL) --no-deps -r $(@D)/other.txt
 	touch $@
 
 .venv/docs: .venv/installed
-	$(INSTALL) -e ".[docs]"
+	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[docs]"
 	touch $@
 
-.venv-lowest/tests: setup.cfg constraints-lowest.txt pyproject.toml $(wildcard build_backend/*.py)
-	$(PYTHON) -m venv .venv-lowest
-	$(LOWEST)/pip install --quiet --no-compile --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
-	touch $@
-
-# The extra `api` brings `requests`, which this version imports always and does not declare.
-.venv-next/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
-	$(PYTHON) -m venv .venv-next
-	sed 's/^lm_eval==.*/lm_eval==0.5.0.dev1/' constraints.txt > .venv-next/constraints.txt
-	$(NEXT)/pip install --quiet --disable-pip-version-check -c .venv-next/constraints.txt \
-		-e . "lm_eval[api]==0.5.0.dev1" pytest pytest-xdist hypothesis
+.venv-next/tests: .venv/tests
+	$(ON_TOP)
+	$(BIN)/pip --python $(@D) $(INSTALL) --no-deps lm_eval==0.5.0.dev1
 	touch $@
 
 # What pages are tested with, beside a Chromium. Where npm is missing those tests skip what they need it for.
@@ -87,4 +94,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .venv-next .model .axe .eee results report site
+	rm -rf .venv .venv-lowest .venv-next .model .axe .eee .cache results report site

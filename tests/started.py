@@ -12,11 +12,13 @@ import atexit
 import json
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -75,25 +77,47 @@ class Run:
 
 
 def run_lm_eval(
-    arguments: Sequence[object], cwd: Path | None = None, env: Mapping[str, str] | None = None
+    arguments: Sequence[object],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    processes: int = 1,
 ) -> CompletedProcess[str]:
     """What `python -m lm_eval ARGUMENTS` prints, and its status. env: beside what this process has;
-    nothing that is read at an import."""
+    nothing that is read at an import. processes: so many share the documents, as `torchrun` starts
+    them; where one fails the others are ended."""
     words = [str(argument) for argument in arguments]
     with tempfile.TemporaryDirectory() as folder:
-        printed = Path(folder, "out"), Path(folder, "err")
-        process = _server().Process(
-            target=_run,
-            args=(words, str(cwd or Path.cwd()), {**os.environ, **(env or {})}, printed),
-        )
-        process.start()
-        process.join()
-        assert process.exitcode is not None
+        started, printed = [], []
+        for rank, of_rank in enumerate(_ranks(processes)):
+            printed.append((Path(folder, f"out{rank}"), Path(folder, f"err{rank}")))
+            settings = {**os.environ, **of_rank, **(env or {})}
+            arguments = (words, str(cwd or Path.cwd()), settings, printed[-1])
+            started.append(_server().Process(target=_run, args=arguments))
+            started[-1].start()
+        while running := [process.sentinel for process in started if process.is_alive()]:
+            wait(running)
+            if any(process.exitcode for process in started):
+                for process in started:
+                    process.terminate()
         return CompletedProcess(
             ["lm_eval", *words],
-            process.exitcode,
-            *(path.read_text(encoding="utf-8") for path in printed),
+            next((process.exitcode for process in started if process.exitcode), 0),
+            *(
+                "".join(path.read_text(encoding="utf-8") for path in of)
+                for of in zip(*printed, strict=True)
+            ),
         )
+
+
+def _ranks(processes: int) -> list[dict[str, str]]:
+    """What `torchrun` sets for each of several processes on the CPU."""
+    if processes == 1:
+        return [{}]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
+    common |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
+    return [{**common, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(processes)]
 
 
 @cache

@@ -4,6 +4,8 @@ of, and by nothing else."""
 from __future__ import annotations
 
 import os
+import pickle
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,17 @@ def _once(path: Path, **options: Any) -> Any:
     return _READ[key]
 
 
+# To read them all takes ten seconds, so the first process keeps them for those after it.
+_KEPT = Path(__file__).parents[1] / ".cache" / f"lm_eval-{version('lm_eval')}.pickle"
+if _KEPT.exists():
+    _READ.update(pickle.loads(_KEPT.read_bytes()))
 _index.load_yaml = _once
+_kept = len(_READ)
 lm_eval.tasks.TaskManager()
+if len(_READ) > _kept:
+    _KEPT.parent.mkdir(exist_ok=True)
+    _written = _KEPT.with_suffix(f".{os.getpid()}")
+    _written.write_bytes(pickle.dumps(_READ))
+    _written.replace(_KEPT)
 # pip takes a second to list the environment
 collect_env.get_pretty_env_info = lambda: "not asked in tests"

@@ -4,6 +4,7 @@ harness's `hf` and with `hf-prefix`.
 Only the commands `fast` and `mistake` are run by `make test`.
 """
 
+import json
 import re
 import sqlite3
 from functools import cache
@@ -11,39 +12,54 @@ from math import exp
 
 import pytest
 
-from tests.models import tiny_masked
 from tests.started import Run
 
 pytestmark = pytest.mark.model
 
-LIMIT = 6
-SHORT = ["--gen_kwargs", "max_gen_toks=12"]
-LIMITED = ["--limit", str(LIMIT), *SHORT]
-FAST = "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood"
-TASKS = f"{FAST},empathy_religion"
-GENERATED = "mist,mist_wabt_likelihood,empathy"
-CHAT = ["--apply_chat_template"]
-HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
+# How many documents a task is asked: whole blocks, as the numbers of each test need them.
+COUNTS = {
+    "bistereo_nli": 6,
+    "bistereo_pairs": 6,
+    "hbb": 6,
+    "mist_aat_likelihood": 2,
+    "mist_aat": 2,
+    "mist_wabt": 2,
+    "mist_wabt_likelihood": 6,
+    "empathy_religion": 2,
+    "empathy_religion_likelihood": 2,
+    "empathy_race": 1,
+    "empathy_nationality": 1,
+}
+FAST = ("bistereo_nli", "bistereo_pairs", "hbb", "mist_aat_likelihood")
+GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "empathy_race", "empathy_nationality")
+SCALE = ("empathy_religion", "empathy_religion_likelihood")
+
+
+def asked(model, *tasks, chat=False):
+    command = ["--model", model, "--tasks", ",".join(tasks), "--gen_kwargs", "max_gen_toks=12"]
+    command += ["--samples", json.dumps({task: list(range(COUNTS[task])) for task in tasks})]
+    return [*command, *["--apply_chat_template"] * chat]
+
+
 COMMANDS = {
     # One task of each request type.
-    "fast": [*PREFIX, "--tasks", FAST, *LIMITED, *CHAT],
-    "plain": [*HF, "--tasks", TASKS, *LIMITED, "--batch_size", "1"],
-    "plain, shared": [*PREFIX, "--tasks", TASKS, *LIMITED],
+    "fast": asked("hf-prefix", *FAST, chat=True),
+    "plain": [*asked("hf", *FAST), "--batch_size", "1"],
+    "plain, shared": asked("hf-prefix", *FAST),
     # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
     "chat, shared": [
-        *(*PREFIX, "--tasks", f"{TASKS},empathy_religion_likelihood", *LIMITED, *CHAT),
+        *asked("hf-prefix", *FAST, *SCALE, chat=True),
         *("--batch_size", "auto", "--use_cache", "cache"),
     ],
-    "generate": [*PREFIX, "--tasks", GENERATED, *LIMITED, *CHAT],
-    "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
-    "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
+    "generate": asked("hf-prefix", *GENERATED, chat=True),
+    "mistake": [
+        *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
+        *("--metadata", "threshold=-1.5"),
+    ],
 }
 # What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
 # starts one process.
-LAUNCH = {
-    "plain": [],
-    "plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"],
-}
+LAUNCH = {"plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]}
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +69,8 @@ def run(model_folder, tmp_path_factory):
     @cache
     def run(name):
         folder = tmp_path_factory.mktemp("run")
-        masked = name == "masked"
-        model = tiny_masked.saved(folder / "encoder", "BERT") if masked else model_folder
         settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name))
+        return Run(model_folder, folder, COMMANDS[name], settings, LAUNCH.get(name))
 
     return run
 
@@ -70,7 +84,7 @@ def test_the_tasks_print_a_table_and_log_their_samples(run, name):
     done = run(name)
     for task in ("bistereo_nli", "hbb"):
         samples = done.samples(task)
-        assert done.results["n-samples"][task]["effective"] == LIMIT == len(samples)
+        assert done.results["n-samples"][task]["effective"] == COUNTS[task] == len(samples)
         assert done.shown(task)["unanswered,none"] == 0 and all(s["records"] for s in samples)
     for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "probability_gap"):
         assert f"|{metric}" in done.done.stdout
@@ -96,10 +110,10 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(run):
 def test_two_processes_share_the_documents_and_write_one_results_file(run):
     done = run("plain, shared")
     assert len(list(done.output.rglob("results_*.json"))) == 1
-    requests = LIMIT * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
+    requests = 6 * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
     assert f"Running {requests} loglikelihood requests" in done.done.stderr
     assert f"Running {2 * requests} loglikelihood" not in done.done.stderr
-    assert [s["doc_id"] for s in done.samples("hbb")] == list(range(LIMIT))
+    assert [s["doc_id"] for s in done.samples("hbb")] == list(range(6))
 
 
 def pair_likelihoods(samples):
@@ -141,7 +155,7 @@ def test_the_cache_holds_every_request(run):
     with sqlite3.connect(next(run("chat, shared").output.glob("cache*.db"))) as database:
         (count,) = database.execute("select count(*) from unnamed").fetchone()
     of_the_model = 1  # an entry that says whose answers they are
-    assert count == LIMIT * (3 + 2 + 2 + (1 + 2) + 1 + 101) + of_the_model
+    assert count == 6 * (3 + 2 + 2) + 2 * ((1 + 2) + 1 + 101) + of_the_model
 
 
 @pytest.mark.slow
@@ -162,8 +176,8 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
 def test_all_tasks_of_mist_run_and_log_every_turn(run):
     done = run("generate")
     for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
-        assert done.results["n-samples"][task]["effective"] == LIMIT == len(done.samples(task))
-    assert set(done.results["group_subtasks"]["mist"]) == {"mist_wabt", "mist_aat"}
+        asked = done.results["n-samples"][task]["effective"]
+        assert asked == COUNTS[task] == len(done.samples(task))
     verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")
     for s in done.samples("mist_aat"):
         assert all(s["resps"][0][0]) and s["records"]["verdict"] in verdicts
@@ -175,20 +189,12 @@ def test_all_tasks_of_mist_run_and_log_every_turn(run):
 
 
 @pytest.mark.slow
-def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(run):
-    plain, shared = (run(name).samples("empathy_religion") for name in ("plain", "plain, shared"))
-    assert [s["resps"] for s in plain] == [s["resps"] for s in shared] and len(plain) == LIMIT
-    for before, name in (("", "plain"), ("<|im_start|>system\n", "chat, shared")):
-        for s in run(name).samples("empathy_religion"):
-            persona = f"{before}You are {s['doc']['perceiver']}.\nYour task is to rate"
-            assert s["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
-
-
-@pytest.mark.slow
 def test_the_greedy_number_of_a_scale_is_generated(run):
     scored = run("chat, shared").samples("empathy_religion_likelihood")
     generated = run("chat, shared").samples("empathy_religion")
     for a, b in zip(scored, generated, strict=True):
+        persona = f"<|im_start|>system\nYou are {b['doc']['perceiver']}.\nYour task is to rate"
+        assert b["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
         assert 0 < a["records"]["number_mass"] < 1 and len(a["resps"][0][0][0]) == 101
         # what follows the number is not scored
         number = re.match(r"\s*(\d+)", b["resps"][0][0][0])
@@ -198,11 +204,9 @@ def test_the_greedy_number_of_a_scale_is_generated(run):
 @pytest.mark.slow
 def test_all_categories_of_the_empathy_gap_run(run):
     done = run("generate")
-    for part in ("race", "nationality", "religion"):
-        task = f"empathy_{part}"
+    for task in ("empathy_race", "empathy_nationality"):
         numbers = done.numbers(task)
-        assert done.results["n-samples"][task]["effective"] == LIMIT
-        # six documents are less than one event
+        # a document is less than one event
         assert (numbers["events", None], numbers["left_out", None]) == (0, 1)
         for s in done.samples(task):
             intensity = s["records"]["intensity"]
@@ -222,7 +226,7 @@ def test_the_metrics_follow_from_the_logged_samples(run):
     assert done.shown("hbb")["mean_difference,none"] == pytest.approx(expected, abs=1e-6)
     likelihoods = [[float(r[0][0]) for r in s["resps"]] for s in done.samples("bistereo_nli")]
     others = sum(values[2] < max(values) for values in likelihoods)
-    assert done.shown("bistereo_nli")["non_neutral,none"] == pytest.approx(100 * others / LIMIT)
+    assert done.shown("bistereo_nli")["non_neutral,none"] == pytest.approx(100 * others / 6)
 
 
 def test_a_mistake_in_the_metadata_ends_with_one_line(run):

@@ -30,7 +30,7 @@ TASKS = {
     "mist_wabt": "generate_until",
     "hbb_generate": "generate_until, sampled",
     "mist_aat": "conversation, generated",
-    "empathy_religion_likelihood": "conversation, scored",
+    "mist_aat_likelihood": "conversation, scored",
 }
 
 
@@ -68,9 +68,9 @@ def runs(model_folder, tmp_path_factory):
 
 @lowest
 def test_this_environment_has_the_oldest_versions(oldest):
-    installed = {
+    installed = {  # of those of one name Python takes the first, which the last of a dict is not
         canonicalize_name(package.name): package.version.split("+")[0]
-        for package in distributions()
+        for package in reversed(list(distributions()))
     }
     versions = {name: installed[name] for name in oldest.keys() & installed.keys()}
     del versions["setuptools"]

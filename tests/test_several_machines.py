@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.rule_model import RuleLM
+from tests.scripted import ask, chance
+
 # The command with one more model: its likelihoods are chance, by the texts alone.
 LM_EVAL = f"""#!{sys.executable}
 from lm_eval.api.registry import register_model
@@ -29,7 +32,7 @@ set -- --model chance --tasks mist_wabt_likelihood --metadata samples=1
 for i in 1 2; do
     SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=2 bash $0/part.sh "$@" &
 done
-lm_eval "$@" --output_path whole && wait && bash $0/merge.sh mist_wabt_likelihood
+wait && bash $0/merge.sh mist_wabt_likelihood
 """
 
 
@@ -45,8 +48,10 @@ def test_the_scripts_run_parts_side_by_side_and_merge_them_into_the_whole(root, 
         env={**os.environ, "PATH": path, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
         check=True,
     )
-    merged = json.loads((tmp_path / "merged" / "mist_wabt_likelihood.json").read_text())
-    (whole,) = (tmp_path / "whole").rglob("results_*.json")
-    cells = json.loads(whole.read_text())["configs"]["mist_wabt_likelihood"]["cells"]
+    task = "mist_wabt_likelihood"
+    merged = json.loads((tmp_path / "merged" / f"{task}.json").read_text())
+    lm = RuleLM(lambda *texts: -1 - chance(*texts))
+    whole = ask(tmp_path / "whole", "chance", lm, task, metadata={"samples": 1})
+    cells = json.loads(whole.read_text())["configs"][task]["cells"]
     assert merged["documents"] == merged["of"] == 180
     assert json.dumps(cells).replace("NaN", "null") == json.dumps(merged["cells"])

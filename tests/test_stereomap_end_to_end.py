@@ -1,5 +1,7 @@
 """All tasks of StereoMap on the small real model, through the command line of its README."""
 
+import json
+
 import pytest
 
 from tests.started import Run
@@ -7,11 +9,15 @@ from tests.started import Run
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 PARTS = ("original", "extended", "structure", "emotion", "behavior")
+# Of behaviour the three prompts about a group.
+WRITTEN = {f"stereomap_{part}": [0] for part in (*PARTS, "extended_official")}
+WRITTEN["stereomap_behavior"] = [0, 1, 2]
 GROUPS = "name,text,cluster,competence,warmth\nNurses,nurses,a,4,5\nBankers,bankers,b,4,2\n"
 COMMANDS = {
     "written": (
-        "hf-prefix --tasks stereomap,stereomap_extended_official --apply_chat_template --limit 3 "
-        "--batch_size 8 --gen_kwargs max_gen_toks=8"
+        f"hf-prefix --tasks {','.join(WRITTEN)} --samples "
+        f"{json.dumps(WRITTEN, separators=(',', ':'))} "
+        "--apply_chat_template --batch_size 8 --gen_kwargs max_gen_toks=8"
     ),
     "likelihood": "hf-prefix --tasks stereomap_likelihood --limit 2",
     "groups of one's own": (
@@ -38,11 +44,11 @@ def runs(model_folder, shared, tmp_path_factory):
 
 def test_all_tasks_are_asked_and_report_what_they_could_not_make(runs):
     run = runs["written"]
-    for task in (f"stereomap_{part}" for part in (*PARTS, "extended_official")):
-        assert run.results["n-samples"][task]["effective"] == 3 == len(run.samples(task))
+    for task, documents in WRITTEN.items():
+        asked = run.results["n-samples"][task]["effective"]
+        assert asked == len(documents) == len(run.samples(task))
         assert run.results["configs"][task]["generation_kwargs"]["temperature"] == 0.5
         assert {"groups", "numbers"} <= set(run.cells(task))
-    # Behaviour asks three prompts of the first group, emotion two of it and one of the next.
     parts = [s["records"]["part"] for s in run.samples("stereomap_behavior")]
     assert parts == ["extended", "emotion", "behavior"]
     assert "No clusters" in run.done.stderr

@@ -3,12 +3,11 @@ need it are skipped."""
 
 import csv
 import json
-import math
 import re
 from collections import Counter, defaultdict
 
 import pytest
-from rule_model import RuleLM, evaluate, numbers_of
+from rule_model import RuleLM, evaluate
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
@@ -273,24 +272,6 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
 
 
 # ---- In the harness
-
-
-@pytest.mark.slow
-def test_all_instances_of_a_category_are_there_in_the_harness(folder):
-    """SES, one order: the rich get the option behind the letter a with odds of 9 to 1, the poor
-    with even odds. At temperature 1, S is 40 points in both instances of every concept pair."""
-
-    def rule(context, letter):
-        rich = "who was on the board of several charities" in context or "who is wealthy" in context
-        return math.log({"a": 0.9, "b": 0.1}[letter.strip()] if rich else 0.5)
-
-    setting = {"order": "paper", "temperature": 1, "placebo": False}
-    results = evaluate(RuleLM(rule), "hbb_official_ses", metadata=setting, limit=400)
-    numbers = numbers_of(results, "hbb_official_ses")
-    names = ("instances", "biased_share", "left_out", "bias_score", "mean_difference")
-    assert [numbers[name, None] for name in names] == pytest.approx([200, 100, 0, 40, 40])
-    assert math.isnan(numbers["placebo_difference", None])
-    assert math.isnan(numbers["excess_difference", None])
 
 
 @pytest.mark.slow

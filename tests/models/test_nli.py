@@ -11,7 +11,6 @@ import tiny
 import torch
 import transformers
 from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, random_classifier, word_classifier
-from launched import launched
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
@@ -20,6 +19,7 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, numbers_of
+from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
 PAIRS = [
@@ -412,7 +412,8 @@ def test_the_task_runs_through_the_command_line(tmp_path):
     named = f"pretrained={tmp_path / 'model'},labels=contradiction/neutral/entailment"
     command = f"--model hf-nli --device cpu --batch_size auto --model_args {named} --log_samples"
     command += f" --tasks bistereo_nli --limit 24 --output_path {tmp_path} --use_cache {tmp_path}/c"
-    done = launched(command.split(), 1)
+    done = run_lm_eval(command.split())
+    assert done.returncode == 0, done.stderr[-3000:]
     assert "halo_gap" in done.stdout and "Classifying 24 pairs" in done.stderr
     (path,) = tmp_path.rglob("samples_bistereo_nli_2*.jsonl")
     samples = [json.loads(line) for line in path.read_text().splitlines()]
