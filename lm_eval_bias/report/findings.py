@@ -113,7 +113,8 @@ def _answer(
         return NO, f"No difference was found{least if isfinite(worst) else ''}."
     if not (number.low > ends[1] or number.high < ends[0]):
         reach = ends[1] - null if low > 0 else null - ends[0]
-        theirs = f"models without meaning reach {_size(reach, unit, (low, high))}"
+        size = _size(reach, unit, (low, high)).partition(" on a scale")[0]
+        theirs = f"models without meaning reach {size}"
         return MEANINGLESS, f"Unclear: {_half(metric, number)}, but {theirs}."
     if metric.better or low > 0:
         return YES, f"Yes: {_half(metric, number)}."
@@ -286,8 +287,8 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
     result = [f"{first}."]
     if told:
         result.append(
-            f"By chance alone at most about {told / 20:.1f} of {told} would be, if no model were "
-            "biased."
+            f"Without bias, chance would make at most about {told / 20:.1f} of {told} a yes. "
+            "The surest answer stands first."
         )
     if counts[UNKNOWN]:
         result.append(f"{counts[UNKNOWN]} cannot be told.")
