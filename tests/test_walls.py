@@ -121,9 +121,9 @@ def texts(tree):
 
 
 def examples(tree):
-    """The nodes of help texts, arguments named `help`, which may give examples."""
-    helps = (n for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "help")
-    return {id(part) for node in helps for part in ast.walk(node)}
+    """The nodes of help texts, arguments named `help` or `epilog`, which may give examples."""
+    helps = [n for n in ast.walk(tree) if isinstance(n, ast.keyword)]
+    return {id(part) for n in helps if n.arg in ("help", "epilog") for part in ast.walk(n)}
 
 
 PRIVATE = re.compile(
