@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -51,21 +52,21 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Tasks",
         "",
-        "`lm-eval-bias tasks` prints this list. A name in a group below stands for the tasks in "
-        "it. Documents are what the whole task asks; a dash means that only a run can tell.",
+        "`lm-eval-bias tasks` prints this list, with the type of request. Documents are what the whole task asks; a dash means that only a run can tell.",
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
-        lines += ["task | documents | request | what it asks", "---|---:|---|---"]
+        lines += ["task | documents | what it asks", "---|---:|---"]
         rows: dict[tuple[str, str], list[catalogue.Task]] = {}
         for task in tasks:
-            rows.setdefault((task.request, task.about), []).append(task)
-        for (request, about), alike in rows.items():
+            about = re.sub(r"^[\w ]+ only, and", "one category, and", task.about)
+            rows.setdefault((task.request, about), []).append(task)
+        for (_, about), alike in rows.items():
             names = ", ".join(f"`{task.name}`" for task in alike)
             counts = dict.fromkeys(
                 "—" if task.documents is None else f"{task.documents:,}" for task in alike
             )
-            lines.append(f"{names} | {'; '.join(counts)} | {request} | {about}")
+            lines.append(f"{names} | {'; '.join(counts)} | {about}")
     lines += ["", "## Groups and tags", "", "| name | tasks |", "|---|---|"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
         config = catalogue.read(path)
