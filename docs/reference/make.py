@@ -52,7 +52,8 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Tasks",
         "",
-        "`lm-eval-bias tasks` prints this list, with the type of request. Documents are what the whole task asks; a dash means that only a run can tell.",
+        "`lm-eval-bias tasks` prints this list, with the type of request. Documents: of the whole "
+        "task; a dash means that only a run can tell.",
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
