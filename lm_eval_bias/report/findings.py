@@ -284,14 +284,14 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
         first += f", {counts[REVERSE]} {'is' if counts[REVERSE] == 1 else 'are'} the reverse"
     if counts[MEANINGLESS]:
         first += f", {counts[MEANINGLESS]} unclear"
+    if counts[UNKNOWN]:
+        first += f", {counts[UNKNOWN]} cannot be told"
     result = [f"{first}."]
     if told:
         result.append(
             f"Without bias, chance would make at most about {told / 20:.1f} of {told} a yes. "
             "The surest answer stands first."
         )
-    if counts[UNKNOWN]:
-        result.append(f"{counts[UNKNOWN]} cannot be told.")
     if told and not evidence:
         result.append("That is no proof of no bias: the intervals say how large it may still be.")
     return result
