@@ -26,7 +26,7 @@ VALUES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
     facts = {"metadata": {"order": "both"}, "date": 1.0, "lm_eval_version": "0.4.13"}
     path = run_of(tmp_path, "org/model", VALUES, ends={"gap": (-9.0, -3.0)}, **facts)
@@ -50,6 +50,6 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
             card = export_card.merged("# text\n", "m", models)
             assert export_card.merged(card, "m", models).encode() == card.encode()
         who = export_records.Evaluator()
-        for path, record in export_records.records(results, Source(), who, 1, "x")[0]:
+        for path, record, *_ in export_records.records(results, Source(), who, 1, "x")[0]:
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts
