@@ -164,7 +164,7 @@ def test_security_md_says_what_the_hook_is_and_how_to_see_it(root, installed):
     assert installed.run("-c", START, lines[HOOK[2]], LM_EVAL_BIAS_AUTOLOAD="0") == "1\n"
     stated = re.findall(r"`(lm_eval_bias/[\w/]+\.py)` \((\d+) lines\)", page)
     assert stated == [(n, str((root / n).read_text().count("\n"))) for n, _ in stated] != []
-    shown = re.search(r"```bash\n(.*\n.*\n)", page)[1]
+    shown = re.search(r"```bash\n(.*\n.*\n)", page.split("## Verify it")[1])[1]
     out = installed.start("bash", "-c", shown).stdout
     assert out.startswith("".join(lines.values())) and out.count("<lm_eval_bias.") == 1
 
