@@ -45,7 +45,7 @@ def test_a_comparison_with_it_is_that_with_the_runs(runs, saved, command):
         command("gate", runs / "new", "--rules", rules, "--baseline", old)
         for old in (runs / "old", saved)
     ]
-    assert judged[0] == judged[1] and " before, " in judged[0][1]
+    assert judged[0] == judged[1] and " before, " in " ".join(judged[0][1].split())
 
 
 def test_it_holds_no_prompt_and_no_answer(runs, saved):
