@@ -62,9 +62,9 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser, endings: Iterable[str] = ENDINGS) -> None:
     parser.add_argument(
-        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}"
+        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(endings)}"
     )
 
 
@@ -109,10 +109,10 @@ def printed(
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def check_output(path: Path | None) -> None:
+def check_output(path: Path | None, endings: Iterable[str] = ENDINGS) -> None:
     """UsageError for a file of another ending, or in a folder that is not there."""
-    if path and path.suffix not in ENDINGS:
-        raise UsageError(f"--output {path}: expected a file {', '.join(ENDINGS)}")
+    if path and path.suffix not in endings:
+        raise UsageError(f"--output {path}: expected a file {', '.join(endings)}")
     writing.check("--output", path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
@@ -21,20 +20,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     finished.add_runs(parser)
     finished.add_tasks(parser)
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help=f"write it there, as {', '.join(history.WRITERS)}",
-    )
+    finished.add_output(parser, history.WRITERS)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
-    if output and output.suffix not in history.WRITERS:
-        raise UsageError(f"--output {output}: expected a file {', '.join(history.WRITERS)}")
-    writing.check("--output", output)
+    finished.check_output(output, history.WRITERS)
     known = finished.known_tasks(arguments.include_path)
     found = [runs.find([path], known, arguments.tasks) for path in arguments.runs]
     for path, of in zip(arguments.runs, found, strict=True):

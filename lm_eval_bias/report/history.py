@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
+from datetime import datetime
+from itertools import pairwise
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit
@@ -69,7 +71,7 @@ def history(runs: Sequence[Run]) -> list[Line]:
     """A line for each primary number that has an interval, its points in the order of their
     dates."""
     of: dict[tuple[str, str], list[tuple[Run, Metric, Number]]] = {}
-    for run in sorted(runs, key=lambda run: (run.date is None, run.date)):
+    for run in sorted(runs, key=lambda run: (run.date is None, run.date or datetime.min)):
         for metric, number in run.primaries:
             if metric.stderr or metric.own_interval:
                 of.setdefault((run.task, metric.name), []).append((run, metric, number))
@@ -77,18 +79,24 @@ def history(runs: Sequence[Run]) -> list[Line]:
 
 
 def _line(given: Sequence[tuple[Run, Metric, Number]]) -> Line:
+    begun = [0]  # of each stretch in which the numbers compare
+    changes: list[list[str]] = [[]]
+    for i in range(1, len(given)):
+        (before, _, last), (run, _, number) = given[i - 1], given[i]
+        changes.append(_changed(before, run))
+        if set(changes[i]) - {"model"} or isnan(last.value) or isnan(number.value):
+            begun.append(i)
     points: list[Point] = []
-    since: list[float] = []
-    for i, (run, _, number) in enumerate(given):
-        changed = _changed(given[i - 1][0], run) if i else []
-        if set(changed) - {"model"} or isnan(number.value):
-            since = []
-        low, high = limits(since)
-        points.append(Point(run, number, changed, low[-1], high[-1]))
-        since = [*since, number.value] if not isnan(number.value) else []
+    ahead = (nan, nan)
+    for start, end in pairwise([*begun, len(given)]):
+        stretch = given[start:end]
+        *ends, ahead = zip(*limits([number.value for *_, number in stretch]), strict=True)
+        points += [
+            Point(run, number, changed, *of)
+            for (run, _, number), changed, of in zip(stretch, changes[start:end], ends, strict=True)
+        ]
     run, metric, _ = given[-1]
-    low, high = limits(since)
-    return Line(run.task, metric, points, (low[-1], high[-1]))
+    return Line(run.task, metric, points, ahead)
 
 
 def _changed(before: Run, now: Run) -> list[str]:

@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from lm_eval_bias.report.history import history
+from lm_eval_bias.results.runs import find
 from tests.gate.judged import run_of
 
 VALUES = (1.0, 2.0, 3.0, 1.5, 2.5, 2.0, 40.0)
@@ -70,3 +72,10 @@ def test_mistakes(tmp_path, command, monkeypatch, arguments, message):
         run_of(tmp_path / "two", name, {"gap": (1.0, 0.5, 0, None)}, minutes=i)
     status, _, err = command("history", *arguments)
     assert status == 1 and message in err
+
+
+def test_runs_without_a_date_stand_last(nights):
+    (first, second), (third,) = find(nights[:1]).runs * 2, find(nights[1:2]).runs
+    undated = [run._replace(date=None) for run in (first, second)]
+    (line,) = history([*undated, third])
+    assert [point.number.value for point in line.points] == [2.0, 1.0, 1.0]
