@@ -27,15 +27,8 @@ from tests.rule_model import RuleLM, load, manager
 from tests.scripted import ask
 
 
-def parsers(top):
-    """A parser, its commands, and theirs."""
-    yield top
-    for action in top._actions:
-        for parser in action.choices.values() if hasattr(action.choices, "values") else ():
-            yield from parsers(parser)
-
-
-def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are():
+def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are(root):
+    parsers = runpy.run_path(root / "docs" / "reference" / "make.py")["parsers"]
     top, tasks = cli.parser(), {task.name for task in catalogue.tasks()}
     for parser in parsers(top):
         examples = parser.format_help().split("examples:\n")[1].splitlines()

@@ -34,18 +34,18 @@ def pages() -> dict[str, str]:
 def _commands() -> str:
     page = (HERE / "cli.md").read_text(encoding="utf-8")
     parts = [page[: page.index("## `lm-eval-bias`\n")]]
-    for parser in _parsers(cli.parser()):
+    for parser in parsers(cli.parser()):
         parts.append(f"## `{parser.prog}`\n\n```text\n{parser.format_help()}```\n\n")
     return "".join(parts).rstrip() + "\n"
 
 
-def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """A parser, its commands, and theirs."""
     yield top
     for action in top._actions:
         if isinstance(action.choices, dict):
             for parser in action.choices.values():
-                yield from _parsers(parser)
+                yield from parsers(parser)
 
 
 def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import lzma
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import writing
-from lm_eval_bias.data.bounds import FILE, Unreadable, content_of, json_of, lines, loads
-from lm_eval_bias.results.samples import asked
+from lm_eval_bias.catalogue import Task
+from lm_eval_bias.data.bounds import FILE, Unreadable, content_of, json_of, loads
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:  # which reads baselines
@@ -31,19 +32,25 @@ _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 """Folders that last as long as the program."""
 
 
-def packed(runs: Sequence[Run]) -> bytes:
-    """The file of these runs. UsageError for runs without samples, and for those put together."""
+def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
+    """The file of these runs. known: the tasks by name. UsageError for runs without samples, of a
+    task that is not known, and for those put together."""
     files: dict[str, str] = {}
     for i, results in enumerate(dict.fromkeys(run.results for run in runs)):
         of = [run for run in runs if run.results == results]
         for run in of:
-            if run.parts or not run.samples:
+            if run.parts:
+                raise UsageError(f"{run.task} of {run.model} cannot be saved: it was put together")
+            if not run.samples:
                 raise UsageError(
-                    f"{run.task} of {run.model} cannot be saved: "
-                    + ("it was put together" if run.parts else "run it with --log_samples")
+                    f"{run.task} of {run.model} cannot be saved: run it with --log_samples"
                 )
-            for path in run.samples:
-                files[f"{i}/{path.name}"] = "".join(f"{line}\n" for line in _small(path))
+            if run.task not in known:
+                raise UsageError(
+                    f"{run.task} is not known here; name its folder with --include_path"
+                )
+            documents = samples.in_order(known[run.task], run.samples)
+            files[f"{i}/{run.samples[0].name}"] = "".join(map(_line, documents))
         files[f"{i}/{results.name}"] = json.dumps(_results(json_of(results), {r.task for r in of}))
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:
@@ -64,22 +71,16 @@ def _results(content: Mapping[str, Any], tasks: set[str]) -> dict[str, Any]:
     return kept
 
 
-def _small(samples: Path) -> Iterator[str]:
-    for number, line in lines(samples):
-        sample = loads(line)
-        records = sample["records"]
-        if any("error" in of for of in (records if isinstance(records, list) else [records])):
-            raise UsageError(f"{samples}, line {number}: its record is not whole; run it again")
-        prompt, settings = asked(sample)
-        yield json.dumps(
-            {
-                "doc_id": sample.get("doc_id"),
-                "doc_hash": sample["doc_hash"],
-                "prompt_hash": prompt,
-                "arguments": [json.loads(settings)] if settings else [],
-                "records": records,
-            }
-        )
+def _line(document: samples.Document) -> str:
+    """A sample as `samples` reads it."""
+    sample = {
+        "doc_id": document.place,
+        "doc_hash": document.hash,
+        "prompt_hash": document.prompt,
+        "arguments": [json.loads(document.settings)] if document.settings else [],
+        "records": document.records,
+    }
+    return f"{json.dumps(sample)}\n"
 
 
 def unpacked(path: Path) -> Path:
@@ -90,8 +91,11 @@ def unpacked(path: Path) -> Path:
         if len(content) > FILE or not reader.eof:
             raise Unreadable(path, f"it is cut off, or holds more than {FILE >> 20} MB")
         files = loads(content)["files"]
-        assert all(isinstance(text, str) for text in files.values())
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, AssertionError):
+        if not all(isinstance(text, str) for text in files.values()):
+            raise TypeError("a file is a text")
+    except Unreadable:
+        raise
+    except (lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError):
         raise Unreadable(path, "it is no baseline that `lm-eval-bias gate --save` wrote") from None
     folder = tempfile.TemporaryDirectory(prefix="lm-eval-bias-")
     _UNPACKED.append(folder)

@@ -252,11 +252,11 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     """
     return [
         document._replace(records=next(iter(by_wording(document.records).values()), []))
-        for document in _in_order(task, files)
+        for document in in_order(task, files)
     ]
 
 
-def _in_order(task: Task, files: Sequence[Path]) -> list[Document]:
+def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     """`documents` with the records of all wordings."""
     return sorted(_line_by_line(task, files), key=attrgetter("place"))
 
@@ -304,7 +304,7 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
                         "other items do not belong together"
                     )
-            prompt, settings = asked(sample)
+            prompt, settings = _asked(sample)
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
             yield Document(document, prompt, records, settings, in_whole)
@@ -319,7 +319,7 @@ def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
     return [values(request) for request in values(sample.get("arguments") or [])]
 
 
-def asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The checksum of all that was asked of a document, and how its answers were to be generated.
     The harness's own `prompt_hash` knows the first text alone."""
     texts: list[Any] = []
@@ -419,7 +419,7 @@ def merged(
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
     used = {**read_options(task.name, options, task.options), **written}
-    of_files = _in_order(task, files)
+    of_files = in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
         finer = tables(measure, summed_up(measure, records, used))
