@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from math import inf, isnan
 from pathlib import Path
 
@@ -115,34 +116,46 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.save:
-        if not arguments.save.name.endswith(SUFFIX):
-            raise UsageError(f"--save {arguments.save}: expected a name that ends in {SUFFIX}")
-        known = finished.known_tasks(arguments.include_path)
-        content = packed(_found(arguments.runs, known).runs)
-        writing.whole(arguments.save, content)
-        print(f"wrote {arguments.save}, {len(content):,} bytes")
-        if arguments.rules is None:
-            return PASSED
-    if arguments.rules is None:
+    if arguments.save and not arguments.save.name.endswith(SUFFIX):
+        raise UsageError(f"--save {arguments.save}: expected a name that ends in {SUFFIX}")
+    if arguments.rules is None and not arguments.save:
         raise UsageError("give --rules FILE; --init writes one")
-    if arguments.init:
-        return _init(arguments)
-    if arguments.bound is not None:
+    if arguments.bound is not None and not arguments.init:
         raise UsageError("--bound goes with --init; to judge, write bounds into the rules")
     if arguments.nightly < 1:
         raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
-    wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
+    if arguments.init and arguments.rules and arguments.rules.exists():
+        raise UsageError(f"--rules {arguments.rules} is there already; name a new file, or edit it")
+    judges = arguments.rules is not None and not arguments.init
+    wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly) if judges else None
     writing.check("--junit", arguments.junit)
     known = finished.known_tasks(arguments.include_path)
     finished_runs = _found(arguments.runs, known)
+    if arguments.save:
+        content = packed(finished_runs.runs, known)
+        writing.whole(arguments.save, content)
+        print(f"wrote {arguments.save}, {len(content):,} bytes")
+    if arguments.rules is None:
+        return PASSED
+    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
+    if wanted is None:
+        return _init(arguments, finished_runs.runs, before.runs, known)
+    return _judge(arguments, wanted, finished_runs, before, known)
+
+
+def _judge(
+    arguments: argparse.Namespace,
+    wanted: Rules,
+    finished_runs: FinishedRuns,
+    before: FinishedRuns,
+    known: Mapping[str, catalogue.Task],
+) -> int:
     # an older checkpoint may have had the same name, and a gate judges the newest
     if finished_runs.short:
         lines = "\n".join(map(visible, finished_runs.short))
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
     baseline = before.runs
     rules.check(
         wanted,
@@ -192,11 +205,16 @@ def _with_documents(
     """What would decide its inconclusive rules, in documents where that can be planned."""
     of_task = {run.task: run for run in runs if run.model == one.model}
 
+    @cache
+    def pilot_of(task: str) -> plan.Pilot | None:
+        return plan.pilot_of(of_task[task], known)
+
     def better(verdict: Verdict) -> Verdict:
-        if isnan(verdict.narrower) or verdict.metric is None or verdict.rule.group is not None:
+        metric, narrower = verdict.metric, verdict.narrower
+        if isnan(narrower) or metric is None or verdict.rule.group is not None:
             return verdict
-        run, name = of_task[verdict.task], verdict.metric.name
-        planned = plan.to_decide(run, name, verdict.narrower, known)
+        pilot = pilot_of(verdict.task)
+        planned = plan.to_decide(pilot, metric, narrower, known) if pilot else ""
         return verdict._replace(todo=f"{verdict.todo}: {planned}" if planned else verdict.todo)
 
     return one._replace(verdicts=[better(verdict) for verdict in one.verdicts])
@@ -211,15 +229,13 @@ def _bound(text: str) -> str | float:
     return number
 
 
-def _init(arguments: argparse.Namespace) -> int:
-    if arguments.rules.exists():
-        raise UsageError(f"--rules {arguments.rules} is there already; name a new file, or edit it")
-    known = finished.known_tasks(arguments.include_path)
-    runs = _found(arguments.runs, known).runs
-    change, baseline = (
-        changes(known),
-        _found(arguments.baseline, known).runs if arguments.baseline else [],
-    )
+def _init(
+    arguments: argparse.Namespace,
+    runs: Sequence[Run],
+    baseline: Sequence[Run],
+    known: Mapping[str, catalogue.Task],
+) -> int:
+    change = changes(known)
 
     def error(run: Run, key: Key) -> tuple[float, int] | None:
         before = verdicts.baseline_of(run, baseline)

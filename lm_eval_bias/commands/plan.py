@@ -184,6 +184,12 @@ class Pilot:
         labels, n = self.labels, len(self.labels)
         return [i for i in range(1, n + 1) if i == n or labels[i] != labels[i - 1]]
 
+    def sized(self, metric: str, width: float) -> plan.SizePlan:
+        """How many documents make the interval of a number so wide."""
+        number = self.run.numbers[metric, None]
+        window = plan.Window(self.run.n, self.clusters, plan.width_of(number))
+        return plan.plan(window, width, self.grown, self.windows.get(metric, ()), self.ends)
+
     @cached_property
     def windows(self) -> dict[str, list[plan.Window]]:
         """The intervals in parts of the run: metric -> a window each."""
@@ -219,33 +225,36 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
     return next(same, task.name)
 
 
-def to_decide(run: Run, metric: str, narrower: float, tasks: Mapping[str, catalogue.Task]) -> str:
-    """How many documents make an interval so much narrower, in one line; empty where that cannot be
-    planned from this run."""
+def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:
+    """A finished run as a pilot; None where nothing can be planned from it."""
     task = tasks.get(run.task)
-    now = plan.width_of(run.numbers[metric, None]) if (metric, None) in run.numbers else nan
     if task is None or task.measure is None or not task.measure.clusters:
-        return ""
+        return None
     try:
-        pilot = Pilot(run, task, task.measure)
+        return Pilot(run, task, task.measure)
     except UsageError:
-        return ""
-    window = plan.Window(run.n, pilot.clusters, now)
-    parts = pilot.windows.get(metric, ())
-    made = plan.plan(window, now * narrower, pilot.grown, parts, pilot.ends)
+        return None
+
+
+def to_decide(
+    pilot: Pilot, metric: Metric, narrower: float, tasks: Mapping[str, catalogue.Task]
+) -> str:
+    """How many documents make an interval so much narrower, in one line; empty where that cannot be
+    planned."""
+    now = plan.width_of(pilot.run.numbers[metric.name, None])
+    made = pilot.sized(metric.name, now * narrower)
     if made.cannot:
         return ""
-    whole, total = whole_task(task, tasks), len(pilot.labels)
+    whole, total = whole_task(pilot.task, tasks), len(pilot.labels)
     if made.documents is None:
-        unit = next(m.unit for m in run.metrics if m.name == metric)
-        least = f"{_number(made.at_full[1])} {'points' if unit == '%' else unit}".rstrip()
+        unit = "points" if metric.unit == "%" else metric.unit
+        least = f"{_number(made.at_full[1])} {unit}".rstrip()
         return (
             f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
             f"interval stays at {least}"
         )
-    return f"about {made.documents:,} documents: lm_eval --tasks {whole}" + (
-        f" --limit {made.documents}" if made.documents < total else ""
-    )
+    limit = f" --limit {made.documents}" if made.documents < total else ""
+    return f"about {made.documents:,} documents: lm_eval --tasks {whole}{limit}"
 
 
 # ---- Its table
@@ -265,7 +274,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         now = plan.width_of(run.numbers[metric.name, None])
         width = width_of(metric, run.task, wanted)
         if width is not None:
-            chosen.append((metric, now, width))
+            chosen.append((metric, width))
         elif metric.primary:
             aside.append(f"{metric.name} ({metric.unit}, now {_number(now)})")
     left = ""
@@ -279,20 +288,18 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {visible(error)}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
-    grown, ends = pilot.grown, pilot.ends
     rows = []
     needed: list[int | None] = []
     cannot: dict[str, list[str]] = {}
-    for metric, now, width in chosen:
-        window, parts = plan.Window(run.n, pilot.clusters, now), pilot.windows.get(metric.name, ())
-        made = plan.plan(window, width, grown, parts, ends)
+    for metric, width in chosen:
+        made = pilot.sized(metric.name, width)
         if made.cannot:
             cannot.setdefault(made.cannot, []).append(metric.name)
             continue
         known = made.share.known or not made.share.matters
         documents = made.documents if known else made.most
         needed.append(documents)
-        rows.append((metric.name, metric.unit, *_row(made, known, documents, ends[-1])))
+        rows.append((metric.name, metric.unit, *_row(made, known, documents, total)))
     whole = whole_task(task, tasks)
     of = f" of {total:,} documents" + (f" of {whole}" if whole != task.name else "")
     lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
@@ -303,7 +310,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
     if clusters < FEWEST_CLUSTERS:
-        enough = [n for n in ends if grown[:, n].min() >= FEWEST_CLUSTERS]
+        enough = [n for n in pilot.ends if pilot.grown[:, n].min() >= FEWEST_CLUSTERS]
         if enough:
             lines.append(
                 f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "

@@ -8,7 +8,7 @@ the bound that it just passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor, inf, isfinite, log10, sqrt
+from math import floor, inf, log10, sqrt
 from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import band, families
@@ -43,6 +43,13 @@ class Proposal(NamedTuple):
         return f"  - {{{rule}}}  # {self.reason}"
 
 
+class Least(NamedTuple):
+    """A bound that the documents can decide. why: why there is none."""
+
+    bound: float
+    why: str = ""
+
+
 Errors = Callable[[Run, Key], tuple[float, int] | None]
 """(run, number) -> the standard error and the clusters of its paired change; None if unknown."""
 
@@ -60,8 +67,15 @@ def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) 
             if metric.question is not None and metric.null_value is not None:
                 tests.setdefault((run.task, metric), []).append((run, number))
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
-    make = _band if kind == NULL_BAND else _change
-    return [make(task, metric, of, errors, alpha, kind) for (task, metric), of in tests.items()]
+    proposals = []
+    for (task, metric), of in tests.items():
+        if kind == NULL_BAND:
+            made = _band(task, metric, of, _decidable(metric, of, None, alpha))
+        else:
+            least = _decidable(metric, of, errors or (lambda *_: None), alpha)
+            made = _change(task, metric, of, least, kind, errors is not None)
+        proposals.append(made)
+    return proposals
 
 
 def rules_text(proposals: Sequence[Proposal], runs: Sequence[Run]) -> str:
@@ -95,57 +109,40 @@ def _change(
     task: str,
     metric: Metric,
     of: Sequence[tuple[Run, Number]],
-    errors: Errors | None,
-    alpha: float,
+    least: Least,
     kind: str | float | None,
+    paired: bool,
 ) -> Proposal:
-    unit = metric.unit
+    unit, apart = metric.unit, unit_of_difference(metric.unit)
     blank = Proposal(task, metric.name, unit, WORSE, None, "")
-    found = []
-    for run, number in of:
-        paired = errors(run, (metric.name, None)) if errors else None
-        error, clusters = _error(number)
-        found.append(paired or (sqrt(2) * error, clusters))
-    least = max(_decidable(error, clusters, alpha) for error, clusters in found)
-    if not isfinite(least):
-        return blank._replace(reason=_why(found))
-    apart = unit_of_difference(unit)
-    bound = _nice(least)
+    if least.why:
+        return blank._replace(reason=least.why)
+    bound = _nice(least.bound)
     if isinstance(kind, float) and unit in ("%", "points"):
-        if kind < least:
+        if kind < least.bound:
             return blank._replace(
                 reason=f"{with_unit(kind, apart)} cannot be decided with these documents; "
                 f"{with_unit(bound, apart)} can."
             )
         return blank._replace(bound=kind, reason="Your bound.")
-    how = "paired with the baseline" if errors else "no baseline yet, so perhaps too wide"
+    how = "paired with the baseline" if paired else "no baseline yet, so perhaps too wide"
     return blank._replace(bound=bound, reason=f"{_of(of)}; {how}.")
 
 
-def _band(
-    task: str,
-    metric: Metric,
-    of: Sequence[tuple[Run, Number]],
-    errors: Errors | None,
-    alpha: float,
-    kind: str | float | None,
-) -> Proposal:
-    null = metric.null_value or 0.0
+def _band(task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: Least) -> Proposal:
+    null, apart = metric.null_value or 0.0, unit_of_difference(metric.unit)
     one_sided = metric.better == "lower"
     blank = Proposal(task, metric.name, metric.unit, BELOW if one_sided else WITHIN, None, "")
     ends = band(families(task, metric.name, of[0][0].options))
     if ends is None:
         return blank._replace(reason="What models without meaning have is not known.")
+    if least.why:
+        return blank._replace(reason=least.why)
     bound = _nice(ends[1] - null if one_sided else max(ends[1] - null, null - ends[0]))
-    found = [_error(number) for _, number in of]
-    least = max(_decidable(error, clusters, alpha) for error, clusters in found)
-    apart = unit_of_difference(metric.unit)
-    if not isfinite(least):
-        return blank._replace(reason=_why(found))
-    if bound < least:
+    if bound < least.bound:
         return blank._replace(
             reason=f"Models without meaning reach {with_unit(bound, apart)}; these "
-            f"documents cannot decide less than {with_unit(_nice(least), apart)}."
+            f"documents cannot decide less than {with_unit(_nice(least.bound), apart)}."
         )
     for run, number in of:
         far = number.high - null if one_sided else max(number.high - null, null - number.low)
@@ -157,19 +154,26 @@ def _band(
     return blank._replace(bound=null + bound if one_sided else bound, reason=f"{_of(of)}.")
 
 
-def _error(number: Number) -> tuple[float, int]:
-    """The standard error that its interval implies, and its clusters."""
-    clusters = number.clusters or 0
-    width = number.high - number.low
-    return width / (2 * student(0.05, max(clusters - 1, 1))), clusters
-
-
-def _decidable(error: float, clusters: int, alpha: float) -> float:
-    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time."""
-    if clusters < FEWEST_CLUSTERS or not 0 < error < inf:
-        return inf
-    df = clusters - 1
-    return (student(alpha, df) + student(2 - 2 * PASSES, df)) * error
+def _decidable(
+    metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
+) -> Least:
+    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time.
+    errors: those of a change, which is that of two independent runs where none is known; None for
+    the number itself."""
+    bound = 0.0
+    for run, number in of:
+        clusters = number.clusters or 0
+        # the standard error that its interval implies
+        error = (number.high - number.low) / (2 * student(0.05, max(clusters - 1, 1)))
+        if errors:
+            error, clusters = errors(run, (metric.name, None)) or (sqrt(2) * error, clusters)
+        if clusters < FEWEST_CLUSTERS:
+            return Least(inf, f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed.")
+        if not 0 < error < inf:
+            return Least(inf, "It has no standard error here.")
+        df = clusters - 1
+        bound = max(bound, (student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
+    return Least(bound)
 
 
 def _nice(bound: float) -> float:
@@ -181,10 +185,3 @@ def _nice(bound: float) -> float:
 def _of(of: Sequence[tuple[Run, Number]]) -> str:
     documents = min(run.n for run, _ in of)
     return f"{documents:,} documents, {min(n.clusters or 0 for _, n in of)} clusters"
-
-
-def _why(found: Sequence[tuple[float, int]]) -> str:
-    clusters = min(clusters for _, clusters in found)
-    if clusters < FEWEST_CLUSTERS:
-        return f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
-    return "It has no standard error here."
