@@ -3,6 +3,7 @@
     python simulations/null_models.py                         # every family and task
     python simulations/null_models.py --quick                 # QUICK, of the tasks by likelihood
     python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
+    python simulations/null_models.py --rules docs/examples/ci/bias.yaml   # QUICK, judged by these
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
 of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
@@ -20,10 +21,12 @@ import logging
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -36,8 +39,12 @@ from lm_eval.tasks import TaskManager
 from scipy.stats import binom
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.gate.rules import read as read_rules
+from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
+from lm_eval_bias.results.paired import Difference, differences
+from lm_eval_bias.results.runs import Run
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
@@ -112,7 +119,7 @@ class Questions:
             self.documents.append((requests[0].doc, requests, slice(start, len(rows))))
         self.asked = Asked(rows)
 
-    def summary(self, scores: np.ndarray) -> Summary:
+    def records(self, scores: np.ndarray) -> list[Record]:
         """scores: log-likelihoods, shape (answers,), to which `drawn` added noise."""
         records: list[Record] = []
         for doc, requests, place in self.documents:
@@ -125,6 +132,9 @@ class Questions:
                 values = iter(scores[place].tolist())
                 answers = [answer(r, values) for r in requests]
             records.append(self.measure.record(doc, answers))
+        return records
+
+    def summary(self, records: list[Record]) -> Summary:
         if any(metric.question for metric in self.measure.metrics):
             return summarise(self.measure, records, self.task._options)
         return self.measure.summary(records, errors=False, **self.task._options)
@@ -210,7 +220,8 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list
     null value."""
     task = questions.task.config.task
     summaries = [
-        questions.summary(scores_of(family, task, questions.asked, m)) for m in range(models)
+        questions.summary(questions.records(scores_of(family, task, questions.asked, m)))
+        for m in range(models)
     ]
     return bands(questions.measure, summaries)
 
@@ -259,6 +270,51 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
         print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
     of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
     return task, {**of_task, "numbers": result}
+
+
+def judged(path: Path, families: Sequence[str], models: int) -> str:
+    """The verdicts of `gate` on models of a family, each with the model before it as baseline."""
+    wanted = read_rules(path)
+    tasks = list(dict.fromkeys(rule.task for rule in wanted.rules if rule.metric))
+    lines = []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for family in families:
+            parts = list(pool.map(runs_of, tasks, repeat(family), repeat(models)))
+            found: Counter[str] = Counter()
+            for m in range(1, models):
+                before, now = ([runs[i] for runs, _ in parts] for i in (m - 1, m))
+                changes = dict(zip(tasks, (of[m] for _, of in parts), strict=True))
+                (verdicts,) = judge(
+                    wanted, now, before, lambda run, _, key, of=changes: of[run.task][key]
+                )
+                found.update(v.verdict for v in verdicts.verdicts if v.rule.metric)
+            lines.append(f"{family}, {models - 1} models: {dict(found)}")
+    return "\n".join(lines)
+
+
+def runs_of(task: str, family: str, models: int) -> tuple[list[Run], list[dict[Any, Difference]]]:
+    """The runs of models, and how each differs from the one before it."""
+    logging.disable(logging.WARNING)
+    questions = questions_of(task)
+    measure, options = questions.measure, questions.task._options
+    keys = [(metric.name, None) for metric in measure.metrics if metric.question]
+    runs, changes, last = [], [], None
+    for m in range(models):
+        records = questions.records(scores_of(family, task, questions.asked, m))
+        values = questions.summary(records).values
+        numbers = {(name, None): number for name, number in values.items()}
+        n = len(questions.documents)
+        runs.append(
+            Run(
+                *(family, family, task, "1", None, {}, None, n, measure.metrics, numbers),
+                *({}, (), (), Path(family, task, str(m))),
+                of=n,
+                condition={},
+            )
+        )
+        changes.append(differences(measure, last, records, options, keys) if last else {})
+        last = records
+    return runs, changes
 
 
 def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
@@ -326,7 +382,11 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY")
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; by likelihood")
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="judge them; write nothing")
     arguments = parser.parse_args()
+    if arguments.rules:
+        print(judged(arguments.rules, arguments.families or QUICK, arguments.models))
+        return
     data = (
         json.loads(DATA.read_text())
         if DATA.exists()
