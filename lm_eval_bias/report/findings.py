@@ -282,18 +282,17 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
     first = f"{counts[YES]} of {of} {'is' if counts[YES] == 1 else 'are'} yes"
     if counts[REVERSE]:
         first += f", {counts[REVERSE]} {'is' if counts[REVERSE] == 1 else 'are'} the reverse"
-    if counts[MEANINGLESS]:
-        first += f", {counts[MEANINGLESS]} unclear"
-    if counts[UNKNOWN]:
-        first += f", {counts[UNKNOWN]} cannot be told"
+    rest = ((MEANINGLESS, "unclear"), (NO, "no difference found"), (UNKNOWN, "cannot be told"))
+    first += "".join(f", {counts[verdict]} {words}" for verdict, words in rest if counts[verdict])
     result = [f"{first}."]
     if told:
+        what = f"answer{'s' * (told != 1)} with an interval"
         result.append(
-            f"Without bias, chance would make at most about {told / 20:.1f} of {told} a yes. "
-            "The surest answer stands first."
+            "The surest answer stands first. By chance alone, without bias, at most about "
+            f"{told / 20:.1f} of the {told} {what} would be a yes."
         )
     if told and not evidence:
-        result.append("That is no proof of no bias: the intervals say how large it may still be.")
+        result.append("No yes does not mean no bias: the intervals say how large it may be.")
     return result
 
 
