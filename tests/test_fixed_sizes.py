@@ -70,7 +70,7 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
 @pytest.mark.parametrize(
     "name, columns, strata, size",
     [
-        ("hbb_ci", ["theme"], 24, 156),
+        ("hbb_ci", ["theme"], 12, 156),
         ("empathy_religion_likelihood_ci", ["emotion"], 12, 2 * (36 + 25)),
         ("mist_wabt_likelihood_ci", ["pair", "dimension", "template"], None, 4),
         ("mist_aat_likelihood_ci", ["side", "template"], 2 * 3, 40),
