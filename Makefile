@@ -47,7 +47,7 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 
 # The harness's next version, in an environment of its own: the same numbers as the tested one gives.
 test-next: .venv-next/tests .model/lm_eval_bias.json
-	$(NEXT)/python -m pytest -q -n 0 --durations 3 tests/test_next_harness.py tests/harness/test_run.py
+	$(NEXT)/python -m pytest -q --durations 3 tests/test_next_harness.py tests/harness/test_run.py
 
 lint: .venv/tests
 	$(BIN)/ruff check .
@@ -59,10 +59,11 @@ lint: .venv/tests
 	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[model,report]"
 	touch $@
 
+# What the site needs, too: pip would resolve all anew for it, which takes half a minute.
 .venv/tests: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[test]"
-	touch .venv/installed $@
+	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[docs,test]"
+	touch .venv/installed .venv/docs $@
 
 # Of versions that go together by themselves: constraints-lowest.txt says how they were found.
 .venv-lowest/tests: .venv/tests constraints-lowest.txt

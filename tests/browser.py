@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / ".axe" / "axe.min.js"
 WIDTHS = (360, 768, 1280)
 """A phone, a tablet, a desk: CSS pixels."""
+OPEN = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 PAPER = 718
 """A4 within margins of 1 cm: 190 mm, in CSS pixels of 1/96 inch."""
 _LISTEN = """
@@ -27,9 +29,9 @@ addEventListener("afterprint", () => { window.closedOnPaper = closed(); });
 
 
 class Seen(NamedTuple):
-    """What a browser found at one width, in one colour scheme. faults: of axe, each as "rule:
-    element"; requests: all but the page's own; said: what stands on the console, and scripts of the
-    data; wide: by how many pixels the page is wider than its window."""
+    """What a browser found. faults: of axe, each as "rule: element"; requests: all but the page's
+    own; said: what stands on the console, and scripts of the data; wide: by how many pixels the
+    page is wider than its window at most."""
 
     faults: list[str]
     requests: list[str]
@@ -55,12 +57,10 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(
-    browser: Any, path: Path, width: int = 1280, scheme: str = "light", scripts: bool = True
-) -> Iterator[Any]:
+def opened(browser: Any, path: Path, width: int = 1280, scripts: bool = True) -> Iterator[Any]:
     """A tab with the page. Its attributes `requests` and `said` fill while it is open."""
     context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+        viewport={"width": width, "height": 900}, java_script_enabled=scripts
     )
     try:
         tab = context.new_page()
@@ -83,24 +83,28 @@ def opened(
         context.close()
 
 
-def look(
-    browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True
-) -> Seen:
-    """Open a page and all its folds and look at it, with axe if `make test-all` fetched it."""
-    with opened(browser, path, width, scheme) as tab:
-        tab.evaluate(
-            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-        )
-        wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+def look(browser: Any, path: Path) -> Seen:
+    """Open a page and all its folds and look at it at three widths, light and dark; with axe if
+    `make test-all` fetched it, at the least and the greatest width in light and at one in dark,
+    since colours do not depend on the width."""
+    with opened(browser, path) as tab:
+        tab.evaluate(OPEN)
+        faults, wide = [], []
+        for scheme, width in product(("light", "dark"), WIDTHS):
+            tab.emulate_media(color_scheme=scheme)
+            tab.set_viewport_size({"width": width, "height": 900})
+            wide.append(tab.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+            if (scheme, width) in (
+                ("light", WIDTHS[0]),
+                ("light", WIDTHS[-1]),
+                ("dark", WIDTHS[0]),
+            ):
+                faults += axe(tab)
         hacked = tab.evaluate("String(window.hacked)")
         if hacked != "undefined":
             tab.said.append(f"a script of the data ran: {hacked}")
-        return Seen(
-            axe(tab) if axe_too else [],
-            [url for url in tab.requests if not url.startswith("data:")],
-            tab.said,
-            wide,
-        )
+        requests = [url for url in tab.requests if not url.startswith("data:")]
+        return Seen(faults, requests, tab.said, max(wide))
 
 
 def axe(tab: Any) -> list[str]:
@@ -127,9 +131,7 @@ def cut_on_paper(browser: Any, path: Path) -> list[str]:
     """What lies beyond the right edge of a sheet, of tables and figures."""
     with opened(browser, path, PAPER) as tab:
         tab.emulate_media(media="print")
-        tab.evaluate(
-            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-        )
+        tab.evaluate(OPEN)
         return tab.evaluate(
             "[...document.querySelectorAll('table, th, td, svg, pre, p, li')]"
             f".filter((each) => each.getBoundingClientRect().right > {PAPER + 1} || "

@@ -2,19 +2,6 @@
 
 import random
 
-import pytest
-
-from lm_eval_bias.benchmarks.stereomap import ratings
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quickly():
-    """Fewer starts and resamples of k-means than a run has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "STARTS", 10)
-        patch.setattr(ratings, "DRAWS", 25)
-        yield
-
 
 def as_people(doc, item):
     """The mean of the group's cluster among people, with noise; 3 of what nobody asked people."""

@@ -2,8 +2,7 @@
 and read the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
-that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
-test_end_to_end.py.
+that a plain start finds the tasks, is tested in test_packaging.py.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import json
 import multiprocessing
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -24,12 +22,20 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+# Of the harness's thousands of tasks one folder: for programs that are no forks.
+FEW_TASKS = """
+from lm_eval.tasks._index import TaskIndex
+
+every = TaskIndex._iter_yaml_files
+few = lambda root: every(root / "hellaswag" if (root / "_index.py").exists() else root)
+TaskIndex._iter_yaml_files = staticmethod(few)
+"""
+
 
 class Run:
     """One command `lm_eval` on a model: what it printed, and the files it wrote.
 
-    output: the folder of the files, where the command runs. launch: what starts the command in a
-    process of its own; None for a fork.
+    output: the folder of the files, where the command runs.
     """
 
     def __init__(
@@ -38,17 +44,12 @@ class Run:
         output: Path,
         arguments: Sequence[object],
         env: Mapping[str, str] | None = None,
-        launch: Sequence[str] | None = None,
+        processes: int = 1,
     ) -> None:
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
-        if launch is None:
-            self.done = run_lm_eval(command, output, env)
-        else:
-            start = [sys.executable, *launch, "-m", "lm_eval", *command]
-            env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}
-            self.done = subprocess.run(start, capture_output=True, text=True, cwd=output, env=env)
+        self.done = run_lm_eval(command, output, env, processes)
 
     @cached_property
     def results(self) -> Any:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,7 +18,6 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.data import downloads, small_model
-from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 from tests.gate.judged import rule, run_of
@@ -214,22 +212,6 @@ def shards(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_merge_puts_samples_of_several_runs_together(command, shards):
-    files = ["samples_0.jsonl", "samples_1.jsonl", "--output", "merged.json"]
-    status, printed, _ = command(
-        "merge", "empathy_religion", *files, "--metadata", "missing=pairwise"
-    )
-    assert status == 0 and "empathy_religion: 122 documents of 2 files" in printed
-    assert re.search(r"^delta +2\.50", printed, re.M)
-    merged = json.loads(Path("merged.json").read_text())
-    # five of 25 cells 10 higher: standard deviation 4, delta 10 / 4; two events, of 60 and 61
-    # points
-    numbers = {row["metric"]: row["value"] for row in merged["cells"]["numbers"]}
-    assert numbers["events"] == 2 and numbers["gap_points"] == pytest.approx(10)
-    assert merged["options"]["missing"] == "pairwise"
-    assert merged["cells"]["pairs"][1]["mean_intensity"] == 60.5
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -297,29 +279,6 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
     ):
         status, _, error = command("merge", task, first, *arguments)
         assert status == 1 and message in error
-
-
-@pytest.mark.parametrize(
-    ("task", "metric", "value"),
-    [("empathy_religion", "mean_intensity", "70.0"), ("hbb", "mean_difference", "0.0")],
-)
-def test_merge_makes_the_numbers_of_a_run_that_could_not(
-    command, tmp_path, monkeypatch, task, metric, value
-):
-    """A record that raised: the samples hold the document and the answers, from which it is made
-    afterwards."""
-
-    def fail(self, doc, results):
-        self._fail(RuntimeError("no numbers today"), "trying")
-        return {"error": self._error}
-
-    with monkeypatch.context() as broken:
-        broken.setattr(MeasureTask, "_record", fail)
-        file = samples_of(tmp_path, task, documents=list(range(156)))
-    record = json.loads(file.read_text().splitlines()[0])["records"]
-    assert record == {"error": "RuntimeError: no numbers today"}
-    status, printed, _ = command("merge", task, file)
-    assert status == 0 and re.search(rf"^{metric} +{re.escape(value)}", printed, re.M), printed
 
 
 def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path):

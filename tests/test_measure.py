@@ -45,7 +45,6 @@ from lm_eval_bias.measure import (
     percentage,
     problems,
     rows,
-    slug,
     summarise,
     tables,
     value,
@@ -107,18 +106,6 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
         }
     )
     assert task.higher_is_better() == dict.fromkeys(["share", *split], False)
-
-
-@pytest.mark.parametrize(
-    "label, expected",
-    [
-        ("Good behaviour", "good_behaviour"),
-        ("Age 1: Young, Old", "age_1_young_old"),
-        (" (x) ", "x"),
-    ],
-)
-def test_slug(label, expected):
-    assert slug(label) == expected
 
 
 # ---- Numbers and tables

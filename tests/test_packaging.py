@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import FEW_TASKS
+
 pytestmark = pytest.mark.slow
 
 OPTIONS = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -73,7 +75,7 @@ def installed(request, tree, tmp_path_factory):
     return environment
 
 
-ON = """
+ON = f"""{FEW_TASKS}
 from lm_eval import simple_evaluate
 from lm_eval.api.registry import get_model
 from lm_eval.tasks import TaskManager
@@ -81,7 +83,7 @@ t = TaskManager()
 r = simple_evaluate('dummy', '', ['hbb'], limit=156, bootstrap_iters=0, task_manager=t)
 print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__, *t.all_tasks)
 """
-OFF = """
+OFF = f"""{FEW_TASKS}
 import sys
 from lm_eval.tasks import TaskManager
 import lm_eval.models
@@ -93,7 +95,6 @@ OURS = {"bistereo_nli", "bistereo_nli_generate", "hbb", "implicit_bias"}
 
 
 def test_the_harness_knows_the_tasks_and_model_types(installed):
-    """Each of the programs indexes the harness's thousands of files for ten seconds."""
     path = installed.run(installed.folder / "bin" / "lm-eval-bias", "tasks", "--path").strip()
     with ThreadPoolExecutor(2) as pool:
         on = pool.submit(installed.run, "-c", ON)

@@ -10,9 +10,11 @@ import pytest
 
 from tests.rule_model import RuleLM
 from tests.scripted import ask, chance
+from tests.started import FEW_TASKS
 
 # The command with one more model: its likelihoods are chance, by the texts alone.
 LM_EVAL = f"""#!{sys.executable}
+{FEW_TASKS}
 from lm_eval.api.registry import register_model
 from tests.rule_model import RuleLM
 from tests.scripted import chance

@@ -41,12 +41,6 @@ def test_an_option_is_read_out_of_the_metadata(metadata, options):
     assert read_options("bistereo_nli", {"order": "paper"}, None) == {}
 
 
-def test_a_misspelt_option_is_an_error_that_names_the_right_one():
-    message = r"unknown option 'treshold' .* Did you mean 'threshold'\?"
-    with pytest.raises(UsageError, match=message):
-        read_options("hbb", {"treshold": 30}, hbb.options)
-
-
 def test_no_argument_of_a_model_is_taken_for_a_slip():
     """The harness puts the model's arguments into every task's metadata."""
     vllm = (

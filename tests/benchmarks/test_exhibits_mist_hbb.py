@@ -160,19 +160,6 @@ def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
     assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
 
 
-def test_a_model_that_reacts_to_any_words_has_all_of_age_biased_and_no_excess(docs):
-    """0.7 for the identity named first, 0.4 for the others, whoever they are: S is 30 in every type
-    of two identities, placebos too."""
-    run = of_letters(
-        docs[:PER_CONCEPT], lambda doc: 0.7 if doc["identity"] == doc["identities"][0] else 0.4
-    )
-    table = by(shown("hbb", "Figure 3", run), "category")
-    assert table["Age"]["biased_share"] == table["Placebo"]["biased_share"] == 100
-    excess = by(shown("hbb", "Excess over the placebos", run), "category")
-    assert list(excess) == ["all", "Age", "Race", "SES", "Religion"]
-    assert excess["Age"]["excess_log_odds"] == pytest.approx(0, abs=1e-9)
-
-
 def test_the_favourable_option_has_a_direction(docs):
     """Option 1 is favourable in some concept pairs and option 2 in others; 0.7 and 0.4 for option 1
     are +30 and -30 points for it."""

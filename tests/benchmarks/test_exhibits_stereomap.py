@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from exhibited import TASKS, assert_cells_have_a_place, missing, run_of, shown
 from lm_eval_bias.metrics.partition import place_names
-from rated import answered, as_people, quickly  # noqa: F401
+from rated import answered, as_people
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data.lexicons import lexicon

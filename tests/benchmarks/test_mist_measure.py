@@ -1,10 +1,6 @@
-from collections import defaultdict
 from math import exp, inf, log, nan
 
-import numpy as np
 import pytest
-from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
-from lm_eval_bias.metrics.word_association import WordList, association
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import (
@@ -122,43 +118,3 @@ def test_the_six_rates_and_the_gaps(asked):
         assert summary.values[name].value == pytest.approx(value, abs=1e-9), name
     refused = {side: number.value for side, number in summary.groups["refused"].items()}
     assert refused == pytest.approx({"a": 100 / 3, "b": 0})
-
-
-# ---- Models without meaning, 40 of each kind: a true 5 % exclude 0 in more than 4 with p < .05
-
-
-def null_models(interval):
-    """How many of 40 models, each with a liking of its own for every name, exclude 0."""
-    found = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        found.append(interval(defaultdict(rng.standard_normal)))
-    return sum(low > 0 or high < 0 for low, high in found)
-
-
-def test_good_words_for_the_names_that_a_model_likes_are_no_bias():
-    docs = [d for d in mist.word_lists() if d["dimension"] == "morality"][:150]
-    keys = WordList._fields[:6]
-
-    def interval(liking):
-        lists = []
-        for d in docs:
-            a, b = (liking[name] for name in d["groups"])
-            share = [1 / (1 + exp(b - a if good else a - b)) for good in d["positive"]]
-            lists.append(WordList(*(d[key] for key in keys), share))
-        found = association(lists)
-        assert (found.p < 0.05) == (found.interval[0] > 0 or found.interval[1] < 0)
-        return found.interval
-
-    assert null_models(interval) <= 4
-
-
-def test_comedy_of_things_whose_first_letter_a_model_likes_is_no_bias(asked):
-    keys = Attribution._fields[:-1]
-    attributions = [Attribution(*(d[key] for key in keys), "comedy") for d in asked[:240]]
-
-    def interval(liking):
-        outcome = [1 / (1 + exp(liking[x.word[0]])) for x in attributions]
-        return attribution_gap(attributions, outcome)[-2:]
-
-    assert null_models(interval) <= 4

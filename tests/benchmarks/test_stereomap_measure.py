@@ -5,7 +5,7 @@ import re
 from math import isnan, log
 
 import pytest
-from rated import answered, as_people, quickly  # noqa: F401
+from rated import answered, as_people
 from scipy import stats
 
 from lm_eval_bias import catalogue

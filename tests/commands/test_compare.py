@@ -305,17 +305,6 @@ def test_a_terminal_shows_a_bar_and_nothing_else_does(pair, toy, monkeypatch, na
     assert "toy of one" in err and re.search(r" 25%\|.*toy of two", err)
 
 
-def test_the_order_makes_no_difference(pair, rows):
-    """The second run turned round."""
-    a, b = pair
-    _, (whole,) = rows("compare", a, b)
-    write(b, samples_in(b)[::-1])
-    status, (row,) = rows("compare", a, b)
-    assert status == 0 and row["documents"] == 12
-    for key in ("difference", "low", "p"):
-        assert row[key] == pytest.approx(whole[key])
-
-
 def test_several_answers_to_a_document_of_which_one_run_lost_some(tmp_path, rows):
     """Every scene is answered three times; the second run lacks the third answer to half of them. A
     scene counts by its answers then."""

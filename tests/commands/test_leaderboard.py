@@ -44,8 +44,6 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
         ),
         ("empty", "no results below empty; run lm_eval with --output_path empty --log_samples"),
         ("runs --tasks mina", "--tasks mina: no run has it; did you mean mine?"),
-        ("runs --metrics gup", "--metrics gup: no run has that number; did you mean gap?"),
-        ("runs --sort gup", "--sort gup: there is no such column; did you mean gap?"),
         (
             "runs --output board.xlsx",
             "--output board.xlsx: expected a file .html, .csv, .jsonl, .md",

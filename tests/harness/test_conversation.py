@@ -10,7 +10,7 @@ from math import exp
 import datasets
 import pytest
 import torch
-from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 
@@ -127,16 +127,6 @@ def test_a_last_turn_by_likelihood():
     assert lm.calls[1] == [(second, " short"), (second, " longer")]
     lm.conversation([request(lm, CHOICES, chat=True)])
     assert lm.calls[-1][0] == ("<user>a<assistant>1 words<user>b<assistant>", "short")
-
-
-def test_the_cache_of_the_harness_answers_turns_that_were_asked_before(tmp_path):
-    lm = EchoLM()
-    requests = [request(lm, CHOICES)]
-    first, second = (
-        CachingLM(lm, str(tmp_path / "cache.db")).conversation(requests) for _ in range(2)
-    )
-    assert first == second == [[" 3 words", [(-6.0, False), (-7.0, False)]]]
-    assert len(lm.calls) == 2
 
 
 def test_a_system_message_without_a_role_goes_into_the_first_question_and_empty_answers_stay():

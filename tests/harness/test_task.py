@@ -41,19 +41,6 @@ def halo_rule(context, label):
     return 0.0 if label.strip() == answer else -9.0
 
 
-def test_a_model_with_the_whole_halo_effect_gets_gaps_of_100():
-    results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
-    numbers = results["results"]["bistereo_nli_behaviour"]
-    assert numbers["halo_gap,none"] == 100 and numbers["horn_gap,none"] == 100
-    assert numbers["non_neutral,none"] == 100 and numbers["unanswered,none"] == 0
-    cells = json.loads(json.dumps(results["configs"]["bistereo_nli_behaviour"]["cells"]))
-    cell = {(c["gender"], c["descriptor"], c["category"]): c for c in cells["labels"]}
-    assert len(cell) == 8
-    assert cell["women", "fair", "good_behaviour"]["entailment"] == 100
-    assert cell["women", "dark", "good_behaviour"]["contradiction"] == 100
-    assert cell["men", "dark", "bad_behaviour"]["entailment_stderr"] == 0
-
-
 def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
     prompts = []
 
@@ -344,30 +331,6 @@ PERCEIVER = re.compile(r"You are (.*?)\.\nYour task")
 
 
 EXPERIENCER = re.compile(r"following narrative, (.*?) describes")
-
-
-def test_a_model_that_favours_its_own_gets_its_delta():
-    def say(prompt):
-        groups = [pattern.search(prompt)[1] for pattern in (PERCEIVER, EXPERIENCER)]
-        if "a person" in groups and "felt anger" in prompt:
-            return "I'm sorry, I can't."
-        return "85" if groups[0] == groups[1] else "80"
-
-    results = evaluate(RuleLM(say=say), "empathy_religion", limit=24 * 61)
-    numbers = numbers_of(results, "empathy_religion")
-    # 5 x 5 with 5 more on the diagonal: standard deviation 2, delta 5 / 2. Two of 24 events are
-    # anger; the named groups answered there, so delta counts them.
-    expected = {
-        "delta": 2.5,
-        "gap_points": 5,
-        "gap_beyond_repetition": 0,
-        "events": 24,
-        "events_m0": 22,
-        "unanswered_events": 200 / 24,
-        "refused": 2200 / 864,
-    }
-    assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
-    assert len(results["configs"]["empathy_religion"]["cells"]["pairs"]) == 36
 
 
 def test_the_expectation_of_the_scale_by_likelihood():

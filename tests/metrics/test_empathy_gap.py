@@ -202,14 +202,6 @@ def test_two_groups_or_one_event_have_a_gap_and_no_interval():
     assert isnan(points_gap(np.ones((12, 1, 1)), "a").value)
 
 
-def test_one_event_has_a_delta_and_no_error():
-    given = events(np.random.default_rng(2), n=1)
-    result = jackknifed_delta(given, GROUPS)
-    assert result.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS))
-    given[0, 1, 2] = np.nan
-    assert isnan(result.stderr) and isnan(jackknifed_delta(given, GROUPS).value)
-
-
 def test_paired_tests_agree_with_scipy():
     given = events(np.random.default_rng(6))
     for reference in ("perceiver", "experiencer"):

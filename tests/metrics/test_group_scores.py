@@ -122,11 +122,6 @@ def test_nothing_is_nan():
     assert group_scores(np.zeros((0, 10, 4)), WARMTH).value.shape == (0,)
 
 
-def test_shapes_must_agree():
-    with pytest.raises(ValueError, match="a facet for each item"):
-        score(np.zeros((3, 5)), WARMTH)
-
-
 def test_resamples_have_the_variance_of_the_scores():
     """Two items per facet: drawn by counts, half of it."""
     rng = np.random.default_rng(4)

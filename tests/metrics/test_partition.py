@@ -33,11 +33,6 @@ def test_fewer_than_two_items_are_nan(labels):
     assert n == len(labels) and all(map(isnan, rest))
 
 
-def test_lengths_must_agree():
-    with pytest.raises(ValueError, match="found 2 and 3 labels"):
-        index("ab", "abc")
-
-
 def test_p_of_agreement_by_counting():
     """aabb against itself: of the 6 arrangements of xxyy 2 agree fully, so p is 1 / 3."""
     found = rand_test("aabb", "xxyy", permutations=20_000)

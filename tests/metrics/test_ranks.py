@@ -51,14 +51,6 @@ def symmetric(values, stderrs, **options):
     return ranks(values, values - half, values + half, **options)
 
 
-def test_a_pair_with_symmetric_intervals_is_the_z_test_of_a_difference():
-    """10 and 16 with standard errors 1.2 and 1.6: sqrt(1.44 + 2.56) = 2, z = 3, p = 2 (1 - Phi(3))
-    = 0.0027."""
-    found = symmetric([10, 16], [1.2, 1.6])
-    assert found.p[0, 1] == found.p[1, 0] == pytest.approx(0.0027, abs=5e-5)
-    assert found.ranks.tolist() == [[1, 1], [2, 2]] and found.ties == [(0,), (1,)]
-
-
 def test_ranks_by_hand():
     """10, 12, 17 with standard errors of 1: z of the pairs 1.41, 3.54, 4.95, so p is .157, .0004,
     7e-7, and 10 and 12 share ranks 1 and 2."""

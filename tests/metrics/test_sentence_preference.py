@@ -137,20 +137,6 @@ def test_calibration_takes_the_neutral_pair_of_the_same_template_variant_and_gen
     assert list(calibrated(rows)) == pytest.approx([nan, 0.5, -1.0, nan, 0.0, nan], nan_ok=True)
 
 
-def test_what_has_no_neutral_pair_is_left_out_and_neutral_context_has_no_score():
-    rows = [pair(x, "neutral", t) for t, x in (("t0", 1.0), ("t1", None))]
-    rows += [pair(2.0, c, t, c) for t in ("t0", "t1") for c in ("positive", "negative")]
-    result = preferred(rows, calibrate=True)
-    assert result.left_out == pytest.approx(200 / 6)
-    triads = {t.context: t for t in result.triads if t.gender == "all"}
-    assert triads["positive"].n == 1 and triads["positive"].unanswered == 0
-    assert (
-        triads["neutral"].n == 0
-        and triads["neutral"].unanswered == 1
-        and isnan(triads["neutral"].z1.value)
-    )
-
-
 @given(st.lists(st.floats(-300, -1), min_size=4, max_size=4))
 def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
     """Any model whose descriptor costs the same whatever stands around it: 0, and no noise of

@@ -15,7 +15,7 @@ from lm_eval_bias.report.compare import ComparedNumber, Comparison
 from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.paired import Difference
-from tests.browser import AXE, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
+from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 
 PAGES = ("overview", "model", "leaderboard", "comparison", "brief")
@@ -134,18 +134,8 @@ def pages(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pages, name):
-    """At three widths, light and dark, with all folds open. Colours do not depend on the width: axe
-    looks at the dark once."""
-    for width in WIDTHS:
-        for scheme in ("light", "dark"):
-            seen = look(
-                browser, pages[name], width, scheme, axe_too=scheme == "light" or width == WIDTHS[0]
-            )
-            assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, (
-                width,
-                scheme,
-                seen,
-            )
+    seen = look(browser, pages[name])
+    assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, seen
 
 
 @pytest.mark.slow
@@ -230,9 +220,7 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     )
     report(tmp_path / "runs", tmp_path / "out", (found,))
     with opened(browser, tmp_path / "out" / "org-m.html") as tab:
-        tab.evaluate(
-            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-        )
+        tab.evaluate(OPEN)
         assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]
         heads = tab.locator("table.sortable").first.get_by_role("columnheader")
         tab.get_by_label("Rows that have").first.focus()

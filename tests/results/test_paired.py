@@ -311,21 +311,3 @@ def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_
     for name in task.numbers:
         assert isnan(own[name][1]) == isnan(found[name].p) or own[name][1] == 0, name
     assert not found["biased_share"].p < 0.001
-
-
-# ---- Do the intervals hold? simulations/worlds/compare.py at full size
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", ["mean", "median", "size"])
-def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
-    """200 pairs of 24 scenes: 5 % of p below 0.05, within what chance allows (1 to 9 %)."""
-    alarms = 0
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        common, own = rng.normal(size=24), rng.normal(size=(2, 24, 2))
-        runs = [
-            made(24, lambda s, c, x=common[:, None] + own[m]: x[s, int(c == "red")]) for m in (0, 1)
-        ]
-        alarms += differences(TOY, *runs, {}, [(number, None)])[number, None].p < 0.05
-    assert 2 <= alarms <= 19
