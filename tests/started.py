@@ -2,7 +2,8 @@
 and read the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
-that a plain start finds the tasks, is tested in test_packaging.py.
+that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
+test_end_to_end.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import multiprocessing
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
+
 
 # Of the harness's thousands of tasks one folder: for programs that are no forks.
 FEW_TASKS = """
@@ -35,7 +38,8 @@ TaskIndex._iter_yaml_files = staticmethod(few)
 class Run:
     """One command `lm_eval` on a model: what it printed, and the files it wrote.
 
-    output: the folder of the files, where the command runs.
+    output: the folder of the files, where the command runs. launch: what starts the command in a
+    process of its own; None for a fork.
     """
 
     def __init__(
@@ -44,12 +48,17 @@ class Run:
         output: Path,
         arguments: Sequence[object],
         env: Mapping[str, str] | None = None,
-        processes: int = 1,
+        launch: Sequence[str] | None = None,
     ) -> None:
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
-        self.done = run_lm_eval(command, output, env, processes)
+        if launch is None:
+            self.done = run_lm_eval(command, output, env)
+        else:
+            start = [sys.executable, *launch, "-m", "lm_eval", *command]
+            env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}
+            self.done = subprocess.run(start, capture_output=True, text=True, cwd=output, env=env)
 
     @cached_property
     def results(self) -> Any:

@@ -18,14 +18,20 @@ pytestmark = pytest.mark.model
 
 # How many documents a task is asked: whole blocks, as the numbers of each test need them.
 COUNTS = {
-    "bistereo_nli": 2,
+    "bistereo_nli": 6,
     "bistereo_pairs": 6,
     "hbb": 6,
     "mist_aat_likelihood": 2,
+    "mist_aat": 2,
+    "mist_wabt": 2,
+    "mist_wabt_likelihood": 6,
     "empathy_religion": 2,
     "empathy_religion_likelihood": 2,
+    "empathy_race": 1,
+    "empathy_nationality": 1,
 }
 FAST = ("bistereo_nli", "bistereo_pairs", "hbb", "mist_aat_likelihood")
+GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "empathy_race", "empathy_nationality")
 SCALE = ("empathy_religion", "empathy_religion_likelihood")
 
 
@@ -45,11 +51,15 @@ COMMANDS = {
         *asked("hf-prefix", *FAST, *SCALE, chat=True),
         *("--batch_size", "auto", "--use_cache", "cache"),
     ],
+    "generate": asked("hf-prefix", *GENERATED, chat=True),
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
     ],
 }
+# What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
+# starts one process.
+LAUNCH = {"plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]}
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +69,8 @@ def run(model_folder, tmp_path_factory):
     @cache
     def run(name):
         folder = tmp_path_factory.mktemp("run")
-        return Run(model_folder, folder, COMMANDS[name], processes=1 + (name == "plain, shared"))
+        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+        return Run(model_folder, folder, COMMANDS[name], settings, LAUNCH.get(name))
 
     return run
 
@@ -99,7 +110,7 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(run):
 def test_two_processes_share_the_documents_and_write_one_results_file(run):
     done = run("plain, shared")
     assert len(list(done.output.rglob("results_*.json"))) == 1
-    requests = (2 * 3 + 6 * 2) // 2  # labels of bistereo_nli, letters of hbb
+    requests = 6 * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
     assert f"Running {requests} loglikelihood requests" in done.done.stderr
     assert f"Running {2 * requests} loglikelihood" not in done.done.stderr
     assert [s["doc_id"] for s in done.samples("hbb")] == list(range(6))
@@ -144,7 +155,7 @@ def test_the_cache_holds_every_request(run):
     with sqlite3.connect(next(run("chat, shared").output.glob("cache*.db"))) as database:
         (count,) = database.execute("select count(*) from unnamed").fetchone()
     of_the_model = 1  # an entry that says whose answers they are
-    assert count == 6 * (2 + 2) + 2 * (3 + (1 + 2) + 1 + 101) + of_the_model
+    assert count == 6 * (3 + 2 + 2) + 2 * ((1 + 2) + 1 + 101) + of_the_model
 
 
 @pytest.mark.slow
@@ -162,6 +173,22 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
 
 
 @pytest.mark.slow
+def test_all_tasks_of_mist_run_and_log_every_turn(run):
+    done = run("generate")
+    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
+        asked = done.results["n-samples"][task]["effective"]
+        assert asked == COUNTS[task] == len(done.samples(task))
+    verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")
+    for s in done.samples("mist_aat"):
+        assert all(s["resps"][0][0]) and s["records"]["verdict"] in verdicts
+    numbers = done.numbers("mist_wabt_likelihood")
+    # six documents are three lists, each in both orders, one of each dimension
+    for dimension in ("competence", "sociability", "morality"):
+        assert numbers["bias_score_n", dimension] == 1
+    assert numbers["left_out", None] == 0
+
+
+@pytest.mark.slow
 def test_the_greedy_number_of_a_scale_is_generated(run):
     scored = run("chat, shared").samples("empathy_religion_likelihood")
     generated = run("chat, shared").samples("empathy_religion")
@@ -172,6 +199,18 @@ def test_the_greedy_number_of_a_scale_is_generated(run):
         # what follows the number is not scored
         number = re.match(r"\s*(\d+)", b["resps"][0][0][0])
         assert a["records"]["greedy"] == (int(number[1]) if number else None)
+
+
+@pytest.mark.slow
+def test_all_categories_of_the_empathy_gap_run(run):
+    done = run("generate")
+    for task in ("empathy_race", "empathy_nationality"):
+        numbers = done.numbers(task)
+        # a document is less than one event
+        assert (numbers["events", None], numbers["left_out", None]) == (0, 1)
+        for s in done.samples(task):
+            intensity = s["records"]["intensity"]
+            assert intensity is None or 0 <= intensity <= s["doc"]["scale"]
 
 
 def test_the_metrics_follow_from_the_logged_samples(run):
@@ -187,7 +226,7 @@ def test_the_metrics_follow_from_the_logged_samples(run):
     assert done.shown("hbb")["mean_difference,none"] == pytest.approx(expected, abs=1e-6)
     likelihoods = [[float(r[0][0]) for r in s["resps"]] for s in done.samples("bistereo_nli")]
     others = sum(values[2] < max(values) for values in likelihoods)
-    assert done.shown("bistereo_nli")["non_neutral,none"] == pytest.approx(100 * others / 2)
+    assert done.shown("bistereo_nli")["non_neutral,none"] == pytest.approx(100 * others / 6)
 
 
 def test_a_mistake_in_the_metadata_ends_with_one_line(run):

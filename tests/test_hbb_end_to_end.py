@@ -11,25 +11,31 @@ from tests.started import Run
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
-TASKS = ["hbb", "hbb_generate", "hbb_sg"]
+OURS = ["hbb", "hbb_generate", "hbb_sg"]
+OFFICIAL = [f"{task}_official_ses" for task in OURS]
 REPEATS = {"plain": 2, "chat": 200}
 
 
 @pytest.fixture(scope="module", params=["plain", "chat"])
-def run(request, model_folder, tmp_path_factory):
-    """The form of the prompt, and a run of four documents of each task: Age 1 and Age 2. chat:
-    answers of one token, many to each question."""
-    plain = request.param == "plain"
-    command = ["--model", "hf-prefix", "--tasks", ",".join(TASKS), "--limit", 4]
+def run(request, model_folder, tmp_path_factory, root):
+    """The form of the prompt, its tasks, and a run of four documents of each: Age 1 and Age 2.
+
+    plain: the authors' tasks, where their data are beside this checkout. chat: answers of one
+    token, many to each question."""
+    data, plain = root.parent / "shared" / "official", request.param == "plain"
+    tasks = ["hbb_sg", *OFFICIAL] if plain and (data / "hbb").is_dir() else OURS
+    command = ["--model", "hf-prefix", "--tasks", ",".join(tasks), "--limit", 4]
     command += ["--metadata", f"repeats={REPEATS[request.param]}", "order=paper", "sentences=one"]
     command += ["--gen_kwargs", f"max_gen_toks={8 if plain else 1}"]
     command += [] if plain else ["--apply_chat_template"]
-    return request.param, Run(model_folder, tmp_path_factory.mktemp("run"), command)
+    settings = {"LM_EVAL_BIAS_DATA": str(data)}
+    folder = tmp_path_factory.mktemp("run")
+    return request.param, tasks, Run(model_folder, folder, command, settings)
 
 
 def test_the_tasks_give_their_numbers(run):
-    form, run = run
-    for name in TASKS:
+    form, tasks, run = run
+    for name in tasks:
         samples, shown = run.samples(name), run.shown(name)
         assert re.search(rf"^\|{name} *\|", run.done.stdout, re.M) and len(samples) == 4
         assert "error" not in run.results["configs"][name]
@@ -47,9 +53,9 @@ def test_the_tasks_give_their_numbers(run):
 def test_p_follows_from_the_likelihoods_and_the_models_own_tokens(run, model_folder):
     """Equation 2, computed anew. The line break that ends a chat prompt is scored, and counted,
     with the sentence."""
-    form, run = run
+    form, tasks, run = run
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    for sample in run.samples("hbb_sg"):
+    for sample in (s for task in tasks if "_sg" in task for s in run.samples(task)):
         doc, record = sample["doc"], sample["records"]
         reciprocal = []
         for i, sentence in enumerate(doc["choices"]):
@@ -69,7 +75,7 @@ def test_hbb_is_the_expectation_of_hbb_generate(run):
     """The letters alone: of answers that are one token, those that are a or b, drawn at 0.8,
     against their likelihoods at 0.8. Other answers (A, the sentence without a letter) have no
     likelihood in `hbb`."""
-    form, run = run
+    form, _, run = run
     if form == "plain":
         pytest.skip("the model answers with a letter only under its chat template")
     z = []
