@@ -13,6 +13,22 @@ Likelihood = tuple[float, bool]
 """A log-likelihood, and whether the answer is the greedy continuation."""
 
 
+class Read(float):
+    """A log-likelihood from the likeliest tokens that a server showed.
+
+    shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
+    most that it can be; "first token" if the others were not asked; or "".
+    """
+
+    shown: float
+    how: str
+
+    def __new__(cls, value: float, shown: float = nan, how: str = "") -> Read:
+        read = super().__new__(cls, value)
+        read.shown, read.how = shown, how
+        return read
+
+
 def usable(values: Sequence[float]) -> bool:
     """Whether answers can be compared: each number is below infinity, and one finite."""
     return all(value < inf for value in values) and any(value > -inf for value in values)
