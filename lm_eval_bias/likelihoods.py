@@ -28,6 +28,20 @@ class Read(float):
         read.shown, read.how = shown, how
         return read
 
+    @classmethod
+    def all_in(cls, results: Any) -> list[Read]:
+        """Those in nested results."""
+        if isinstance(results, (list, tuple)):
+            return [read for part in results for read in cls.all_in(part)]
+        return [results] if isinstance(results, cls) else []
+
+    @classmethod
+    def without_unseen(cls, results: Any) -> Any:
+        """Nested results in which unseen answers have no probability."""
+        if isinstance(results, (list, tuple)):
+            return [cls.without_unseen(part) for part in results]
+        return -inf if isinstance(results, cls) and results.how == "unseen" else results
+
 
 def usable(values: Sequence[float]) -> bool:
     """Whether answers can be compared: each number is below infinity, and one finite."""
