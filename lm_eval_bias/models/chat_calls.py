@@ -13,16 +13,21 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_random_exponential,
-)
-
 from lm_eval_bias.usage import UsageError
+
+try:
+    from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+    from tenacity import (
+        AsyncRetrying,
+        RetryCallState,
+        retry_if_exception_type,
+        stop_after_attempt,
+        wait_random_exponential,
+    )
+except ModuleNotFoundError as error:
+    raise UsageError(
+        f"the package {error.name} is missing; run: pip install 'lm-eval[api]'"
+    ) from error
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +69,10 @@ class Spending:
         self.calls += 1
         self.tokens += sum(counts)
         cost = usage.get("cost")
-        if cost is None and None not in self._prices and any(counts):
-            cost = sum(n * price / 1e6 for n, price in zip(counts, self._prices, strict=True))
+        if cost is None and any(counts) and None not in self._prices:
+            cost = (
+                sum(n * (price or 0) for n, price in zip(counts, self._prices, strict=True)) / 1e6
+            )
         self.cost = None if cost is None or self.cost is None else self.cost + cost
         if self.cost is None and self._most is not None:
             raise UsageError(

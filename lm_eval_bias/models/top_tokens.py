@@ -21,13 +21,16 @@ class Top(NamedTuple):
     def of(cls, reply: Mapping[str, Any]) -> Top | None:
         """Of the first position of a chat completion; None if the reply has no such list."""
         try:
-            shown = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-            tokens = [
-                (bytes(t["bytes"]) if t.get("bytes") else t["token"].encode(), exp(t["logprob"]))
-                for t in shown
-                if t["logprob"] > NOT_A_VALUE
-            ]
-        except (LookupError, TypeError):
+            logprobs = reply["choices"][0]["logprobs"]
+            if "content" in logprobs:
+                shown = [
+                    (bytes(t["bytes"]) if t.get("bytes") else t["token"].encode(), t["logprob"])
+                    for t in logprobs["content"][0]["top_logprobs"]
+                ]
+            else:  # Together
+                shown = [(t.encode(), value) for t, value in logprobs["top_logprobs"][0].items()]
+            tokens = [(token, exp(value)) for token, value in shown if value > NOT_A_VALUE]
+        except (LookupError, TypeError, AttributeError):
             return None
         return cls(sorted(tokens, key=lambda token: -token[1])) if tokens else None
 

@@ -114,6 +114,16 @@ def test_one_call_serves_all_choices_of_a_question(serve):
     }
 
 
+def test_the_older_form_of_the_protocol_is_read(serve):
+    """As Together answers; its transcript is public."""
+    server = Server({})
+    logprobs = {"tokens": ["b"], "top_logprobs": [{"b": log(0.25), "a": log(0.5)}]}
+    server.more = {"choices": [{"index": 0, "logprobs": logprobs}]}
+    lm = serve(server, extra_body={"logprobs": 20})
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    assert server.bodies[0]["logprobs"] == 20
+
+
 def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
     language = {"": {"a": 0.5, " b": 0.125, "b)": 0.0625, "A": 0.03125, "about": 0.25}}
     assert probabilities(serve(Server(language)), "a", "b") == pytest.approx([0.5, 0.1875])
@@ -264,6 +274,19 @@ def test_another_model_in_the_middle_of_a_run_ends_it(serve):
         probabilities(lm, "a", "b")
 
 
+def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(serve, tmp_path, capfd):
+    server = Server({"": LETTERS})
+    lm = CachingLM(serve(server), str(tmp_path / "cache"))
+    server.faults = [None] * 5 + [Raw(402, b"no credit")] * 9
+    with pytest.raises(UsageError, match="status 402: no credit"):
+        lm.loglikelihood(requests("a", "b", questions=20))
+    assert "never retrieved" not in capfd.readouterr().err
+    server.bodies.clear()
+    server.faults.clear()
+    values = [v for v, _ in lm.loglikelihood(requests("a", "b", questions=20))]
+    assert values == pytest.approx([log(0.5), log(0.25)] * 20) and len(server.bodies) <= 15
+
+
 def test_requests_keep_to_their_pace(serve):
     lm, begun = serve(Server({"": LETTERS}), requests_per_minute=600), time.monotonic()
     lm.loglikelihood(requests("a", "b", questions=6))
@@ -344,18 +367,18 @@ class Real:
 
 @pytest.mark.model
 def test_likelihoods_are_those_of_hf(serve, model_folder):
-    """Letters, labels of two and three tokens, ratings, and numbers whose digits are tokens."""
+    """Letters, labels of two and three tokens, and ratings."""
     from lm_eval.models.huggingface import HFLM
 
     hf = HFLM(str(model_folder), device="cpu", dtype="float32")
     lm = serve(Real(model_folder))
-    tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood", "bistereo_analogy"]
+    tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood"]
     seen = 0
     for name, task in load(*tasks)["tasks"].items():
         answers = []
         for model in (lm, hf):
             chat = {"apply_chat_template": True, "chat_template": model.apply_chat_template}
-            task.build_all_requests(limit=3, rank=0, world_size=1, tokenizer_name="", **chat)
+            task.build_all_requests(limit=2, rank=0, world_size=1, tokenizer_name="", **chat)
             for request in task.instances:
                 request.request_type = "loglikelihood"
             answers.append(model.loglikelihood(task.instances))
@@ -366,4 +389,4 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
                 assert exp(ours) == pytest.approx(exp(theirs), abs=1e-3), name
                 assert ours == pytest.approx(theirs, abs=0.01) and greedy == is_greedy, name
                 seen += 1
-    assert seen >= 30  # of 3 x (2 + 3 + 5 + 2)
+    assert seen >= 16  # of 2 x (2 + 3 + 5)
