@@ -226,11 +226,10 @@ INSTRUCTION, WORDINGS = "instruction", "wordings"
 the table of the primary numbers in each."""
 
 SEEN_MASS, FIRST_TOKEN, WITHOUT_UNSEEN = "seen_mass", "first_token", "without_unseen"
-"""Columns of a record whose answers are of `likelihoods.Read`: the probability of what the server
-showed; whether an answer was read from its first token alone; and the record that it would be if
-an unseen answer had no probability."""
+"""Columns of a record of `likelihoods.Read`: the probability of the tokens shown, whether an answer
+was read from its first token alone, and the record if unseen answers had no probability."""
 SEEN = "seen"
-"""The table with their means in percent, and each primary number with and without."""
+"""The table of their means in percent, with each primary number both ways."""
 
 
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:

@@ -8,8 +8,6 @@ import logging
 import os
 import textwrap
 from collections.abc import Mapping
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any
 
@@ -20,6 +18,7 @@ try:
     from tenacity import (
         AsyncRetrying,
         RetryCallState,
+        before_sleep_log,
         retry_if_exception_type,
         stop_after_attempt,
         wait_random_exponential,
@@ -47,7 +46,7 @@ class Refused(UsageError):
 
 
 class Fault(Exception):
-    """An answer that did not come; another try may help. after: seconds that the server named."""
+    """Another try may help. after: seconds that the server named."""
 
     def __init__(self, text: str, after: float | None = None) -> None:
         super().__init__(text)
@@ -55,8 +54,8 @@ class Fault(Exception):
 
 
 class Spending:
-    """What the calls of a run took. prices: US dollars for a million tokens read and written; a
-    server that names the cost of a call needs none. most: dollars."""
+    """What calls took. prices: dollars for a million tokens read and written, if the server does
+    not name the cost. most: dollars."""
 
     def __init__(self, prices: tuple[float | None, float | None], most: float | None) -> None:
         self.calls = self.tokens = 0
@@ -90,10 +89,8 @@ class Spending:
 
 
 class Caller:
-    """Calls while it is open: `async with Caller(...) as caller`.
-
-    at_once: calls side by side. tries: of one call. per_minute: the most requests and tokens, None
-    for no limit. The key is read from the environment, and appears in no text.
+    """Calls while it is open. at_once: how many side by side. per_minute: the most requests and
+    tokens, None for any. The key comes from the environment and is in no text.
     """
 
     def __init__(
@@ -132,7 +129,7 @@ class Caller:
             stop=stop_after_attempt(self._tries),
             retry=retry_if_exception_type(Fault),
             wait=_wait,
-            before_sleep=self._log,
+            before_sleep=before_sleep_log(logger, logging.INFO),
             reraise=True,
         )
         async with self._gate:
@@ -182,12 +179,6 @@ class Caller:
         text = text.replace(self._key, "***") if self._key else text
         return textwrap.shorten(text, 300, placeholder=" ...")
 
-    @staticmethod
-    def _log(state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        seconds = state.next_action.sleep if state.next_action else 0
-        logger.info("%s; asking again in %.1f seconds", error, seconds)
-
 
 _backoff = wait_random_exponential(multiplier=1, max=LONGEST)
 
@@ -199,15 +190,7 @@ def _wait(state: RetryCallState) -> float:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Of the header: a number of seconds or a date."""
-    if not retry_after:
-        return None
     try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        date = parsedate_to_datetime(retry_after)
-    except ValueError:
+        return max(0.0, float(retry_after or ""))
+    except ValueError:  # absent, or a date
         return None
-    return max(0.0, (date - datetime.now(date.tzinfo)).total_seconds())

@@ -1,9 +1,8 @@
 """`--model chat-logprobs`: likelihoods of short choices from a chat API.
 
-A chat API gives no likelihoods of a prompt, but most give the likeliest tokens of the answer's
-first position. That is enough for letters, labels, numbers and names: one call serves all choices
-of a question. Choices of several tokens are asked on from an assistant's turn that holds their
-beginning, where the server continues one. See docs/how-to/chat_api.md.
+Most give the likeliest tokens at the first position of an answer, so one call serves all choices
+that part there. Longer ones are asked on from an assistant's turn that holds their beginning, where
+the server continues one. See docs/how-to/chat_api.md.
 """
 
 from __future__ import annotations
@@ -45,12 +44,9 @@ INSTEAD = "ask a task with written answers, or a model of your own with --model 
 
 
 class ChatLogprobs(LocalChatCompletion):
-    """Likelihoods from the likeliest tokens of a chat completion.
-
-    top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: False: no
-    choice is asked on. requests_per_minute, tokens_per_minute: limits. max_cost: dollars, after
-    which questions stay unanswered. input_price, output_price: dollars for a million tokens.
-    extra_body: more fields of a request, such as {"reasoning_effort": "none"}. Other arguments are
+    """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether
+    choices are asked on. max_cost: dollars, after which questions stay unanswered. input_price,
+    output_price: dollars for a million tokens. extra_body: more fields of a request. Others are
     those of `local-chat-completions`.
     """
 
@@ -135,7 +131,7 @@ class ChatLogprobs(LocalChatCompletion):
         return read
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[tuple, tuple[bytes, ...]]:
-        """The tokens that a choice was read from; `choices.Nesting` finds choices in others."""
+        """For `choices.Nesting`: the tokens that a choice was read from."""
         return (), self.paths.get(continuation, (continuation.encode(),))
 
     async def get_batched_requests(
@@ -261,8 +257,8 @@ class ChatLogprobs(LocalChatCompletion):
     async def can_continue(
         self, caller: Caller, messages: list[dict[str, Any]], reply: Mapping[str, Any]
     ) -> bool:
-        """Whether the server continues an assistant's turn. Another turn would take more tokens
-        than the letter that is added. reply: to these messages."""
+        """Whether the server continues an assistant's turn: another one takes more tokens than the
+        letter added. reply: to these messages."""
         async with self._probing:
             for more in () if self._probed else CONTINUED:
                 try:
@@ -277,7 +273,7 @@ class ChatLogprobs(LocalChatCompletion):
 
 
 class Question:
-    """One context and its choices. is_first: of the run: what is wrong is so with all of them."""
+    """One context and its choices. is_first: of the run, so errors are those of the server."""
 
     def __init__(
         self,

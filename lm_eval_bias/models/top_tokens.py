@@ -39,14 +39,14 @@ class Top(NamedTuple):
         return sum(p for _, p in self.tokens)
 
     def bound(self, unseen: int) -> float:
-        """The most that each of so many choices can have if none of their tokens is shown: they
-        share what is left, and none has more than the last token shown."""
+        """The most for each of so many unseen choices: a share of the rest, and no more than the
+        last token shown."""
         return min(self.tokens[-1][1], max(1 - self.mass, ROUNDING) / unseen)
 
 
 class Beginning(NamedTuple):
-    """A token that begins a part of a choice. text: as the server wrote it. size: the bytes of the
-    part that it covers; whole: whether these are all. likeliest: whether no token has more."""
+    """A token that begins a part of a choice. text: as the server wrote it. size: bytes of the part
+    that it covers; whole: these are all. likeliest: no token has more."""
 
     text: bytes
     size: int
@@ -58,11 +58,10 @@ class Beginning(NamedTuple):
 def beginnings(
     top: Top, parts: Iterable[bytes], first: bool, ignore_case: bool
 ) -> dict[bytes, Beginning]:
-    """The longest shown token that begins each of these parts of choices, for those that have one.
+    """The longest token that begins each part of a choice, where there is one.
 
-    A token with a blank before it is the same at the `first` position of an answer, and one in
-    other capitals if ignore_case: their probabilities add up. A token that goes on behind the part
-    with no letter or digit, as "a)" does, is the whole part.
+    Probabilities of spellings add up: with a blank at the `first` position, and other capitals if
+    ignore_case. A token that ends with a sign, as "a)" does, is the whole part.
     """
     spelled = []
     for text, probability in top.tokens:
