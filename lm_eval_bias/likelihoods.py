@@ -13,6 +13,36 @@ Likelihood = tuple[float, bool]
 """A log-likelihood, and whether the answer is the greedy continuation."""
 
 
+class Read(float):
+    """A log-likelihood from the likeliest tokens that a server showed.
+
+    shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
+    most that it can be; "first token" if the others were not asked; or "".
+    """
+
+    shown: float
+    how: str
+
+    def __new__(cls, value: float, shown: float = nan, how: str = "") -> Read:
+        read = super().__new__(cls, value)
+        read.shown, read.how = shown, how
+        return read
+
+    @classmethod
+    def all_in(cls, results: Any) -> list[Read]:
+        """Those in nested results."""
+        if isinstance(results, (list, tuple)):
+            return [read for part in results for read in cls.all_in(part)]
+        return [results] if isinstance(results, cls) else []
+
+    @classmethod
+    def without_unseen(cls, results: Any) -> Any:
+        """Nested results in which unseen answers have no probability."""
+        if isinstance(results, (list, tuple)):
+            return [cls.without_unseen(part) for part in results]
+        return -inf if isinstance(results, cls) and results.how == "unseen" else results
+
+
 def usable(values: Sequence[float]) -> bool:
     """Whether answers can be compared: each number is below infinity, and one finite."""
     return all(value < inf for value in values) and any(value > -inf for value in values)

@@ -225,6 +225,12 @@ INSTRUCTION, WORDINGS = "instruction", "wordings"
 """A record's column with the name of the wording that it was asked in, if the run chose one; and
 the table of the primary numbers in each."""
 
+SEEN_MASS, FIRST_TOKEN, WITHOUT_UNSEEN = "seen_mass", "first_token", "without_unseen"
+"""Columns of a record of `likelihoods.Read`: the probability of the tokens shown, whether an answer
+was read from its first token alone, and the record if unseen answers had no probability."""
+SEEN = "seen"
+"""The table of their means in percent, with each primary number both ways."""
+
 
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     """Records by the wording that they were asked in. The first is that of the run's numbers."""
@@ -279,7 +285,36 @@ def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str
         for m in measure.metrics
         if m.name in summary.groups
     }
-    return Summary(values, groups, summary.tables)
+    seen = _seen(measure, records, summary, options)
+    return Summary(values, groups, {**summary.tables, SEEN: seen} if seen else summary.tables)
+
+
+def _seen(
+    measure: Measure, records: Sequence[Record], summary: Summary, options: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    read = [record for record in records if SEEN_MASS in record]
+    if not read:
+        return []
+    shares = {
+        SEEN_MASS: 100 * mean(record[SEEN_MASS] for record in read),
+        FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
+        "unseen": 100 * mean(WITHOUT_UNSEEN in record for record in read),
+    }
+    if shares["unseen"]:
+        others = [record.get(WITHOUT_UNSEEN, record) for record in records]
+        without = measure.summary(others, errors=False, **options)
+    else:
+        without = summary
+    return [
+        {
+            "metric": metric.name,
+            "value": float(summary.values[metric.name].value),
+            WITHOUT_UNSEEN: float(without.values[metric.name].value),
+            **shares,
+        }
+        for metric in measure.metrics
+        if metric.primary
+    ]
 
 
 def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:

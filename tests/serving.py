@@ -2,8 +2,10 @@
 
 import json
 import threading
+from collections.abc import Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 
 class Files:
@@ -76,20 +78,38 @@ def serving():
         files.go_on.set()
 
 
+class Raw(NamedTuple):
+    """An answer that need be no chat completion."""
+
+    status: int
+    content: bytes
+    headers: Mapping[str, str] = {}
+
+
 @contextmanager
 def chatting(answer):
-    """The address of a server with the OpenAI protocol. answer: body of a request -> text."""
+    """The address of a server with the OpenAI protocol. answer: body of a request -> text, or a
+    whole reply, or `Raw`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": answer(body)}
-            content = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            reply = answer(body)
+            if isinstance(reply, str):
+                message = {"role": "assistant", "content": reply}
+                reply = {"choices": [{"index": 0, "message": message}]}
+            if isinstance(reply, dict):
+                reply = Raw(200, json.dumps(reply).encode())
+            try:
+                self.send_response(reply.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(reply.content)))
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.content)
+            except (BrokenPipeError, ConnectionResetError):  # it was asked for too long
+                self.close_connection = True
 
     with running(Handler) as address:
         yield f"{address}/v1/chat/completions"

@@ -19,9 +19,13 @@ from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import CompiledTask, without_examples
+from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
+    FIRST_TOKEN,
     IN_FORM,
     INSTRUCTION,
+    SEEN_MASS,
+    WITHOUT_UNSEEN,
     Measure,
     Record,
     Row,
@@ -283,10 +287,16 @@ class MeasureTask(CompiledTask):
     def _made(self, doc: Any, results: Any) -> Record | list[Record]:
         if not self._lists:
             parts = shares(results, len(self._all_marks))
-            records = [
-                {**self.measure.record(doc, of), **marks}
-                for of, marks in zip(parts, self._all_marks, strict=True)
-            ]
+            records = []
+            for of, marks in zip(parts, self._all_marks, strict=True):
+                record = {**self.measure.record(doc, of), **marks}
+                if reads := Read.all_in(of):
+                    record[SEEN_MASS] = reads[0].shown
+                    record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
+                if any(read.how == "unseen" for read in reads):
+                    without = self.measure.record(doc, Read.without_unseen(of))
+                    record[WITHOUT_UNSEEN] = {**without, **marks}
+                records.append(record)
         else:
             # A process with fewer documents asks its last one again; both answers are here
             # (lm_eval 0.4.13).

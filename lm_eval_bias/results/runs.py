@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
-from lm_eval_bias.measure import UNITS, WORDINGS, Metric, Number
+from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
@@ -616,11 +616,37 @@ def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ..
                 f"{metric.name} {percent:.0f} %: most of the probability lies on other words "
                 "than the answers"
             )
+    lines += _of_seen(run)
     if run.template is None and _CHAT.search(run.model):
         lines.append("by its name a chat model, asked without its chat template")
     if changed:
         lines.append(f"generation settings of its own: {_plain(changed)}")
     return tuple(lines)
+
+
+def _of_seen(run: Run) -> list[str]:
+    """Lines of a run whose likelihoods were read from the likeliest tokens."""
+    lines, rows = [], run.tables.get(SEEN, [])
+    unseen, first = (
+        as_float(row.get(key)) for row in rows[:1] or [{}] for key in ("unseen", FIRST_TOKEN)
+    )
+    if unseen > 0:
+        units = {metric.name: metric.unit for metric in run.metrics}
+        changed = []
+        for row in rows:
+            name = str(row.get("metric"))
+            ends = [as_float(row.get(key)) for key in ("value", WITHOUT_UNSEEN)]
+            with_, without = (number_text(end, units.get(name, "")) for end in ends)
+            if with_ != without:
+                changed.append(f"{name} {with_} or {without}")
+        lines.append(
+            f"{unseen:.0f} % of questions: an answer is not among the tokens that the server "
+            "showed. Its probability is taken as the largest possible; if it were 0, "
+            + (f"numbers would change: {', '.join(changed)}" if changed else "no number changes")
+        )
+    if first > 0:
+        lines.append(f"{first:.0f} % of questions: an answer was read from its first token alone")
+    return lines
 
 
 # ---- What a file may hold

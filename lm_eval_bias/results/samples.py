@@ -32,8 +32,8 @@ _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
 # Names of the harness's models that send messages: `local-chat-completions`,
-# `openai-chat-completions`, `anthropic-chat`, `litellm-chat`.
-_CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
+# `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`.
+_CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$")
 
 
 class TaskSettings(NamedTuple):

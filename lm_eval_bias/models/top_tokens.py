@@ -1,0 +1,95 @@
+"""The likeliest tokens that a server shows at a position -> which choices they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp
+from typing import Any, NamedTuple
+
+NOT_A_VALUE = -9999.0
+"""What OpenAI writes in place of a very small log-probability."""
+ROUNDING = 1e-6
+"""By how much the sum of twenty probabilities in float32 may be wrong."""
+
+
+class Top(NamedTuple):
+    """tokens: the bytes of each and its probability, likeliest first."""
+
+    tokens: Sequence[tuple[bytes, float]]
+
+    @classmethod
+    def of(cls, reply: Mapping[str, Any]) -> Top | None:
+        """Of the first position of a chat completion; None if the reply has no such list."""
+        try:
+            logprobs = reply["choices"][0]["logprobs"]
+            if "content" in logprobs:
+                shown = [
+                    (bytes(t["bytes"]) if t.get("bytes") else t["token"].encode(), t["logprob"])
+                    for t in logprobs["content"][0]["top_logprobs"]
+                ]
+            else:  # Together
+                shown = [(t.encode(), value) for t, value in logprobs["top_logprobs"][0].items()]
+            tokens = [(token, exp(value)) for token, value in shown if value > NOT_A_VALUE]
+        except (LookupError, TypeError, AttributeError):
+            return None
+        return cls(sorted(tokens, key=lambda token: -token[1])) if tokens else None
+
+    @property
+    def mass(self) -> float:
+        return sum(p for _, p in self.tokens)
+
+    def bound(self, unseen: int) -> float:
+        """The most for each of so many unseen choices: a share of the rest, and no more than the
+        last token shown."""
+        return min(self.tokens[-1][1], max(1 - self.mass, ROUNDING) / unseen)
+
+
+class Beginning(NamedTuple):
+    """A token that begins a part of a choice. text: as the server wrote it. size: bytes of the part
+    that it covers; whole: these are all. likeliest: no token has more."""
+
+    text: bytes
+    size: int
+    probability: float
+    whole: bool
+    likeliest: bool
+
+
+def beginnings(
+    top: Top, parts: Iterable[bytes], first: bool, ignore_case: bool
+) -> dict[bytes, Beginning]:
+    """The longest token that begins each part of a choice, where there is one.
+
+    Probabilities of spellings add up: with a blank at the `first` position, and other capitals if
+    ignore_case. A token that ends with a sign, as "a)" does, is the whole part.
+    """
+    spelled = []
+    for text, probability in top.tokens:
+        token = text.lstrip(b" ") if first else text
+        if token:
+            spelled.append((token.lower() if ignore_case else token, text, probability))
+    found: dict[bytes, Beginning] = {}
+    for part in parts:
+        wanted = part.lower() if ignore_case else part
+        begin: dict[int, list[tuple[bytes, float]]] = {}
+        for token, text, probability in spelled:
+            if wanted.startswith(token) or _is_whole(token, wanted):
+                size = min(len(token), len(wanted))
+                begin.setdefault(size, []).append((text, probability))
+        if begin:
+            size = max(begin)
+            text = begin[size][0][0]
+            probability = sum(p for _, p in begin[size])
+            likeliest = text == top.tokens[0][0]
+            found[part] = Beginning(text, size, probability, size == len(part), likeliest)
+    return found
+
+
+def _is_whole(token: bytes, part: bytes) -> bool:
+    after = token[len(part) : len(part) + 1]
+    return token.startswith(part) and not (after.isalnum() or after >= b"\x80")
+
+
+def steps(choices: Iterable[str]) -> int:
+    """The characters of all choices, those of shared beginnings once."""
+    return len({choice[:end] for choice in choices for end in range(1, len(choice) + 1)})

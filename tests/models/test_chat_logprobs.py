@@ -1,0 +1,392 @@
+"""`--model chat-logprobs` against servers that answer by rule, and against the small real model.
+
+Expected likelihoods are products of the probabilities that a server was given, or those of `hf`.
+"""
+
+import json
+import logging
+import threading
+import time
+from math import exp, isnan, log
+
+import pytest
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
+
+from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.likelihoods import apart
+from lm_eval_bias.models.chat_logprobs import ChatLogprobs
+from lm_eval_bias.results import runs
+from lm_eval_bias.usage import UsageError
+from tests.rule_model import evaluate, load
+from tests.serving import Raw, chatting
+
+KEY = "sk-of-a-person"
+LETTERS = {"a": 0.5, "b": 0.25, "The": 0.125}
+
+
+class Server:
+    """A chat server whose next token depends on the beginning of its answer.
+
+    language: beginning -> token -> probability; a token is a text or bytes. continues: an
+    assistant's turn; else it begins another. bodies: of all requests. faults: answers in place of
+    the first ones. more: fields of a reply.
+    """
+
+    def __init__(self, language, continues=True):
+        self.language, self.continues = language, continues
+        self.bodies, self.faults, self.more, self.lock = [], [], {}, threading.Lock()
+
+    def answer(self, body):
+        with self.lock:
+            self.bodies.append(body)
+            fault = self.faults.pop(0) if self.faults else None
+        if callable(fault):
+            fault = fault()
+        if fault is not None:
+            return fault
+        last = body["messages"][-1]
+        begun = last["content"] if last["role"] == "assistant" else ""
+        used = 10 + len(begun) + (0 if self.continues else 5) * bool(begun)
+        tokens = self.language.get(begun if self.continues else "", {"x": 1.0})
+        shown = [
+            {
+                "token": "?" if isinstance(token, bytes) else token,
+                "bytes": list(token) if isinstance(token, bytes) else None,
+                "logprob": log(p),
+            }
+            for token, p in tokens.items()
+        ]
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": "x"},
+            "logprobs": {"content": [{"top_logprobs": shown[: body.get("top_logprobs", 0)]}]},
+        }
+        usage = {"prompt_tokens": used, "completion_tokens": 1}
+        return {"model": body["model"], "choices": [choice], "usage": usage, **self.more}
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """(server, arguments of the model) -> the model."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    open_servers = []
+
+    def start(server, **arguments):
+        context = chatting(server.answer)
+        open_servers.append(context)
+        return ChatLogprobs(context.__enter__(), model="m", **arguments)
+
+    yield start
+    for context in open_servers:
+        context.__exit__(None, None, None)
+
+
+def requests(*choices, questions=1, chat=True, task="a_task"):
+    made = []
+    for i in range(questions):
+        text = json.dumps([{"role": "user", "content": f"Question {i}"}]) if chat else "Question"
+        for j, choice in enumerate(choices):
+            place = {"metadata": (task, i, 1), "task_name": task, "doc_id": i}
+            made.append(Instance("loglikelihood", {}, (text, choice), j, **place))
+    return made
+
+
+def probabilities(lm, *choices):
+    return [exp(value) for value, _ in lm.loglikelihood(requests(*choices))]
+
+
+def hows(lm, *choices):
+    return [value.how for value, _ in lm.loglikelihood(requests(*choices))]
+
+
+# ---- Reading
+
+
+def test_one_call_serves_all_choices_of_a_question(serve):
+    server = Server({"": LETTERS})
+    answers = serve(server).loglikelihood(requests("a", "b", questions=3))
+    assert answers == [(pytest.approx(log(0.5)), True), (pytest.approx(log(0.25)), False)] * 3
+    assert [value.shown for value, _ in answers] == pytest.approx([0.875] * 6)
+    assert len(server.bodies) == 3
+    assert {(b["max_tokens"], b["logprobs"], b["top_logprobs"]) for b in server.bodies} == {
+        (1, True, 20)
+    }
+
+
+def test_the_older_form_of_the_protocol_is_read(serve):
+    """As Together answers; its transcript is public."""
+    server = Server({})
+    logprobs = {"tokens": ["b"], "top_logprobs": [{"b": log(0.25), "a": log(0.5)}]}
+    server.more = {"choices": [{"index": 0, "logprobs": logprobs}]}
+    lm = serve(server, extra_body={"logprobs": 20})
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    assert server.bodies[0]["logprobs"] == 20
+
+
+def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
+    language = {"": {"a": 0.5, " b": 0.125, "b)": 0.0625, "A": 0.03125, "about": 0.25}}
+    assert probabilities(serve(Server(language)), "a", "b") == pytest.approx([0.5, 0.1875])
+    any_case = serve(Server(language), ignore_case=True)
+    assert probabilities(any_case, "a", "b") == pytest.approx([0.53125, 0.1875])
+
+
+def test_an_unseen_choice_has_at_most_the_rest(serve):
+    # shown 0.9375 with 0.0625 as the last; the rest 0.0625 is shared by two
+    lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.0625}}))
+    assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03125, 0.03125])
+    assert hows(lm, "a", "c", "d") == ["", "unseen", "unseen"]
+    # the last one shown has 0.0625, and no token that is not shown has more; the rest is 0.1875
+    lm = serve(Server({"": {"a": 0.75, "x": 0.0625}}))
+    assert probabilities(lm, "a", "b") == pytest.approx([0.75, 0.0625])
+    assert all(isnan(value) for value, _ in lm.loglikelihood(requests("c", "d")))
+
+
+LABELS = {
+    "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
+    "Ent": {"ail": 0.5, "ity": 0.5},
+    "Entail": {"ment": 0.75, "s": 0.25},
+    "Ne": {"utral": 0.5, "ver": 0.5},
+}
+
+
+def test_a_choice_of_several_tokens_is_asked_on_where_the_server_continues(serve):
+    server = Server(LABELS)
+    found = probabilities(serve(server), "Entailment", "Neutral")
+    assert found == pytest.approx([0.5 * 0.5 * 0.75, 0.25 * 0.5])
+    # the question, whether the server continues, "Ent", "Entail" and "Ne"
+    assert len(server.bodies) == 5
+    server = Server(LABELS, continues=False)
+    lm = serve(server)
+    assert probabilities(lm, "Entailment", "Neutral") == pytest.approx([0.5, 0.25])
+    assert hows(lm, "Entailment", "Neutral") == ["first token"] * 2
+    assert len(server.bodies) == 4  # and two ways to let it continue, tried once
+
+
+def test_a_shared_beginning_needs_a_server_that_continues(serve):
+    language = {"": {"Mar": 0.5, "x": 0.25}, "Mar": {"ia": 0.5, "ta": 0.25}}
+    assert probabilities(serve(Server(language)), "Maria", "Marta") == pytest.approx([0.25, 0.125])
+    with pytest.raises(UsageError, match="'Maria', 'Marta' begin with the same token"):
+        probabilities(serve(Server(language, continues=False)), "Maria", "Marta")
+
+
+def test_a_number_does_not_have_the_probability_of_longer_ones(serve):
+    digits = {"": {"8": 0.5, "9": 0.25}, "8": {"5": 0.25, "\n": 0.5}}
+    numbers = {"": {"8": 0.5, "85": 0.125}}
+    for language, of_eight in ((digits, 0.5 - 0.5 * 0.25), (numbers, 0.5)):
+        lm = serve(Server(language))
+        answers = lm.loglikelihood(requests("8", "85"))
+        exclusive = apart(answers, Nesting(lm)("", ["8", "85"]))
+        assert [exp(v) for v, _ in exclusive] == pytest.approx([of_eight, 0.125])
+
+
+def test_pieces_of_a_letter_are_joined_by_their_bytes(serve):
+    lm = serve(Server({"": {"é".encode()[:1]: 0.5, "n": 0.25}}))
+    assert probabilities(lm, "été", "n") == pytest.approx([0.5, 0.25])
+    assert hows(lm, "été", "n") == ["first token", ""]  # no JSON holds half a letter
+
+
+# ---- What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (requests("a", "b", chat=False), "needs --apply_chat_template"),
+        (requests("A long sentence. " * 5, "Another one. " * 8), "a_task: the choices of a"),
+    ],
+)
+def test_a_task_that_cannot_be_asked_says_so_before_the_first_call(serve, asked, sentence):
+    server = Server({"": LETTERS})
+    lm = serve(server)
+    with pytest.raises(UsageError, match=sentence):
+        lm.loglikelihood([*requests("a", "b"), *asked])
+    with pytest.raises(UsageError, match="chat-logprobs gives no likelihood of a text"):
+        lm.loglikelihood_rolling(asked)
+    assert not server.bodies
+
+
+def test_arguments_that_are_wrong_or_secret_are_refused():
+    for name, sentence in (("num_concurent", "'num_concurrent'"), ("header", "OPENAI_API_KEY")):
+        with pytest.raises(UsageError, match=sentence):
+            ChatLogprobs(model="m", **{name: 1})
+
+
+# ---- Servers that fail
+
+
+def hanging():
+    time.sleep(1.5)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Raw(500, b"down"),
+        Raw(200, b'{"choices": [{"ind'),
+        Raw(200, b'{"error": "no provider"}'),
+        Raw(429, b"slow down", {"Retry-After": "1"}),
+        hanging,
+    ],
+)
+def test_a_call_that_failed_is_made_again(serve, fault):
+    server, begun = Server({"": LETTERS}), time.monotonic()
+    server.faults = [fault, fault]
+    lm = serve(server, timeout=1 if fault is hanging else 60)
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    assert len(server.bodies) == 3
+    if getattr(fault, "headers", None):
+        assert time.monotonic() - begun >= 2
+
+
+def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(serve, caplog):
+    caplog.set_level(logging.DEBUG)
+    for fault, sentence in (
+        (Raw(500, f"bad Authorization: {KEY}".encode()), "asked 2 times in vain: status 500"),
+        (Raw(401, f"wrong key {KEY}".encode()), "status 401: wrong key"),
+        ({"choices": [{"message": {"content": "a"}}]}, "no top_logprobs"),
+    ):
+        server = Server({"": LETTERS})
+        server.faults = [fault] * 3
+        with pytest.raises(UsageError, match=sentence) as error:
+            probabilities(serve(server, max_retries=2), "a", "b")
+        assert KEY not in str(error.value) + caplog.text
+    request = Instance("generate_until", {}, (requests("a")[0].args[0], {"until": ["x"]}), 0)
+    server.faults = [Raw(401, b"no")]
+    with pytest.raises(UsageError, match="status 401"):
+        serve(server, max_retries=2).generate_until([request])
+    assert KEY not in caplog.text
+
+
+def test_a_question_held_back_by_a_filter_is_unanswered(serve):
+    server = Server({"": LETTERS})
+    server.faults = [None, Raw(400, b"content_filter")]
+    answers = serve(server, num_concurrent=1).loglikelihood(requests("a", "b", questions=3))
+    assert [isnan(value) for value, _ in answers] == [False, False, True, True, False, False]
+
+
+def test_another_model_in_the_middle_of_a_run_ends_it(serve):
+    server = Server({"": LETTERS})
+    lm = serve(server)
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    server.more = {"model": "cheaper"}
+    with pytest.raises(UsageError, match="m answered before, now cheaper does"):
+        probabilities(lm, "a", "b")
+
+
+def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(serve, tmp_path, capfd):
+    server = Server({"": LETTERS})
+    lm = CachingLM(serve(server), str(tmp_path / "cache"))
+    server.faults = [None] * 5 + [Raw(402, b"no credit")] * 9
+    with pytest.raises(UsageError, match="status 402: no credit"):
+        lm.loglikelihood(requests("a", "b", questions=20))
+    assert "never retrieved" not in capfd.readouterr().err
+    server.bodies.clear()
+    server.faults.clear()
+    values = [v for v, _ in lm.loglikelihood(requests("a", "b", questions=20))]
+    assert values == pytest.approx([log(0.5), log(0.25)] * 20) and len(server.bodies) <= 15
+
+
+def test_requests_keep_to_their_pace(serve):
+    lm, begun = serve(Server({"": LETTERS}), requests_per_minute=600), time.monotonic()
+    lm.loglikelihood(requests("a", "b", questions=6))
+    assert time.monotonic() - begun >= 0.5  # a tenth of a second between two
+
+
+def test_a_budget_ends_the_run_and_the_cache_goes_on(serve, tmp_path, caplog):
+    server = Server({"": LETTERS})  # a call reads 10 tokens and writes 1
+    asked = requests("a", "b", questions=10)
+    prices = {"input_price": 100_000, "output_price": 1_000_000, "num_concurrent": 1}  # $2
+    first = CachingLM(serve(server, max_cost=7, **prices), str(tmp_path / "cache"))
+    values = [value for value, _ in first.loglikelihood(asked)]
+    assert [isnan(value) for value in values] == [False] * 8 + [True] * 12  # four calls
+    assert "max_cost is reached (4 calls, 44 tokens, $8.0000); 6 of 10" in caplog.text
+    lm = first.lm
+    lm.spending._most = None
+    again = CachingLM(lm, str(tmp_path / "cache"))
+    assert [v for v, _ in again.loglikelihood(asked)] == pytest.approx([log(0.5), log(0.25)] * 10)
+    assert len(server.bodies) == 10
+    with pytest.raises(UsageError, match="add input_price and output_price"):
+        probabilities(serve(server, max_cost=1), "a", "b")
+    assert len(server.bodies) == 11
+
+
+# ---- Through the harness
+
+
+def test_the_record_and_the_report_say_what_was_not_seen(serve, tmp_path):
+    from lm_eval.loggers import EvaluationTracker
+
+    server = Server({"": {"a": 0.5, "x": 0.125}})  # b is not shown: at most 0.125
+    lm = serve(server)
+    tracker = EvaluationTracker(output_path=str(tmp_path))
+    options = {"limit": 8, "apply_chat_template": True, "log_samples": True}
+    results = evaluate(lm, "hbb_ci", evaluation_tracker=tracker, **options)
+    for sample in results["samples"]["hbb_ci"]:
+        record = sample["records"]
+        assert record["seen_mass"] == pytest.approx(0.625) and not record["first_token"]
+        assert record["log_odds"] == pytest.approx(log(0.5 / 0.125))
+        assert record["letter_mass"] == pytest.approx(0.625)
+        assert record["without_unseen"]["letter_mass"] == pytest.approx(0.5)
+    rows = {row["metric"]: row for row in results["configs"]["hbb_ci"]["cells"]["seen"]}
+    # odds of 4 at the paper's temperature of 0.8, or all for a
+    value, row = 100 / (1 + 4 ** (-1 / 0.8)) - 50, rows["position_preference"]
+    assert (row["value"], row["without_unseen"]) == (pytest.approx(value), pytest.approx(50))
+    assert (row["unseen"], row["seen_mass"]) == (100, pytest.approx(62.5))
+    tracker.save_results_aggregated(results=results, samples=results["samples"])
+    [run] = runs.find([tmp_path]).runs
+    [line] = [line for line in run.warnings if "server showed" in line]
+    assert line.startswith("100 % of questions") and "position_preference 35.0 or 50.0" in line
+
+
+class Real:
+    """The small real model behind the protocol: what a server computes, without one's batching."""
+
+    def __init__(self, folder):
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.torch, self.lock = torch, threading.Lock()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+
+    def answer(self, body):
+        begun = body["messages"][-1]["role"] == "assistant"
+        ways = {"continue_final_message": True} if begun else {"add_generation_prompt": True}
+        text = self.tokenizer.apply_chat_template(body["messages"], tokenize=False, **ways)
+        ids = self.tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
+        with self.lock, self.torch.no_grad():
+            values, tokens = self.model(ids).logits[0, -1].log_softmax(-1).topk(20)
+        shown = [
+            {"token": self.tokenizer.decode([t]), "logprob": v}
+            for v, t in zip(values.tolist(), tokens.tolist(), strict=True)
+        ]
+        choice = {"index": 0, "logprobs": {"content": [{"top_logprobs": shown}]}}
+        return {"choices": [choice], "usage": {"prompt_tokens": ids.shape[1]}}
+
+
+@pytest.mark.model
+def test_likelihoods_are_those_of_hf(serve, model_folder):
+    """Letters, labels of two and three tokens, and ratings."""
+    from lm_eval.models.huggingface import HFLM
+
+    hf = HFLM(str(model_folder), device="cpu", dtype="float32")
+    lm = serve(Real(model_folder))
+    tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood"]
+    seen = 0
+    for name, task in load(*tasks)["tasks"].items():
+        answers = []
+        for model in (lm, hf):
+            chat = {"apply_chat_template": True, "chat_template": model.apply_chat_template}
+            task.build_all_requests(limit=2, rank=0, world_size=1, tokenizer_name="", **chat)
+            for request in task.instances:
+                request.request_type = "loglikelihood"
+            answers.append(model.loglikelihood(task.instances))
+        for (ours, greedy), (theirs, is_greedy) in zip(*answers, strict=True):
+            if ours.how:
+                assert theirs <= ours + 1e-4, name
+            else:
+                assert exp(ours) == pytest.approx(exp(theirs), abs=1e-3), name
+                assert ours == pytest.approx(theirs, abs=0.01) and greedy == is_greedy, name
+                seen += 1
+    assert seen >= 16  # of 2 x (2 + 3 + 5)
