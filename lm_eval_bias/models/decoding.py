@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +27,9 @@ from transformers import (
 from transformers.generation import GenerationMode
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
 
+from .cost import row_blocks
 from .encoding import unpacked
 from .sweep import Sweep
-from .token_trie import Block
 from .tree_attention import select
 
 # Processors that need only the logits, not the tokens before.
@@ -172,13 +171,7 @@ def decode(
         new = length[row]
         sees = np.hstack([sees, np.eye(len(token), dtype=bool)])
         logits, layers = sweep.model.forward(
-            token,
-            new,
-            sees,
-            layers,
-            positions,
-            np.arange(len(token)),
-            row_blocks(sees, sweep.call_cost),
+            token, new, sees, layers, positions, np.arange(len(token)), row_blocks(sees, sweep.cost)
         )
         positions = np.concatenate([positions, new])
         row, length = which.ravel(), new + 1
@@ -202,31 +195,6 @@ def _ended(
             texts = decoded([written[i][-lookback(term) :] for i in rows])
             ended[rows] = [term in text for text in texts]
     return ended
-
-
-def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step. sees: shape (rows, nodes)."""
-    starts = np.arange(0, len(sees), 4)
-    keys = np.logical_or.reduceat(sees, starts, axis=0)
-    splits = [(starts, keys)]
-    while len(starts) > 1:
-        keys = np.logical_or.reduceat(keys, np.arange(0, len(starts), 2), axis=0)
-        starts = starts[::2]
-        splits.append((starts, keys))
-
-    def cost(split: tuple[np.ndarray, np.ndarray]) -> float:
-        starts, keys = split
-        if len(starts) == 1:
-            return sees.size + call_cost
-        # Copying a key into a block costs about as much as comparing it with four rows.
-        rows = np.diff(starts, append=len(sees)) + 4
-        return float(keys.sum(axis=1) @ rows + call_cost * len(starts))
-
-    starts, keys = min(reversed(splits), key=cost)
-    if len(starts) == 1:
-        return [Block(0, len(sees), slice(0, sees.shape[1]))]
-    bounds = pairwise([*starts.tolist(), len(sees)])
-    return [Block(a, b, np.flatnonzero(k)) for (a, b), k in zip(bounds, keys, strict=True)]
 
 
 def _next(

@@ -35,7 +35,7 @@ from .decoding import Prompt, Strategy, decode, strategy_of
 from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
 from .kinds import refuse_encoder
-from .pack_size import is_shortage
+from .pack_size import PackSize, is_shortage
 from .pair_tokens import PairTokens, encode_pairs
 from .sweep import Sweep, check
 from .token_trie import TokenTrie
@@ -64,7 +64,7 @@ class PrefixLM(HFModel):
 
     prefix_memory: attention cache kept between packs, such as "2GiB"; default: a quarter of the
     free memory.
-    pack_tokens: tokens per pass; default: what saturates the device, limited by `batch_size`.
+    pack_tokens: tokens per pass; default: what is fastest (cost.py), limited by `batch_size`.
     Other arguments are `HFLM`'s.
 
     `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, and
@@ -106,7 +106,7 @@ class PrefixLM(HFModel):
                 raise Unsupported("is an encoder-decoder")
             self._tree = TreeModel(self.model)
             with self._autocast():
-                per_token, vocabulary = self._pack_size(1, "texts").fit(lambda _: check(self._tree))
+                trial = self._pack_size(1, "texts").fit(lambda _: check(self._tree))
         except UsageError:
             raise
         except Exception as error:
@@ -121,20 +121,18 @@ class PrefixLM(HFModel):
             free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
             memory = free // 4
         self._encoder = Encoder(self.tokenizer, self.add_bos_token)
+        per_token, vocabulary, self._cost = trial
         self._held_tokens = int(memory / per_token)
-        on_cpu = self.device.type == "cpu"
-        self._most_tokens = 512 if on_cpu else 4096
         self._most_reads = self._logit_rows(vocabulary)
-        # The cost of one more attention call in query-key pairs, measured on a CPU.
-        self._call_cost = 2_000 if on_cpu else 500_000
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
         refuse_encoder(pretrained, config)
 
-    def _pack_limit(self, longest: int) -> int:
-        if self._pack_tokens is not None:
-            return self._pack_tokens
-        return self._token_limit(longest, self._most_tokens)
+    def _packs(self, longest: int, trie: TokenTrie) -> PackSize:
+        limit = self._pack_tokens
+        if limit is None:
+            limit = self._token_limit(longest, self._cost.pack_size(trie.depth))
+        return self._pack_size(limit, "tokens")
 
     def _as_hf(self, ask: Callable[..., Any], requests: list[Instance], disable_tqdm: bool) -> Any:
         """The answers of a method of `HFLM`, which begins anew after a shortage of memory."""
@@ -185,7 +183,7 @@ class PrefixLM(HFModel):
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
-        packs = self._pack_size(self._pack_limit(max(map(len, inputs)) // 4), "tokens")
+        packs = self._packs(max(map(len, inputs)) // 4, trie)
         held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
         nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
@@ -198,7 +196,7 @@ class PrefixLM(HFModel):
         token = unpacked(b"".join(continuations))[order]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
 
-        sweep = Sweep(self._tree, trie, self._call_cost)
+        sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
 
         def scores(limit: int) -> tuple[Sweep, slice, np.ndarray, np.ndarray]:
@@ -311,14 +309,14 @@ class PrefixLM(HFModel):
         """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written, or
         no longer needed. answered: called with each prompt and its tokens.
         """
-        sweep = Sweep(self._tree, trie, self._call_cost)
+        sweep = Sweep(self._tree, trie, self._cost)
         ends = np.concatenate(trie.tails)
         order = np.argsort(ends, kind="stable")
         prompts, leaves = [prompts[i] for i in order], ends[order]
         most = np.array([prompt.max_tokens for prompt in prompts])
         row = np.unique(leaves, return_inverse=True)[1]
         longest = max(len(prompt.tokens) for prompt in prompts) // 4
-        packs = self._pack_size(self._pack_limit(longest), "tokens")
+        packs = self._packs(longest, trie)
         held = self._pack_size(self._held_tokens, "cached tokens")
         share = 1.0  # of its max_tokens, that the latest answers needed
         first = counted = 0
@@ -327,22 +325,21 @@ class PrefixLM(HFModel):
             nonlocal first, share, counted
             bar.update(counted - bar.n)
             ahead = copy(sweep)
-            # At least one prompt, at most four packs; all answers to a prompt are in one group.
-            last = max(
-                min(
-                    np.searchsorted(leaves, sweep.cursor + 4 * limit),
-                    np.searchsorted(row, row[first] + self._most_reads),
-                ),
-                np.searchsorted(row, row[first], side="right"),
-            )
+            room = max(4 * limit, self._held_tokens * limit // packs.usual)
+            answer = max(int(most[first:].mean() * share), 1)
+            beside = min(self._cost.rows(longest, answer), limit, self._most_reads)
+            # Four packs of prompts, more if fewer answers than are fastest come of them; all
+            # answers to a prompt are in one group.
+            fit, most_fit = np.searchsorted(leaves, sweep.cursor + np.array([4 * limit, room]))
+            readable = np.searchsorted(row, row[first] + self._most_reads)
+            last = max(min(max(fit, min(first + beside, most_fit)), readable), first + 1)
+            last = int(np.searchsorted(row, row[last - 1], side="right"))
             with self._autocast():
                 logits = self._prefill(ahead, leaves[first:last], limit, bar)
             begin = row[first]
             while first < last:
-                # About as many answers as fill four packs.
                 expected = np.cumsum(most[first:last] * share)
-                full = np.searchsorted(expected, 4 * limit, side="right")
-                size = min(max(int(full), limit // 16, 1), self._most_reads)
+                size = min(beside, max(int(np.searchsorted(expected, room, side="right")), 1))
                 here = slice(first, min(last, first + size))
                 rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
                 read = bar.n

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import torch
 
-from .token_trie import TokenTrie, blocks, on_path
+from .cost import Cost, blocks, measured
+from .token_trie import TokenTrie, on_path
 from .tree_attention import Layers, TreeModel, Unsupported, select
 
 
@@ -17,8 +23,8 @@ class Sweep:
     copy saves the state.
     """
 
-    def __init__(self, model: TreeModel, trie: TokenTrie, call_cost: float):
-        self.model, self.trie, self.call_cost = model, trie, call_cost
+    def __init__(self, model: TreeModel, trie: TokenTrie, cost: Cost):
+        self.model, self.trie, self.cost = model, trie, cost
         self.cursor = 0
         self.path = self.nodes = np.zeros(0, np.int64)
         self.layers: Layers = []
@@ -48,7 +54,7 @@ class Sweep:
             self.layers,
             trie.depth[self.nodes],
             len(missing) + read - self.cursor,
-            blocks(trie, keys, len(self.nodes), self.call_cost),
+            blocks(trie, keys, len(self.nodes), self.cost),
         )
         order = np.argsort(keys)
         self.nodes, self.layers = keys[order], select(layers, order)
@@ -65,11 +71,11 @@ class Sweep:
         self.nodes = kept
 
 
-def check(model: TreeModel) -> tuple[float, int]:
+def check(model: TreeModel) -> tuple[float, int, Cost]:
     """Compare a small tree, computed in two packs, with plain forward passes.
 
     Low precision is judged against the effect of another prefix. Returns the bytes per cached node,
-    and the vocabulary size. Raises Unsupported if log-probabilities differ.
+    the vocabulary size and what passes cost. Raises Unsupported if log-probabilities differ.
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)
@@ -77,7 +83,7 @@ def check(model: TreeModel) -> tuple[float, int]:
     branches = [tokens[16:22], np.concatenate([tokens[16:19], tokens[22:27]]), tokens[27:32]]
     trie = TokenTrie([[*prefix, *branch] for branch in branches])
     leaves, places = np.unique(np.concatenate(trie.tails), return_inverse=True)
-    sweep = Sweep(model, trie, np.inf)
+    sweep = Sweep(model, trie, Cost(call=1.0))
     sweep.advance(8, leaves[:0])
     logits = sweep.advance(trie.size, leaves)
     shared = logits[places].float().log_softmax(-1)
@@ -96,4 +102,15 @@ def check(model: TreeModel) -> tuple[float, int]:
             f"gives other likelihoods when prefixes are shared (by {error:.2g} in a trial)"
         )
     stored = [t for layer in sweep.layers for t in (layer.keys, layer.values)]
-    return sum(t.numel() * t.element_size() / t.shape[2] for t in stored), logits.shape[-1]
+    size = sum(t.numel() * t.element_size() / t.shape[2] for t in stored)
+
+    def advance(depth: np.ndarray, cost: Cost) -> Callable[[], Any]:
+        chains = np.split(np.resize(tokens, len(depth)), np.flatnonzero(depth == 0)[1:])
+        trie = TokenTrie([[i % 997, *chain[1:]] for i, chain in enumerate(chains)])
+        last = np.array([trie.size - 1])
+        return lambda: Sweep(model, trie, cost).advance(trie.size, last).sum().item()
+
+    attend = partial(model.calls, sweep.layers[0])
+    # Time that other programs take does not count, but this clock stops while a GPU works.
+    clock = time.thread_time if model.device.type == "cpu" else time.perf_counter
+    return size, logits.shape[-1], measured(attend, advance, len(sweep.layers), clock)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,38 +73,3 @@ class Block(NamedTuple):
     start: int
     stop: int
     keys: Any
-
-
-def blocks(
-    trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, longest: int = 128
-) -> list[Block]:
-    """Split a pack's attention so that unrelated branches are not compared.
-
-    nodes: the cache, then the pack, shape (past + q,). call_cost: of one more attention call, in
-    query-key pairs. Branches and parts of `longest` tokens are joined while that is cheaper.
-    """
-    depth = trie.depth[nodes[past:]]
-    new_branch = np.flatnonzero(np.diff(depth) != 1) + 1
-
-    def cost(start: int, stop: int) -> float:
-        return (stop - start) * (int(depth[start]) + stop - start) + call_cost
-
-    joined: list[tuple[int, int]] = []
-    for begin, end in pairwise([0, *new_branch.tolist(), len(depth)]):
-        for start in range(begin, end, longest):
-            stop = min(start + longest, end)
-            if joined:
-                before = joined[-1]
-                if cost(before[0], stop) <= cost(*before) + cost(start, stop):
-                    start = joined.pop()[0]
-            joined.append((start, stop))
-    result = []
-    for start, stop in joined:
-        first = past + start
-        ancestors = np.flatnonzero(trie.visible(nodes[first : first + 1], nodes[:first])[0])
-        if len(ancestors) == first:
-            result.append(Block(start, stop, slice(0, past + stop)))
-        else:
-            keys = np.concatenate([ancestors, np.arange(first, past + stop)])
-            result.append(Block(start, stop, keys))
-    return result

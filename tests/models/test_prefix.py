@@ -189,7 +189,8 @@ def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama, tokenizer):
     head = "the beginning of two prompts."
     requests = ask("ab", tokens=12) + ask(head + "x", tokens=1) + ask(head + "y", tokens=12)
     expected = texts(lm(HFLM, llama, tokenizer), requests)
-    assert texts(lm(PrefixLM, llama, tokenizer, pack_tokens=8), requests) == expected
+    options = {"pack_tokens": 8, "prefix_memory": 12_000}  # 31 tokens
+    assert texts(lm(PrefixLM, llama, tokenizer, **options), requests) == expected
 
 
 def test_the_model_s_own_generation_settings_hold(tokenizer):

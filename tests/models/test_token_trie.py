@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias.models.token_trie import TokenTrie, blocks
+from lm_eval_bias.models.token_trie import TokenTrie
 
 sequences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=12)
 
@@ -49,30 +49,3 @@ def test_a_trie_by_hand():
     assert trie.depth.tolist() == [0, 1, 2, 2, 1]
     assert trie.end.tolist() == [5, 4, 3, 4, 5]
     assert [t.tolist() for t in trie.tails] == [[3], [4], [2]]
-
-
-@given(sequences, st.integers(0, 20), st.sampled_from([0, 3, 1000]), st.integers(1, 5))
-def test_blocks_cover_every_token_and_all_that_it_sees(given, past, call_cost, longest):
-    trie = TokenTrie(given)
-    past = min(past, trie.size - 1)
-    nodes = np.arange(trie.size)
-    visible = trie.visible(nodes[past:], nodes)
-    made = blocks(trie, nodes, past, call_cost, longest)
-    assert [b.start for b in made] == [0, *[b.stop for b in made[:-1]]] and made[
-        -1
-    ].stop == trie.size - past
-    for block in made:
-        keys = nodes[block.keys]
-        assert len(set(keys)) == len(keys)
-        for query in range(block.start, block.stop):
-            assert set(np.flatnonzero(visible[query])) <= set(keys)
-
-
-def test_branches_that_share_little_get_blocks_of_their_own():
-    """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart
-    about half."""
-    trie = TokenTrie([[0, *[1] * 50], [0, *[2] * 50]])
-    for call_cost, expected in ((100, [(0, 51), (51, 101)]), (100_000, [(0, 101)])):
-        assert [
-            (b.start, b.stop) for b in blocks(trie, np.arange(trie.size), 0, call_cost)
-        ] == expected

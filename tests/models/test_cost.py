@@ -1,0 +1,151 @@
+"""What is computed at a time, by costs that are given or told by a clock that no computer slows."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from test_token_trie import sequences
+
+from lm_eval_bias.models.cost import SIZES, Cost, blocks, measured, partition, row_blocks
+from lm_eval_bias.models.token_trie import TokenTrie
+
+MICRO = 1e-6
+# Measured on one thread of a CPU, SmolLM2-135M in float32.
+CPU = Cost(50 * MICRO, 0.25 * MICRO, 0.06 * MICRO, 30, 0.15, 0.006, 1e-8)
+costs = st.builds(Cost, st.floats(0, 50), st.floats(0, 3), st.floats(0.1, 1))
+
+
+def branches(count, length, shared=100):
+    """Texts that share their first tokens and nothing else."""
+    return TokenTrie([[0] * shared + [i + 1] * length for i in range(count)])
+
+
+@given(sequences, st.integers(0, 20), costs, st.integers(1, 5))
+def test_blocks_cover_every_token_and_all_that_it_sees(given, past, cost, longest):
+    trie = TokenTrie(given)
+    past = min(past, trie.size - 1)
+    nodes = np.arange(trie.size)
+    visible = trie.visible(nodes[past:], nodes)
+    made = blocks(trie, nodes, past, cost, longest=longest)
+    assert [b.start for b in made] == [0, *[b.stop for b in made[:-1]]]
+    assert made[-1].stop == trie.size - past
+    for block in made:
+        keys = nodes[block.keys]
+        assert len(set(keys)) == len(keys)
+        for query in range(block.start, block.stop):
+            assert set(np.flatnonzero(visible[query])) <= set(keys)
+
+
+@given(sequences, st.integers(0, 20), costs)
+def test_no_partition_is_faster(given, past, cost):
+    """All that there are, by the cost of the keys that a call needs: its first token's ancestors,
+    and its own tokens. They are copied unless they are all before."""
+    trie = TokenTrie(given)
+    past = min(past, trie.size - 1)
+    nodes = np.arange(trie.size)
+    starts = [
+        i
+        for i in range(1, trie.size - past)
+        if trie.depth[past + i] != trie.depth[past + i - 1] + 1
+    ][:7]
+    trie_stop = trie.size - past
+
+    def seconds(start, stop):
+        above = int(
+            trie.visible(nodes[past + start : past + start + 1], nodes[: past + start]).sum()
+        )
+        keys, copied = above + stop - start, above < past + start
+        return cost.call + keys * (cost.pair * (stop - start) + cost.key * copied)
+
+    least = min(
+        sum(seconds(*call) for call in pairwise([0, *cuts, trie_stop]))
+        for n in range(len(starts) + 1)
+        for cuts in combinations(starts, n)
+    )
+    found, calls = partition(cost, trie.depth[past:], past, longest=100)
+    assert found <= least + 1e-9
+    assert found == pytest.approx(sum(seconds(*call) for call in calls))
+
+
+@pytest.mark.parametrize(("call", "expected"), [(100, [(0, 51), (51, 101)]), (1e5, [(0, 101)])])
+def test_branches_that_share_little_get_calls_of_their_own(call, expected):
+    """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart about
+    half."""
+    trie = branches(2, 50, shared=1)
+    made = blocks(trie, np.arange(trie.size), 0, Cost(call, pair=1.0))
+    assert [(b.start, b.stop) for b in made] == expected
+
+
+# ---- Slower calls
+
+
+def test_slower_calls_are_fewer():
+    """20 and 50 microseconds more for each call; a pack, and a step of answers."""
+    trie = branches(40, 8)
+    sees = np.kron(np.eye(16), np.ones((4, 40))).astype(bool)
+    packs, steps = [], []
+    for more in (0, 20, 50, 100_000):
+        cost = CPU._replace(call=CPU.call + more * MICRO)
+        packs.append(len(partition(cost, trie.depth, 0)[1]))
+        steps.append(len(row_blocks(sees, cost)))
+    assert packs[0] > packs[1] > packs[2] > packs[3] == 1
+    assert steps == sorted(steps, reverse=True) and steps[0] > steps[2] > steps[3] == 1
+
+
+def test_a_pass_that_costs_more_takes_more_tokens():
+    """0.15 s add 4.9 % to 512 tokens of 6 ms, 2.4 % to 1024 and 0.6 % to 4096, and 1024 are the
+    fewest within 3 % of the fastest. Where a pass costs nothing the smallest will do."""
+    depth = branches(400, 40).depth
+    free = CPU._replace(call=0.0, key=0.0, pair=0.0, cell=0.0)
+    sizes = [free._replace(once=once).pack_size(depth) for once in (0.0, 0.15, 60.0)]
+    assert sizes == [SIZES[0], 1024, SIZES[-1]]
+    assert free.rows(300, 8) == 1024
+    assert free._replace(once=0.0).rows(300, 8) == SIZES[0]
+
+
+# ---- Measured
+
+
+class Machine:
+    """Its clock tells what a model of this cost would take, and 1 second more each third time."""
+
+    def __init__(self, cost, memory=10**9):
+        self.cost, self.memory, self.time, self.runs = cost, memory, 0.0, 0
+
+    def attend(self, queries, keys, copied, calls):
+        return self.run(calls * self.call(queries, keys, copied))
+
+    def call(self, queries, keys, copied=False):
+        cost = self.cost
+        return cost.call + keys * (cost.pair * queries + cost.key * copied)
+
+    def advance(self, depth, cost):
+        attention = self.cost.layers * partition(self.cost, depth, 0)[0]
+        return self.run(self.cost.once + self.cost.token * len(depth) + attention, len(depth))
+
+    def run(self, seconds, tokens=0):
+        def run():
+            if tokens > self.memory:
+                raise torch.OutOfMemoryError
+            self.runs += 1
+            self.time += seconds + (self.runs % 3 == 0)
+
+        return run
+
+
+# Launches cost, and a pass is short: as a GPU may be.
+LAUNCHES = Cost(30 * MICRO, 0.0, 2e-11, 30, 0.015, 3 * MICRO)
+
+
+@pytest.mark.parametrize("more", [0, 20, 50])
+@pytest.mark.parametrize(("cost", "memory"), [(CPU, 10**9), (LAUNCHES, 10**9), (LAUNCHES, 500)])
+def test_costs_are_found(cost, memory, more):
+    cost = cost._replace(call=cost.call + more * MICRO, cell=0.0)
+    machine = Machine(cost, memory)
+    found = measured(machine.attend, machine.advance, cost.layers, lambda: machine.time)
+    assert found == pytest.approx(cost, rel=1e-3, abs=1e-12)
