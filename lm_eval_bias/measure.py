@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, raw_rows
-from lm_eval_bias.usage import WORDING, UsageError
+from lm_eval_bias.exhibit import Exhibit, Table, raw_rows
+from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
 Records = Sequence[Mapping[str, Any]]
@@ -160,7 +160,7 @@ class Summary(NamedTuple):
 
     values: Mapping[str, Number]
     groups: Mapping[str, Mapping[str, Number]] = {}
-    tables: Mapping[str, list[dict[str, Any]]] = {}
+    tables: Mapping[str, Table] = {}
 
 
 class Measure(NamedTuple):
@@ -175,7 +175,7 @@ class Measure(NamedTuple):
     for each part of a record. Without clusters each record is one.
     """
 
-    record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
+    record: Callable[[Document, Sequence[Any]], Record]
     summary: Callable[..., Summary]
     metrics: Sequence[Metric]
     repeats: bool = False
@@ -183,7 +183,7 @@ class Measure(NamedTuple):
     exhibits: Sequence[Exhibit] = ()
     clusters: Sequence[tuple[str, ...]] = ()
 
-    def about(self, settings: Mapping[str, Any]) -> Measure:
+    def about(self, settings: Options) -> Measure:
         """With the questions of a task. settings: its `dataset_kwargs`."""
 
         def asked(question: str) -> str:
@@ -240,7 +240,7 @@ def shares(results: Any, parts: int) -> list[Any]:
     return [results[i * size : (i + 1) * size] for i in range(parts)]
 
 
-def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def summarise(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     """The summary of records, each number with its interval and its clusters. Records of several
     wordings give the summary of the first, with the table `WORDINGS`."""
     options = {key: value for key, value in options.items() if key != WORDING}
@@ -259,7 +259,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str,
     return first._replace(tables={**first.tables, WORDINGS: rows})
 
 
-def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     clusters = {
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
@@ -282,7 +282,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str
     return Summary(values, groups, summary.tables)
 
 
-def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def summed_up(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     """`summarise` of records from files. UsageError for what the measure cannot count."""
     try:
         return summarise(measure, records, options)
@@ -331,7 +331,7 @@ def value(summary: Summary, row: Row) -> Number:
     return summary.groups.get(row.metric.name, {}).get(row.group, Number(nan))
 
 
-def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
+def numbers(measure: Measure, summary: Summary) -> Table:
     """All numbers of a summary as rows of one table, whole and by group."""
     return [
         {
@@ -408,7 +408,7 @@ def fewest_clusters(
     }
 
 
-def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
+def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
     """`numbers` and the summary's own tables. ValueError for unequal columns and nested values."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():

@@ -9,6 +9,8 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+Options = Mapping[str, Any]
+"""Names and plain values, such as the options of a task."""
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
 # such as a model's argument that is nearly one of our options ("reader").
 DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
@@ -33,8 +35,8 @@ class UsageError(ValueError, SystemExit):
 
 def read_options(
     task: str,
-    metadata: Mapping[str, Any],
-    options: Callable[..., dict[str, Any]] | None,
+    metadata: Options,
+    options: Callable[..., Options] | None,
     wordings: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
@@ -58,13 +60,15 @@ def read_options(
         part(metadata)
         asked_in(metadata, wordings)
         return (
-            options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+            dict(options(**{key: metadata[key] for key in known if key in metadata}))
+            if options
+            else {}
         )
     except UsageError as error:
         raise UsageError(f"{task}: {error}") from error
 
 
-def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
+def part(metadata: Options) -> tuple[int, int]:
     """The number of the part that `SHARD` asks for, from 1, and how many there are. UsageError for
     what is no part."""
     value = metadata.get(SHARD, "1/1")
@@ -74,7 +78,7 @@ def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def asked_in(metadata: Mapping[str, Any], wordings: Sequence[Any]) -> list[str]:
+def asked_in(metadata: Options, wordings: Sequence[Any]) -> list[str]:
     """The names of the wordings that `WORDING` asks for; none without it, or if the task has none.
     UsageError for an unknown one."""
     if not wordings or WORDING not in metadata:

@@ -22,8 +22,8 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, json_lines, review_of
-from lm_eval_bias.data.bounds import json_of, loads
+from lm_eval_bias.authoring.drafts import Entry, Journal, drafts, journal_of, json_lines, review_of
+from lm_eval_bias.data.bounds import Json, json_of, loads
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError
 
@@ -80,7 +80,7 @@ class Review:
         self._content = _bytes(file)
         decided = self._decided()
         self.entries = self._undecided(lines[1:]) if decided is None else decided
-        steps: dict[str, list[dict[str, Any]]] = {}
+        steps: dict[str, list[Entry]] = {}
         for line in lines[1:]:
             step = {key: line[key] for key in ("step", "try", "prompt", "answer")}
             step["refused"] = ": ".join(line.get("refused", ()))
@@ -88,7 +88,7 @@ class Review:
         for entry in self.entries:
             entry["steps"] = steps.get(entry["row"], [])
 
-    def _decided(self) -> list[dict[str, Any]] | None:
+    def _decided(self) -> list[Entry] | None:
         """The saved entries. Raises UsageError if the file has changed since."""
         path = review_of(self.file)
         if not path.exists():
@@ -109,7 +109,7 @@ class Review:
             )
         return entries
 
-    def _undecided(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _undecided(self, lines: list[Entry]) -> list[Entry]:
         items: list[dict[str, str]] = []
         if self._content.strip():
             content = read(self.file)
@@ -134,7 +134,7 @@ class Review:
             for i, item in enumerate([*items, *rejected])
         ]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Entry:
         first, *others = self.pipeline.fields
         used = {name for entry in self.entries for name in entry["fields"]}
         optional = [name for name in self.pipeline.optional if name in used]
@@ -147,13 +147,13 @@ class Review:
             "entries": self.entries,
         }
 
-    def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
+    def look(self, fields: Mapping[str, str]) -> Entry:
         item = _tidy(fields)
         (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
-    def save(self, version: int, edited: list[Mapping[str, Any]]) -> dict[str, Any]:
+    def save(self, version: int, edited: list[Json]) -> Entry:
         """Write accepted and undecided items, and all decisions. Undecided items with problems are
         left out; accepted ones raise Refusal.
         """
@@ -214,11 +214,11 @@ class Refusal(UsageError):
         self.problems = problems
 
 
-def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(entry: Json) -> Entry:
     return {key: entry[key] for key in ("fields", "decision", "refused", "row")}
 
 
-def _tidy(fields: Mapping[str, Any]) -> dict[str, str]:
+def _tidy(fields: Json) -> dict[str, str]:
     tidy = {str(name): " ".join(str(value).split()) for name, value in fields.items()}
     return {name: value for name, value in tidy.items() if value}
 

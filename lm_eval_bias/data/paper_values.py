@@ -29,7 +29,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import shipped_names
+from lm_eval_bias.data.schema import Data, shipped_names
+from lm_eval_bias.usage import Options
 
 ENDING = "_paper_values"
 Names = Mapping[str, str]
@@ -43,8 +44,8 @@ class Comparison(NamedTuple):
     task: str
     comparable: bool
     why: str
-    options: Mapping[str, Any] = MappingProxyType({})
-    generation: Sequence[Mapping[str, Any]] = ()
+    options: Options = MappingProxyType({})
+    generation: Sequence[Options] = ()
     system: str | None = None
     template: bool = False
 
@@ -54,7 +55,7 @@ class Place(NamedTuple):
 
     table: str
     column: str
-    row: Mapping[str, Any]
+    row: Data
 
 
 class PaperCell(NamedTuple):
@@ -113,12 +114,12 @@ def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]
                         yield name, table, cell, comparison
 
 
-def tables_of(file: Mapping[str, Any]) -> tuple[PaperTable, ...]:
+def tables_of(file: Data) -> tuple[PaperTable, ...]:
     """The tables of a file's content. ValueError or KeyError for an unknown name."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
-def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> PaperTable:
+def _table(file: Data, name: str, table: Data) -> PaperTable:
     table = {
         **table,
         **{key: _at(file, table.get(key, ())) for key in ("axes", "numbers", "values")},
@@ -147,7 +148,7 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Pape
     )
 
 
-def _at(file: Mapping[str, Any], value: Any) -> Any:
+def _at(file: Data, value: Any) -> Any:
     """The value, or what stands where a text points to."""
     if not isinstance(value, str):
         return value
@@ -158,7 +159,7 @@ def _at(file: Mapping[str, Any], value: Any) -> Any:
 
 
 def _leaves(
-    file: Mapping[str, Any], values: Any, names: Sequence[Sequence[str]]
+    file: Data, values: Any, names: Sequence[Sequence[str]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(name on each level, value) of nested values. names: those of each level."""
     if not names:
@@ -181,9 +182,7 @@ def _leaves(
             yield (name, *path), value
 
 
-def _cell(
-    file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ...], value: Any
-) -> PaperCell:
+def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCell:
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
@@ -230,7 +229,7 @@ def _read(value: Any) -> tuple[str, float]:
     return "", float(value)
 
 
-def _comparisons(file: Mapping[str, Any], tasks: str, names: Names) -> Iterator[Comparison]:
+def _comparisons(file: Data, tasks: str, names: Names) -> Iterator[Comparison]:
     for pattern, value in file["tasks"][tasks].items():
         about = _at(file, value)
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):

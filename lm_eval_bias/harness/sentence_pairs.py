@@ -11,8 +11,9 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.task import MeasureTask
-from lm_eval_bias.harness.templates import render
+from lm_eval_bias.harness.templates import Config, render
 from lm_eval_bias.usage import UsageError
 
 REQUEST = "pair_loglikelihood"
@@ -97,10 +98,10 @@ class SentencePairTask(MeasureTask):
     KIND = "loglikelihood"
     PLAIN = True
 
-    def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> SentencePairTask:
+    def __new__(cls, config: Config | None = None, **kwargs: Any) -> SentencePairTask:
         return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         config = dict(config)
         self.sentences = read_sentences(config.get("task"), config.pop("sentences", None))
         config = {
@@ -115,7 +116,7 @@ class SentencePairTask(MeasureTask):
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> str:
         return ""
 
-    def construct_requests(self, doc: dict[str, Any], ctx: Any, **kwargs: Any) -> list[Any]:
+    def construct_requests(self, doc: Document, ctx: Any, **kwargs: Any) -> list[Any]:
         first, second = (str(render(sentence, doc)) for sentence in self.sentences)
         task, doc_id, repeats = compat.place(self, kwargs)
         pairs = ((first, second), (second, first))
@@ -124,7 +125,7 @@ class SentencePairTask(MeasureTask):
             for index, pair in enumerate(pairs)
         ]
 
-    def dump_config(self) -> dict[str, Any]:
+    def dump_config(self) -> Config:
         return {**super().dump_config(), "sentences": self.sentences}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import combinations
@@ -40,7 +40,7 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import ROUNDING
 from lm_eval_bias.results.runs import Key, different
 from lm_eval_bias.results.samples import Answers
-from lm_eval_bias.usage import WORDING, UsageError
+from lm_eval_bias.usage import WORDING, Options, UsageError
 
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
@@ -79,7 +79,7 @@ def differences(
     measure: Measure,
     first: Sequence[Record],
     second: Sequence[Record],
-    options: Mapping[str, Any],
+    options: Options,
     keys: Sequence[Key] | None = None,
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first. first, second: the records of the same
@@ -167,7 +167,7 @@ def _stratum(name: Any) -> Hashable:
 class Replicates:
     """The numbers of a run: `whole`, with errors, and `without` each group of clusters."""
 
-    def __init__(self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any]) -> None:
+    def __init__(self, plan: JackknifePlan, records: Rows, options: Options) -> None:
         self.plan, self.records = plan, records
         self.options = {key: value for key, value in options.items() if key != WORDING}
         self.measure = plan.measure

@@ -19,13 +19,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
+from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads, opened
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import UNITS, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
 from lm_eval_bias.results.table import number_text
-from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, UsageError, nearest
+from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError, nearest
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -91,12 +92,12 @@ class Run(NamedTuple):
     task: str
     version: str
     date: datetime | None
-    options: Mapping[str, Any]
+    options: Options
     template: str | None
     n: int
     metrics: Sequence[Metric]
     numbers: Mapping[Key, Number]
-    tables: Mapping[str, list[dict[str, Any]]]
+    tables: Mapping[str, Table]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     results: Path
@@ -104,7 +105,7 @@ class Run(NamedTuple):
     parts: bool = False
     of: int | None = None
     others: Sequence[Run] = ()
-    generation: Mapping[str, Any] | None = None
+    generation: Options | None = None
     condition: Mapping[str, str] = MappingProxyType({})
     place: Place = Place()
 
@@ -352,7 +353,7 @@ def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
     return place
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path) -> Json:
     try:
         content = loads(content_of(path))
     except Unreadable as error:
@@ -378,7 +379,7 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path, date: str, content: dict[str, Any], known_tasks: Mapping[str, Task]
+    path: Path, date: str, content: Json, known_tasks: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
@@ -454,7 +455,7 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
     return f"{task} is left out: {why}; {again}"
 
 
-def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Task]) -> Run:
+def _of_merged(path: Path, content: Json, known_tasks: Mapping[str, Task]) -> Run:
     task, cells, model, files = map(content.get, ("task", "cells", "model", "files"))
     if not isinstance(task, str) or not isinstance(cells, dict):
         raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
@@ -489,9 +490,9 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
 
 def _run(
     known: Task | None,
-    cells: Mapping[str, Any],
-    shown: Mapping[str, Any],
-    more: Mapping[str, Any],
+    cells: Json,
+    shown: Json,
+    more: Json,
     error: Any = None,
     changed: Any = None,
     **fields: Any,
@@ -580,12 +581,12 @@ def _by_condition(run: Run, across: Collection[str]) -> Run:
     return run._replace(model=model, settings=settings)
 
 
-def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
+def _options(written: Json, known: Task) -> dict[str, Any]:
     names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
     return {key: written[key] for key in names if key in written}
 
 
-def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
@@ -631,7 +632,7 @@ def _declared(known: Mapping[str, Task], name: str) -> Task | None:
     return task if task and task.measure else None
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
@@ -663,17 +664,17 @@ def _date(value: Any) -> datetime | None:
         return None
 
 
-def _tables(cells: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def _tables(cells: Json) -> dict[str, Table]:
     return {name: table for name, table in cells.items() if _is_table(table)}
 
 
-def _is_table(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+def _is_table(value: Any) -> TypeGuard[Table]:
     return isinstance(value, list) and all(
         isinstance(row, dict) and row.keys() == value[0].keys() for row in value
     )
 
 
-def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[Key, Number]:
+def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
     numbers = {}
     for row in rows:
         group = row.get("group")
@@ -684,7 +685,7 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[Key, Number]:
     return numbers
 
 
-def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
+def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     """Metrics of a task that is not known here, from its numbers. Those of the harness's table are
     the primary ones."""
     shown = {name.partition(",")[0] for name in results}
@@ -706,7 +707,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
     return list(metrics.values())
 
 
-def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
+def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
     names = {path.name for path in run.samples}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")

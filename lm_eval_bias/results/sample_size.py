@@ -13,18 +13,18 @@ simulations/plan.py compares predictions with what is found.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from math import inf, isnan, nan, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from lm_eval_bias.measure import Measure, Metric, Number, Record, clusters_of, summed_up
+from lm_eval_bias.measure import Measure, Metric, Number, Record, Records, clusters_of, summed_up
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import Options, UsageError
 
 PARTS = (2, 4)
 """The pilot is cut into so many windows, to see how the interval grows."""
@@ -102,7 +102,7 @@ def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair != (0, len(labels))]
 
 
-def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
+def clusters_in(measure: Measure, documents: Iterable[Records]) -> list[int]:
     """How many clusters documents have in each clustering. documents: the records of each."""
     seen: list[set[Hashable]] = [set() for _ in measure.clusters]
     for records in documents:
@@ -115,7 +115,7 @@ def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]
 def in_windows(
     measure: Measure,
     documents: Sequence[Sequence[Record]],
-    options: Mapping[str, Any],
+    options: Options,
     metrics: Iterable[Metric],
 ) -> dict[str, list[Window]]:
     """The intervals in windows of a pilot: metric -> windows. documents: of each, its records, in

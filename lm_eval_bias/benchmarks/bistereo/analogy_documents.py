@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import SEED, Document, in_proportion
+from lm_eval_bias.benchmarks.bistereo.blocks import SEED, in_proportion
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -29,7 +29,8 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.usage import Options
 
 SENTIMENTS = ("positive", "negative")
 STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
@@ -143,7 +144,7 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+def options(items: str | None = None, groups: str | None = None) -> Options:
     """What --metadata may set: files like items/bistereo_analogy_tuples.tsv and
     items/bistereo_analogy.yaml."""
     return dict(checked(FILES, items=items, groups=groups))

@@ -9,6 +9,7 @@ from math import isnan, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
+from lm_eval_bias.exhibit import Row
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
     SHARES,
@@ -228,13 +229,11 @@ def _generated_numbers(rows: Records) -> dict[str, float]:
     }
 
 
-def _biased(answers: Iterable[Mapping[str, Any]]) -> float:
+def _biased(answers: Iterable[Row]) -> float:
     return _both_orders(answers, lambda r: r["answer"] == "biased")
 
 
-def _both_orders(
-    answers: Iterable[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool]
-) -> float:
+def _both_orders(answers: Iterable[Row], holds: Callable[[Row], bool]) -> float:
     """The percentage of answers for which `holds`, either order counting half; NaN unless both
     are answered, so that position cancels."""
     orders: dict[int, list[bool]] = {1: [], 2: []}
@@ -252,13 +251,13 @@ def _known_mean(values: Iterable[float]) -> float:
 
 
 def _split(records: Records, *columns: str) -> list[Records]:
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for r in records:
         groups.setdefault(tuple(r[column] for column in columns), []).append(r)
     return list(groups.values())
 
 
-def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
+def _row(records: Records, numbers: Mapping[str, float]) -> Record:
     return {**{key: records[0][key] for key in ABOUT}, **numbers}
 
 
@@ -301,7 +300,7 @@ def _summary(
         if axis == ALL:
             answered = sum(not isnan(r["biased_preferences"]) for r in inside)
             by_gender[gender] = {**means, "analogies": unmeasured(answered)}
-        share: dict[str, Any] = {"gender": gender, "axis": axis, "n": len(inside)}
+        share: Record = {"gender": gender, "axis": axis, "n": len(inside)}
         for name, of in means.items():
             share |= estimate(name, of)
         shares.append(share)

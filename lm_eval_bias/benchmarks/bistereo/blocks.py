@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from lm_eval_bias.harness.dataset import Document
+
 T = TypeVar("T")
-Document = dict[str, Any]
 SEED = 20250601
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 

@@ -12,13 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import (
-    Document,
-    alternatives,
-    by_audience,
-    in_proportion,
-    only,
-)
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -36,8 +30,9 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
+from lm_eval_bias.usage import Options
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 SIDES = ("favoured", "other")
@@ -139,7 +134,7 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+def options(items: str | None = None, groups: str | None = None) -> Options:
     """What --metadata may set: files like items/bistereo_nli_templates.tsv and
     items/bistereo_nli.yaml."""
     return dict(checked(FILES, items=items, groups=groups))

@@ -12,13 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import (
-    Document,
-    alternatives,
-    by_audience,
-    in_proportion,
-    only,
-)
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -34,8 +28,8 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
-from lm_eval_bias.usage import number
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.usage import Options, number
 
 GENDERS = ("women", "men")
 THRESHOLD = 0.02
@@ -151,7 +145,7 @@ FILES = {
 
 def options(
     threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
-) -> dict[str, Any]:
+) -> Options:
     """What --metadata may set: threshold, up to which NPLL of two sentences count as equal; files
     like items/bistereo_pairs_templates.tsv and items/bistereo_pairs.yaml."""
     return {

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.benchmarks.empathy import exhibits
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
     Document,
@@ -281,7 +282,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         (against_perceiver, against_experiencer), shown=set(range(len(names))) - set(known)
     )
     culture_of = {r["perceiver"]: r["perceiver_culture"] for r in records}
-    tables: dict[str, list[dict[str, Any]]] = {
+    tables: dict[str, Table] = {
         "pairs": [
             {
                 "perceiver": perceiver,

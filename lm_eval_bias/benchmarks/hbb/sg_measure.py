@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.benchmarks.hbb.measure import CLUSTERS, KEYS, METRICS, bias_of, summary_of
 from lm_eval_bias.likelihoods import lengths, warn_of_bytes
-from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
+from lm_eval_bias.measure import (
+    Document,
+    Measure,
+    Metric,
+    Record,
+    Records,
+    Summary,
+    percentage,
+    unmeasured,
+)
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
 
 OF_LETTERS = ("position_preference", "letter_mass")
@@ -27,7 +36,7 @@ SG_METRICS = (
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
 
     doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
@@ -47,9 +56,7 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
     }
 
 
-def summary(
-    records: Sequence[Record], threshold: float, *, errors: bool = True, **_: Any
-) -> Summary:
+def summary(records: Records, threshold: float, *, errors: bool = True, **_: Any) -> Summary:
     """As of `hbb`; types are the rows of Table 9, distribution is Figure 9."""
     warn_of_bytes(records)
     result = bias_of(records, 1, threshold, 1.0, errors=errors)

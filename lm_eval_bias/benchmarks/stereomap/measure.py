@@ -24,6 +24,7 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
     unclustered,
     written,
 )
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
     Document,
@@ -46,7 +47,6 @@ from lm_eval_bias.metrics.rank_correlation import RankCorrelation, rank_correlat
 
 logger = logging.getLogger(__name__)
 
-Table = list[dict[str, Any]]
 STATUS, COMPETITION = "Status", "Competition"
 DIMENSIONS = {
     "original": (COMPETENCE, WARMTH, STATUS, COMPETITION),
@@ -180,7 +180,7 @@ def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Ta
         of_group[r["group"]].append(r)
     rows = []
     for i, group in enumerate(ratings.groups):
-        row: dict[str, Any] = {"group": group, "answers": len(of_group[group])}
+        row: Record = {"group": group, "answers": len(of_group[group])}
         if "answer" in of_group[group][0]:
             row |= {**_answers(of_group[group]), "unrated": _unrated(of_group[group])}
         if clusters is not None:
@@ -241,7 +241,7 @@ def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[st
 
 def _tendencies(ratings: Ratings, records: Records) -> Table:
     """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
-    expected: Mapping[str, Any] = next((r["expected"] for r in records if r["expected"]), {})
+    expected: Row = next((r["expected"] for r in records if r["expected"]), {})
     table = []
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
@@ -333,7 +333,7 @@ def _styles(records: Records) -> Table:
     of = {style: [r for r in records if r["style"] == style] for style in styles}
     ratings = {style: written(rows, groups) for style, rows in of.items()}
 
-    def row(style: str, compared: Sequence[str]) -> dict[str, Any]:
+    def row(style: str, compared: Sequence[str]) -> Record:
         answers = of[style]
         result = {"style": style, "answers": len(answers), "refused": _answers(answers)["refused"]}
         for column, together in (("cv", [style]), ("cv_with_paper", compared)):
