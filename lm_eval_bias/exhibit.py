@@ -46,16 +46,15 @@ class Rows(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """How rows are drawn. Most fields name keys of the rows.
+    """How rows are drawn.
 
     kind: `bars` and `stacked` by colour; `points` with intervals, y is the category; `histogram` of
     counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `scatter`
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
-    is; test: whether leaving it out is evidence (`Metric.question`). band: what models without
-    meaning have. model: what separates models that share a figure; None for a figure of its own
-    for each.
+    is; test: whether leaving it out is evidence. band: what models without meaning have. model:
+    what separates models that share a figure; None for a figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]

@@ -1,7 +1,7 @@
 """A measure: answers become records, records a summary; each number is declared here once.
 
 The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
-`lm-eval-bias tasks METRIC` follow from the declaration.
+`lm-eval-bias tasks METRIC` follow from it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
     stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
-    that it rests on, None where unknown. Everything that shows a number shows these ends.
+    that it rests on, None where unknown.
     """
 
     value: float
@@ -77,7 +77,7 @@ def number(
 
     estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
     of their scale have an interval. clusters: effective ones. scale: its ends; by default the
-    unit's. alpha: the interval is of confidence 1 - alpha. Source: `metrics.resampling`.
+    unit's. Source: `metrics.resampling`.
     """
     from lm_eval_bias.metrics import resampling  # scipy, which takes a quarter second
 
@@ -101,8 +101,7 @@ def cut(of: Number, scale: tuple[float, float] | None) -> Number:
 def beyond(difference: Number, gap: Number) -> Number:
     """A gap less that of its placebos, with an interval that covers the gap's own too.
 
-    So it leaves out 0 only where both do on the same side: what the placebos alone show is no
-    evidence. A gap without an interval is its value.
+    A gap without an interval is its value.
     """
     ends = [gap.low, gap.high] if gap.low < gap.high else [gap.value]
     return difference._replace(low=min(difference.low, *ends), high=max(difference.high, *ends))
@@ -116,12 +115,10 @@ class Metric(NamedTuple):
     paper's table or figure that has it. stderr: whether it has a standard error. by: the column
     that splits it into groups. own_interval: whether the summary gives the interval, in place of
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
-    measure's clusters alone, so that a difference of two models has one. question: what the number
-    tests, in plain words: its interval without `null_value` is evidence of bias. None for a
-    description; each question of a measure has one test; {NAME} in it is of a task's
-    `dataset_kwargs`. above, below: the half-sentence that
-    answers it where the value lies above or below `null_value`, with "{size}" for how far.
-    confounds: families of models without meaning that have it too (simulations/null_models.py).
+    measure's clusters alone. question: what the number tests, in plain words: its interval without
+    `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
+    the half-sentence that answers it, with "{size}" for how far. confounds: families of models
+    without meaning that have it too (simulations/null_models.py).
     """
 
     name: str
@@ -166,13 +163,12 @@ class Summary(NamedTuple):
 class Measure(NamedTuple):
     """How a benchmark's answers become numbers.
 
-    record: (document, results of its requests) -> plain data, with all that the summary needs.
-    summary: (records, errors=..., **options) -> Summary; without errors it leaves out standard
-    errors, intervals, p values and tables. repeats: several answers to a document are several
-    records. gathers: they are one, made by `record(document, all answers)`. clusters: how records
-    depend on each other: for each clustering its columns, the last of which names the cluster, None
-    for none, and the others the stratum it was drawn from. A column may hold a list, with a value
-    for each part of a record. Without clusters each record is one.
+    record: (document, results of its requests) -> plain data. summary: (records, errors=...,
+    **options) -> Summary; without errors it leaves out standard errors, intervals, p values and
+    tables. repeats: several answers to a document are several records. gathers: they are one, made
+    by `record(document, all answers)`. clusters: how records depend on each other: for each
+    clustering its columns, the last of which names the cluster, None for none, and the others the
+    stratum it was drawn from. A column may hold a list, a value for each part of a record.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]
@@ -385,9 +381,7 @@ def fewest_clusters(
     by: str | None = None,
 ) -> dict[str | None, int]:
     """How many effective clusters the records have, rounded, in the clustering with fewest: under
-    None of all records, under each value of the column `by` of those with it. UsageError for
-    records without columns.
-    """
+    None of all records, under each value of the column `by` of those with it."""
     from lm_eval_bias.metrics.resampling import rounded_clusters
 
     sizes: dict[Any, list[Counter[Any]]]

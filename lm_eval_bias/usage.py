@@ -41,10 +41,10 @@ def read_options(
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
-    metadata: `--metadata`, merged with the model's arguments and the task's own. All tasks of a run
-    share it, so an unknown key is somebody else's, unless it is nearly one of this task's. options:
-    checks the options, which are its parameters, and returns them all. wordings: the task's. Raises
-    UsageError, which names the task, for a wrong value and for a near miss.
+    metadata: `--metadata`, merged with the model's arguments and the task's own. An unknown key is
+    somebody else's, unless it is nearly one of this task's. options: checks its parameters, and
+    returns them all. Raises UsageError, which names the task, for a wrong value and for a near
+    miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     names = [*known, *[WORDING] * bool(wordings), SHARD]

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: after a failure the earlier ones still stand."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def crossed_contrast(
     *clusterings: Clustering,
     errors: bool = True,
 ) -> CrossedMean:
-    """How parts of a design differ: in each cell the sum of signs times the means of the parts, and
-    the mean of that over the cells that have all parts.
+    """The mean, over the cells that have all parts, of the sum of signs times the means of the
+    parts.
 
     outcome, cells: shape (n,). part: shape (n,), indices of signs. As `crossed_mean` otherwise.
     """

@@ -88,7 +88,7 @@ def chance(
     """What the sampling of the answers makes of an instance by itself.
 
     one, two: the selections of its identities in the same orders, each with an answer. Without bias
-    they are hypergeometric, given how many answers chose option 1.
+    they are hypergeometric.
     """
     difference, weight = np.zeros(1), np.ones(1)
     for a, b in zip(one, two, strict=True):

@@ -81,8 +81,8 @@ class WordList(NamedTuple):
 class Association(NamedTuple):
     """The scores of lists, and the shares of lists without one.
 
-    refused ones are among the invalid, undefined ones (a group without any word) are not. interval:
-    of 95 %, within -1 and 1. p: two-sided, of the mean and its clustered error.
+    refused ones are among the invalid, undefined ones are not. interval: of 95 %, within -1 and 1.
+    p: two-sided.
     """
 
     lists: int
@@ -102,7 +102,7 @@ def association(
 
     known: their scores. Identifiers, within their group, and words, within their dimension and
     polarity, are samples; groups too if of one a single identifier was asked. Source: MIST, section
-    4.2, where lists are independent.
+    4.2.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)

@@ -67,9 +67,7 @@ _RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
 
 
 def without_long_runs(text: str) -> str:
-    """A text with at most 101 characters of a run of signs or of one letter. A model that
-    degenerates or fills in a form writes longer ones, which say nothing and cost time.
-    """
+    """A text with at most 101 characters of a run of signs or of one letter."""
 
     def cut(m: re.Match[str]) -> str:
         return m[4] * 100 if m[4] else m[1] + "\n" * ("\n" in m[2]) + m[3]

@@ -124,7 +124,7 @@ def write(
     at_once: int,
     progress: Callable[[list[Draft]], None],
 ) -> list[Draft]:
-    """Make an item of each row; each answer is saved before the next question.
+    """Make an item of each row.
 
     run: settings for the journal. tries: most answers per question. at_once: questions per batch.
     progress: called with all drafts.

@@ -1,7 +1,6 @@
 """A local web page to accept, edit or reject items.
 
-A model's text is untrusted: it is shown as plain text. The page loads only its own files, and the
-server requires a secret token.
+A model's text is untrusted: it is shown as plain text. The server requires a secret token.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Review:
     """Items of a file and those that a check rejected.
 
     entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal).
-    unsaved: a save was cut off after its decisions, and the items file is still that of before.
+    unsaved: a save was cut off after its decisions.
     """
 
     unsaved = False

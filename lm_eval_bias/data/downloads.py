@@ -52,9 +52,8 @@ def fetch(
 ) -> None:
     """Fetch a file, which gets its name only when it is complete and its checksum right.
 
-    A link in its place is replaced. size: in bytes; None if unknown. seconds: that the whole
-    transfer may take. Raises Unreachable if it cannot be fetched, UsageError if it is another or
-    cannot be written.
+    size: in bytes; None if unknown. seconds: that the whole transfer may take. Raises Unreachable
+    if it cannot be fetched, UsageError if it is another or cannot be written.
     """
     content = _content(address, size or LARGEST, seconds)
     if len(content) > (size or LARGEST) or checksum(content, expected) != expected:

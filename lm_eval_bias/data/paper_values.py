@@ -1,22 +1,17 @@
 """The results that papers print, to compare a new model with.
 
-`items/*_paper_values.yaml` holds those of one paper, under these keys:
+`items/*_paper_values.yaml` holds those of one paper:
 
-- `paper`: its short name. `models`: each model as the tables call it -> its full name, or null.
+- `paper`: its short name. `models`: each as the tables call it -> its full name, or null.
 - `axes`: axis of a table -> name here -> as printed.
-- `tasks`: name of a set -> our tasks that ask the same -> `comparable`, `why` (one sentence),
-  `only` (axis -> names), and with what the task must have run: `options` (a list: either value),
-  `generation` (a list of settings, either of which will do), `system` (the system message) and
-  `template` (true: a chat template). `{axis}` in a task's name stands for the cell's name on that
-  axis, in small letters.
+- `tasks`: name of a set -> our tasks that ask the same -> the fields of `Comparison`, and `only`
+  (axis -> names). `{axis}` in a task's name, a metric or a column is the cell's name on that axis,
+  in small letters.
 - `tables`: name -> `axes`, `row`, `tasks` (a set, or one for each model), `numbers`, `values`, and
   `printed`: what the paper prints where that is no plain number.
-- A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
-  axis; or `table` and `column`, in the row that has the cell's names and the table's `row`.
-  `{axis}` in a metric or column is as in a task's name, and no name of the row. It may have its own
-  `tasks`. A number that is null is not read.
-- `values`: by model, then by axis, then by number; a mapping by name, a list in the order of the
-  names, or one number alone. "<.001" is a bound.
+- A number has a `unit` and its place in our results: `metric` and `group`, an axis; or `table` and
+  `column`, in the row that has the cell's names and the table's `row`. A null is not read.
+- `values`: by model, axis, number; a mapping, a list in the order of the names, or one number.
 - A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
 """
 
@@ -39,7 +34,7 @@ Names = Mapping[str, str]
 
 class Comparison(NamedTuple):
     """A task that asks what a cell is about, and whether their numbers compare if it ran whole and
-    with the rest."""
+    with the rest. options: a tuple allows either value; generation: any of these settings."""
 
     task: str
     comparable: bool

@@ -236,7 +236,7 @@ class ConversationTask(CompiledTask):
     `generation_kwargs`, added to the task's. With `doc_to_choice` the last turn is scored;
     `exclusive_choices: true` subtracts from a choice's probability that of longer choices that
     extend it. `--gen_kwargs` applies to all turns. `description` and `--system_instruction` form
-    the system message. `process_results` gets one result, a list of `Answer`.
+    the system message.
     """
 
     def __init__(self, config: Config | None = None, **kwargs: Any) -> None:

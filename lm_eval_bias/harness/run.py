@@ -1,6 +1,5 @@
 """What our tasks need around a whole run: say which options change nothing, try the output path
-before the first request, and read back what was saved, since the harness swallows an error there.
-"""
+before the first request, and read back what was saved."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The score of a sentence in a pair: a request type for every model of the harness, and its task.
 
 A causal model gives the sentence's log-likelihood, a masked one (models/masked.py) that of the
-shared words. Importing this module adds the method to all models.
+shared words.
 """
 
 from __future__ import annotations

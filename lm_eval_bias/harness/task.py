@@ -86,11 +86,11 @@ class MeasureTask(CompiledTask):
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
-    all of them, so a document has as many records. The numbers are then those of the paper's.
+    all of them.
 
-    The results file has all numbers and tables under configs -> TASK -> cells, the samples each
-    document's record under "records". An error after the model's work is under configs -> TASK ->
-    error: the numbers are NaN, the status is 1, and `lm-eval-bias merge` can make the numbers.
+    In the results file all numbers and tables are under configs -> TASK -> cells, in the samples
+    each record under "records". After an error, under configs -> TASK -> error, the numbers are NaN
+    and the status is 1.
     """
 
     def __init__(self, config: Config) -> None:

@@ -1,6 +1,5 @@
 """Log-likelihoods of choices with token counts: a request type for every model of the harness, and
-its task. Importing this module adds the method to all models.
-"""
+its task."""
 
 from __future__ import annotations
 

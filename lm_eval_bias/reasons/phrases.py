@@ -1,6 +1,4 @@
-"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020). An answer is the mean of
-its sentences, a cluster of its answers.
-"""
+"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Two runs of a task: which of their numbers differ, by how much, and how sure that is.
 
-Runs on the same documents are compared on them (`results.paired`). A task that was asked otherwise,
-or has no samples, is refused.
+Runs on the same documents are compared on them (`results.paired`).
 """
 
 from __future__ import annotations
@@ -83,11 +82,9 @@ def comparison(
 ) -> Comparison:
     """Every task that both have.
 
-    first, second: of one model each, a run for each task. answers: what the samples of a run hold;
-    None where the task is not known here. metrics: NAME or TASK/NAME, in place of the primary
-    numbers. groups: the numbers of each group too. common: compare the documents that both were
-    asked. across: values of `ACROSS` in which the runs may differ. Raises UsageError for a name
-    that no run has.
+    answers: what the samples of a run hold; None where the task is not known here. metrics: NAME or
+    TASK/NAME, in place of the primary numbers. across: values of `ACROSS` in which the runs may
+    differ. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
         check_metrics(metrics, [*first, *second])
@@ -128,9 +125,8 @@ def comparison(
 
 @dataclass
 class Pair:
-    """Two runs of a task on the same documents. common, across: as of `comparison`. besides:
-    what else than the model differs. notes: what a reader must know. UsageError says why they
-    cannot be compared."""
+    """Two runs of a task on the same documents. common, across: as of `comparison`. besides: what
+    else than the model differs. UsageError says why they cannot be compared."""
 
     one: Run
     two: Run

@@ -1,6 +1,4 @@
-"""Runs of several models -> a table for each task: a row for each model, a column for each number,
-with intervals and the ranks that these leave open. A table holds models that were asked the
-same."""
+"""Runs of several models -> a table for each task: a row for each model, a column for each number."""
 
 from __future__ import annotations
 
@@ -98,8 +96,7 @@ class Board(NamedTuple):
 
 def conditions(finished: FinishedRuns) -> Iterator[Run]:
     """The runs and their `others`, each with the chat template among its settings ("none", "the
-    model's", or the checksum of another one) unless it is compared, so that runs with equal
-    settings were asked in one condition."""
+    model's", or the checksum of another one) unless it is compared."""
     for run in finished.runs:
         asked = (run, *run.others)
         own = next((of.template for of in asked if of.template), None)
@@ -120,7 +117,7 @@ def board(
     """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
     them, best first, else the greatest. answers: what the samples of a run hold, None where the
     task is not known here; without it ranks are from the intervals alone. Raises UsageError for a
-    name that no run has, and for a sort that names several columns."""
+    name that no run has."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
     runs, notes = list(conditions(finished)), list(finished.notes)

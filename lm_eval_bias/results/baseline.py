@@ -1,8 +1,8 @@
 """A baseline: what a comparison needs of finished runs, in one small file.
 
-JSON, compressed by xz: {"lm_eval_bias_baseline": 1, "files": {name: content}}, with the files of a
-folder of runs. Results lack what shapes no number; of a sample stay the hash of its document, the
-checksum of its prompt, and its records: no prompt and no answer of the model.
+JSON, compressed by xz: {"lm_eval_bias_baseline": 1, "files": {name: content}}. Of a sample stay the
+hash of its document, the checksum of its prompt, and its records: no prompt and no answer of the
+model.
 """
 
 from __future__ import annotations

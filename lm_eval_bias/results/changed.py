@@ -32,8 +32,7 @@ class Changed(NamedTuple):
 
 
 def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
-    """Up to MOST questions of two runs' samples, the largest distance first. Neither file is held
-    in memory. Raises Unreadable."""
+    """Up to MOST questions of two runs' samples, the largest distance first. Raises Unreadable."""
     places: dict[bytes, tuple[Path, int]] = {}
     for path in first:
         offset = 0

@@ -1,7 +1,7 @@
 """Two runs on the same questions: how far their numbers differ, with the error of that difference.
 
 The measure's own summary is computed again without some clusters of records, the same of all runs
-(`metrics.jackknife`), so what a question does to all of them is no part of their difference.
+(`metrics.jackknife`).
 """
 
 from __future__ import annotations
@@ -252,8 +252,8 @@ class Replicates:
 
 
 def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
-    """The numbers of runs on the same documents. The records of all stand in one order: what a
-    summary makes of them may not depend on who was asked when. UsageError for other options."""
+    """The numbers of runs on the same documents. The records of all stand in one order. UsageError
+    for other options."""
     first, *others = answers
     for other in others:
         if changed := {key for key, *_ in different(first.options, other.options)} - {WORDING}:

@@ -2,7 +2,7 @@
 
 The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it;
 a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes one task of one model,
-`reasons --output` a table of the samples that it names. What cannot be read becomes a note.
+`reasons --output` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class Run(NamedTuple):
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`.
     condition: what `--across` knows of how it was asked. n: documents asked; of: how many the task
-    has. generation: the settings with which its answers were generated, as sent. tables: the finer
-    numbers. results, samples: its files; place: where they lie. parts: whether `merge` put it
-    together. others: runs that differ in wording, chat template or system message alone.
+    has. generation: the settings with which its answers were generated. tables: the finer numbers.
+    results, samples: its files; place: where they lie. parts: whether `merge` put it together.
+    others: runs that differ in wording, chat template or system message alone.
     """
 
     model: str
@@ -171,7 +171,7 @@ class Run(NamedTuple):
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: those of results that could not be read; short:
     those of newer runs that were skipped because an older one covered more documents. across: the
-    conditions that name models, and are no settings."""
+    conditions that name models."""
 
     runs: list[Run]
     notes: list[str]
@@ -194,12 +194,10 @@ def find(
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
-    the same of more documents; those in another wording, chat template or system message are its
-    `others`. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
-    name. tasks: only these. across: values of `ACROSS`: a model in several of these conditions is
-    several, named by them. names: of the models of runs below the paths; a file `NAME` gives one,
-    too. Raises UsageError for a path or a task that is not there, without results, and for a name
-    that is not of one model.
+    more documents. Parts (option `shard`) count once `merge` has put them together. known: the
+    tasks by name. tasks: only these. across: values of `ACROSS`, which then name models. names: of
+    the models of runs below the paths; a file `NAME` gives one, too. Raises UsageError for a path
+    or a task that is not there, without results, and for a name that is not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
     places = [

@@ -1,14 +1,12 @@
 """How many documents make an interval so narrow, from a pilot's intervals and clusters.
 
-The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters,
-what a document adds with that of documents. With W the width, N documents, G clusters, and a 0 for
-the pilot,
+What a cluster adds to the variance falls with the number of clusters, what a document adds with
+that of documents. With W the width, N documents, G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
 where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows
 least. s, the share of the clusters, is found on windows of the pilot's own documents.
-simulations/plan.py compares predictions with what is found.
 """
 
 from __future__ import annotations
@@ -143,8 +141,7 @@ def quantile(clusters: ArrayLike) -> Floats:
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
     """How much of the variance clusters add, by least squares over windows of the pilot, with a
-    range that holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1))
-    of itself: the error is never less."""
+    range that holds it in nine of ten cases."""
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for documents, clusters, width in parts:
@@ -203,8 +200,7 @@ def plan(
     """How many documents make the interval as narrow as wanted.
 
     grown: as `growth` of all the task's documents. parts: windows of the pilot. ends: numbers of
-    documents that cut no cluster apart; None for any. The range takes the variance of the pilot for
-    one of G0 - 1 degrees of freedom, and goes over the range of the share.
+    documents that cut no cluster apart; None for any.
     """
     n, cannot = min(pilot.clusters, default=0), ""
     if n < FEWEST_CLUSTERS:

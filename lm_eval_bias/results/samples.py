@@ -246,7 +246,7 @@ def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int
 
 def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     """The documents of sample files, in the order of a whole run; records that the run could not
-    make are made now. Of several wordings, the records of the paper's.
+    make are made now.
 
     Raises UsageError for what are no samples of the task, for a document that stands there twice,
     and for runs on different items.

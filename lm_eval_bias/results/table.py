@@ -44,7 +44,7 @@ class Table(NamedTuple):
 
 def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> str:
     """A number as it is shown everywhere: none but 0 shows as 0, and a dash is one that does not
-    exist. beside: the rest of value and interval, since all have as many decimals."""
+    exist. beside: the rest of value and interval."""
     if isnan(value):
         return "–"
     if not isfinite(value):

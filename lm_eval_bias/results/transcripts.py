@@ -1,5 +1,4 @@
-"""What a model was asked and what it said, from a few lines spread over sample files, which may
-have gigabytes."""
+"""What a model was asked and what it said, from a few lines spread over sample files."""
 
 from __future__ import annotations
 
@@ -113,8 +112,7 @@ def transcript(files: Sequence[Path]) -> Transcript:
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Up to LINES lines spread over a file. Long lines are likelier to be followed, so numbers are
-    estimates."""
+    """Up to LINES lines spread over a file."""
     with opened(path) as file:
         size = path.stat().st_size
         if size <= WHOLE:

@@ -1,5 +1,4 @@
-"""Compare: do intervals of a paired difference hold what they promise, and how often do two models
-differ significantly that do not differ?
+"""Compare: do intervals of a paired difference hold what they promise?
 
 In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05 is a false alarm;
 in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and

@@ -1,8 +1,6 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
-icc: the share of the variance that themes explain. First the mean of made-up S; then the numbers of
-`hidden_bias`; then how often the excess of each descriptor type holds 0 where models of families.py
-answer `hbb_ci`.
+icc: the share of the variance that themes explain.
 """
 
 from __future__ import annotations

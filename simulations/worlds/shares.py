@@ -1,8 +1,8 @@
 """Rare shares, clusters of unequal size, skewed clusters, and a contrast of six words.
 
-*Student* is Student's interval over all clusters, which numbers had before. A *false pass* is an
-upper end below the true number, a *false fail* a lower end above it. Themes of shares are
-beta-distributed: of intraclass correlation icc, by which two answers of a theme agree.
+*Student* is Student's interval over all clusters. A *false pass* is an upper end below the true
+number, a *false fail* a lower end above it. Themes of shares are beta-distributed: of intraclass
+correlation icc, by which two answers of a theme agree.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def phrase(groups: Data, axis: str, descriptor: str, noun: str) -> str:
 
 
 def documents(items: str | None = None, groups: str | None = None) -> list[Document]:
-    """Every analogy in all its contexts, which stand together.
+    """Every analogy in all its contexts.
 
     A and C are of one axis, gender and noun; B is a positive attribute of A, and its counterpart a
     negative one of C. Contexts: C itself ("stereotype"); each content-free phrase in its place

@@ -37,7 +37,7 @@ def by_audience(
     """The genders that are asked the same -> wordings, each with the variants they are asked.
 
     counts: wording -> gender -> number of variants. Wordings are shuffled; those of one audience
-    come first, so that a limit meets a wording in one audience.
+    come first.
     """
     wordings = list(counts)
     random.Random(SEED).shuffle(wordings)

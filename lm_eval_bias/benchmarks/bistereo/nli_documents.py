@@ -170,8 +170,7 @@ def documents(
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions, and with a few of them for what stands `beside` the paper's skin terms. Pairs that
-    differ in skin tone and gender alone stand together.
+    directions, and with a few of them for what stands `beside` the paper's skin terms.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]

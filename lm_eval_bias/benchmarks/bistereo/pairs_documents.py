@@ -223,9 +223,7 @@ def documents(
 
     Every variant of a template is crossed with the descriptor pairs of its axis, its genders, all
     attributes, and none (the neutral pair); `paper` says which of these are the paper's, `placebo`
-    which are about no body, and `words` which of its pairs' words they say. A block: one variant
-    and descriptor pair with one positive and one negative attribute, for all genders; the neutral
-    pair heads the first one.
+    which are about no body, and `words` which of its pairs' words they say.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]

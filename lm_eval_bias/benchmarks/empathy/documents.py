@@ -117,11 +117,10 @@ def options(
 ) -> Options:
     """What --metadata may set.
 
-    missing: "complete" leaves a refused event out everywhere, as the authors' program does (of
-    delta if named groups refused it, of M0 if anyone did); "pairwise" only where it was refused.
-    reader: of written answers, "ours" or "paper", which is the authors' program's.
-    experiencers: "named" as perceivers are, or "paraphrased", in other words.
-    items, groups: files like items/empathy_events.tsv and items/empathy.yaml.
+    missing: "complete" leaves a refused event out everywhere, as the authors' program does;
+    "pairwise" only where it was refused. reader: of written answers, "ours" or "paper", which is
+    the authors' program's. experiencers: "named" as perceivers are, or "paraphrased", in other
+    words.
     """
     return {
         "missing": choice("missing", missing, MISSING),

@@ -180,7 +180,7 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
 
     number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
     likeliest: the likeliest number of the scale. greedy: the number written token by token, or
-    None. All None but greedy where a likelihood is not a number; intensity where none is finite.
+    None. None where a likelihood is not a number.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]

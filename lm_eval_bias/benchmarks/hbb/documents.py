@@ -229,8 +229,7 @@ def refer(text: str, pronoun: str, groups: Data) -> str:
 
 def edit(one: str, two: str) -> list[int]:
     """How many words of two descriptors the other one lacks, and by how many characters one is
-    longer. A word replaced by another counts two, and one that it lacks twice four: so grows the
-    variance of a sum of effects of words."""
+    longer. A word replaced by another counts two, and one that it lacks twice four."""
     words, others = (Counter(re.findall(r"\w+", text.lower())) for text in (one, two))
     changed = sum((words[word] - others[word]) ** 2 for word in words | others)
     return [changed, abs(len(one) - len(two))]

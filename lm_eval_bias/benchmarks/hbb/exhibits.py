@@ -1,7 +1,4 @@
-"""HBB: the paper's tables and figures that a report shows of a run, for its three ways of asking.
-
-Placebos, which the paper does not have, stand wherever a table or figure has a place for them.
-"""
+"""HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def generate_options(
 
 @cache
 def concept_pairs() -> tuple[Row, ...]:
-    """The released concept pairs with the fields of `hbb`, in the order of the file.
+    """The released concept pairs with the fields of `hbb`.
 
     id: the number of the row, from "0001". kind: the sort of stereotype that the pair was drawn
     from.

@@ -68,8 +68,8 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
     """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
 
     path: a table with the columns s1 and s2 (a sentence of either option; one may be empty) and id,
-    the number of the concept pair from 0. UsageError, in one line, for another layout, for other
-    concepts than the pair's, and for an option without a sentence.
+    the number of the concept pair from 0. UsageError for another layout, for other concepts than
+    the pair's, and for an option without a sentence.
     """
     concepts = hbb_official.concept_pairs()
     sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]

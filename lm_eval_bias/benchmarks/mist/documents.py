@@ -1,8 +1,5 @@
 """MIST: which group are good and bad qualities given to, and what mood does a group's name set?
 
-WABT asks for one of two groups for each of ten words. AAT lets a model describe a neutral thing
-after thinking of a group, and then choose comedy or tragedy.
-
 data: items/mist.yaml (Tables 1, 2 and 3)
 languages: en; others with a person's own `groups`
 paper: MIST, sections 3.1 to 3.3
@@ -152,7 +149,7 @@ def word_lists(
     """The instances of WABT: pairs x samples x dimensions x 3 templates, in turn.
 
     A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and which
-    group is named first. The templates share all that.
+    group is named first.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
@@ -224,9 +221,8 @@ def attributions(
 ) -> list[Document]:
     """The instances of AAT: combinations of a group's identifier and a neutral word, x 3 templates.
 
-    S_a and S_b have equal shares, and within each the pairs of groups, so that a model which reacts
-    to the domain alone shows no difference. Within a group identifiers and words are equally
-    frequent; no identifier meets a word twice. The first third of the documents holds every
+    S_a and S_b have equal shares, and within each the pairs of groups. Within a group identifiers
+    and words are equally frequent; no identifier meets a word twice. The first third holds every
     combination once.
     """
     rng = random.Random(f"{seed}/aat")
