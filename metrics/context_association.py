@@ -14,10 +14,7 @@ from .student import ROUNDING
 
 
 class Scored(NamedTuple):
-    """An example with numbers of its three continuations; NaN for no usable answer.
-
-    For `compared` scores, the higher the more preferred; for `chosen` how often each was chosen.
-    """
+    """An example with numbers of its three continuations; NaN for no usable answer."""
 
     term: str
     domain: str

@@ -88,8 +88,7 @@ def permutation_test(
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently.
 
-    p counts the observed permutation too. NaN where delta is; all but delta without errors. Source:
-    section 3.4.
+    NaN where delta is; all but delta without errors. Source: section 3.4.
     """
     matrix = normalise(mean_matrix)
     observed = gap(matrix, groups)

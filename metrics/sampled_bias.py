@@ -52,7 +52,6 @@ class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: expected without bias. beyond_...: the observed ones less that.
-    excess: `matched_excess` of what is beyond chance.
     """
 
     share: Estimate

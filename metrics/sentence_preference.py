@@ -201,7 +201,7 @@ def gap_beyond_words(
     """`log_odds_gap` in nats less that of the placebos with the same words, and the former alone;
     axis "all" is all.
 
-    Each words count alike. Templates and attributes are samples.
+    Templates and attributes are samples.
     """
     x = calibrated(pairs) if calibrate else differences(pairs)
     of = [

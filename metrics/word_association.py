@@ -130,8 +130,7 @@ def association(
 
 
 def _mean(lists: Sequence[WordList], scores: Floats) -> CrossedMean:
-    """Of a row for each word of a list: the list's score, moved by as much as the word moves it
-    less the word's part of the score."""
+    """Of a row for each word of a list: the list's score, moved by as much as the word moves it."""
     rows = [(x, i) for x in lists for i in range(len(x.words))]
     moved = [s + (len(x.words) - 1) * word_influence(x) for x, s in zip(lists, scores, strict=True)]
     return crossed_mean(

@@ -148,10 +148,7 @@ def _normal(text: str, question: _Question) -> str:
 
 
 class Sign(NamedTuple):
-    """A mention of an option, as one word of a text: `letter_a`.
-
-    No text has such a word of its own, as `plain` takes underscores out.
-    """
+    """A mention of an option, as one word of a text: `letter_a`."""
 
     kind: str  # "letter"; "sentence", with or without its letter
     option: str  # its letter, "another" or "unparsed"; in a pattern, what matches it

@@ -1,7 +1,7 @@
 """Whether an answer declines to answer.
 
 A clause declines if it gives one of the grounds in refusal.yaml, without idioms and reported
-speech. A text declines if a clause does.
+speech.
 """
 
 from __future__ import annotations

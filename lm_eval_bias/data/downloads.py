@@ -67,8 +67,8 @@ def fetch(
 
 
 def _content(address: str, size: int, seconds: float) -> bytes:
-    """At most one byte more than `size`. In a thread: a server may send a byte now and then, in
-    its headers too, which no timeout of a socket ends."""
+    """At most one byte more than `size`. In a thread: no timeout of a socket ends a server that
+    sends a byte now and then."""
     answers: SimpleQueue[bytes | Exception] = SimpleQueue()
 
     def get() -> None:

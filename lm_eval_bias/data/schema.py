@@ -1,6 +1,4 @@
-"""What a file of items or groups must hold. All problems of a file are listed at once, each with
-its line, field and cause.
-"""
+"""What a file of items or groups must hold."""
 
 from __future__ import annotations
 

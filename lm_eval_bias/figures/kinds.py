@@ -1,7 +1,6 @@
 """Each kind of figure as a Vega-Lite chart.
 
-All layers share one data set, in which `m` names a row's layer. Labels are data, never part of an
-expression.
+All layers share one data set, in which `m` names a row's layer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Tasks on a data set of the hub, or with `--metadata data=FILE` on a file with the same columns.
-Nothing is fetched before the task runs.
-"""
+"""Tasks on a data set of the hub, or with `--metadata data=FILE` on a file of its columns."""
 
 from __future__ import annotations
 

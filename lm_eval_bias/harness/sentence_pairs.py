@@ -28,10 +28,7 @@ JOINERS = frozenset("-'\u2019\u2010\u2011")
 
 
 def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
-    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, and the other of its pair.
-
-    It calls `loglikelihood` with an empty context, where the harness puts its prefix token.
-    """
+    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, the other of its pair."""
     joint = [compat.derived(r, "loglikelihood", ("", r.args[0])) for r in requests]
     return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(joint)]
 

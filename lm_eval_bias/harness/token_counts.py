@@ -31,9 +31,7 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
 
 
 class TokenCounts:
-    """The number of tokens of a continuation, cached by the end of the prompt. Spaces at its end
-    count with the continuation, as the harness scores them.
-    """
+    """The number of tokens of a continuation, cached by the end of the prompt."""
 
     def __init__(self, lm: Any) -> None:
         self._lm = lm

@@ -39,8 +39,7 @@ def self_bleu(texts: Sequence[str]) -> float:
 
 def entropy(texts: Iterable[str], n: int) -> float:
     """Entropy of word n-grams in bits: -sum of f log2 f, f the share of an n-gram. NaN without any.
-    Source: Zhang et al. 2018 (Ent-n); Table 14's values imply bits.
-    """
+    Source: Zhang et al. 2018 (Ent-n)."""
     counts: Counter[tuple[str, ...]] = Counter()
     for text in texts:
         words = re.findall(r"\w+(?:['-]\w+)*", text.lower())

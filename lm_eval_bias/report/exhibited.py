@@ -1,5 +1,5 @@
-"""The rows of an exhibit, of one run or of several models, and the tables made of them. What the
-papers print goes through the same rows and stands beside them."""
+"""The rows of an exhibit, of one run or of several models, and the tables made of them, with what
+the papers print beside."""
 
 from __future__ import annotations
 

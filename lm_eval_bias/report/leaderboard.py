@@ -1,4 +1,4 @@
-"""Runs of several models -> a table for each task: a row for each model, a column for each number."""
+"""Runs of several models -> a table for each task, a row for each model, a column a number."""
 
 from __future__ import annotations
 

@@ -503,8 +503,7 @@ def _of_papers(papers: Sequence[PaperRows]) -> list[str]:
 
 
 def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
-    """Take tables and figures off a page until the rest fits, the largest first: other tables,
-    tables under a figure, tables of exhibits, figures."""
+    """Take tables and figures off a page until the rest fits, the largest first."""
     sizes = [(0, block.table_size, block) for block in others]
     sizes += [(1 if block.svg else 2, block.table_size, block) for block in exhibits]
     sizes += [(3, len(block.svg), block) for block in exhibits]

@@ -33,8 +33,8 @@ _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
-    """The file of these runs. known: the tasks by name. UsageError for runs without samples, of a
-    task that is not known, and for those put together."""
+    """The file of these runs. known: the tasks by name. UsageError for runs without samples and for
+    those put together."""
     files: dict[str, str] = {}
     for i, results in enumerate(dict.fromkeys(run.results for run in runs)):
         of = [run for run in runs if run.results == results]

@@ -1,5 +1,5 @@
 """Text that anybody may have written, such as a model's name, where it is shown: nothing in it
-steers a terminal, a table or a spreadsheet. HTML templates escape by themselves."""
+steers a terminal, a table or a spreadsheet."""
 
 from __future__ import annotations
 

@@ -68,8 +68,7 @@ class Difference(NamedTuple):
 
 
 def measured(metric: Metric) -> bool:
-    """Whether a difference of this number has an error. Counts, p values and t move with the number
-    of questions; a number without an error may be a maximum."""
+    """Whether a difference of this number has an error."""
     return (
         metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
     )
@@ -344,8 +343,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number has no interval of its own, or no standard error. Where the few answers
-    agree, a jackknife takes that for certainty."""
+    """Whether a number has no interval of its own, or no standard error."""
     number = run.number(key)
     agree = number.stderr == 0
     return agree or not (number.low < number.high if metric.own_interval else number.stderr > 0)

@@ -321,8 +321,7 @@ def requests_of(sample: Json) -> list[list[Any]]:
 
 
 def _asked(sample: Json) -> tuple[str | None, str | None]:
-    """The checksum of all that was asked of a document, and how its answers were to be generated.
-    The harness's own `prompt_hash` knows the first text alone."""
+    """The checksum of all that was asked of a document, and how its answers were generated."""
     texts: list[Any] = []
     settings: list[Any] = []
     for value in (value for request in requests_of(sample) for value in request):

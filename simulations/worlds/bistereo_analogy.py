@@ -1,4 +1,4 @@
-"""BIStereo-Tuples: the share of biased preferences, where contrasts and counterparts are samples."""
+"""BIStereo-Tuples: the share of biased preferences; contrasts and counterparts are samples."""
 
 from __future__ import annotations
 

@@ -55,8 +55,7 @@ def by_audience(
 
 
 def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The documents of all streams of blocks; each first part has the streams' shares: the k-th
-    block of n stands (k + 1/2) / n of the way."""
+    """The documents of all streams of blocks; each first part has the streams' shares."""
     placed = sorted(
         ((k + 0.5) / len(stream), i, k)
         for i, stream in enumerate(streams)

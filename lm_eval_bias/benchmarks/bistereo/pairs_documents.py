@@ -303,7 +303,7 @@ def _contexts(
     words: Mapping[str, Sequence[str]], start: int
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Sentiment and attribute of each block of a descriptor pair. start: where the lists of
-    attributes are entered, so that each round over the wordings has all."""
+    attributes are entered."""
     for step in range(max(map(len, words.values()))):
         neutral: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
         yield neutral + [

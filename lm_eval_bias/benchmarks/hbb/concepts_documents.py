@@ -106,10 +106,7 @@ def _before_objects() -> re.Pattern[str]:
 
 def named(text: str, concept: str) -> str | None:
     """The concept, or the part of it, whose every word stands in a text, in any order and
-    inflected.
-
-    Function words do not count, unless the concept has no others.
-    """
+    inflected."""
     text = TOKEN.sub(" ", text).casefold()
     in_text = _WORD.findall(text)
     for part in (part.strip() for part in _EITHER.split(concept.casefold())):

@@ -255,7 +255,7 @@ def described(
 ) -> Iterator[tuple[Document, str]]:
     """The questions of a concept pair without options, each with its person's pronoun.
 
-    All identities of one type share the name, drawn with a seed of concept and type.
+    All identities of one type share the name.
     """
     names = _names(groups)
     counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]

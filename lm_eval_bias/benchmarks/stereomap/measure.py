@@ -115,8 +115,8 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group; beside it
-    the p of ours, a pair for each group in each round."""
+    """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
+    groups and rounds."""
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
     scores = [scale.values for scale in scales]
     by_round = [scale.by_round for scale in scales]
