@@ -1,7 +1,5 @@
 """The tables and figures of a report on a finished run, declared beside a measure's numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite

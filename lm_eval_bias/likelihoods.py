@@ -1,7 +1,5 @@
 """Log-likelihoods of answers -> probabilities. If one is NaN or infinite, there is no answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from math import exp, inf, isnan, log, nan

@@ -1,7 +1,5 @@
 """What a person may set with `--metadata`, and how a mistake is told to them."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re

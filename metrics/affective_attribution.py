@@ -1,8 +1,6 @@
 """The Affective Attribution Test of MIST: is a description comedy or tragedy, depending on the
 group?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

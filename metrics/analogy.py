@@ -1,8 +1,6 @@
 """Preferences in analogy tests A : B :: C : D, where D is one of two words (BIStereo, sections 3.3
 and 4.3, appendix J)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from math import inf, isnan, nan
 from typing import NamedTuple

@@ -1,8 +1,6 @@
 """Context association: does a model prefer what makes sense, and of that what is the stereotype
 (Nadeem et al. 2021)?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A self-starting control chart of single values."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Means of crossed designs, whose rows share a template and share a word."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Intensities have the shape (events, g, g): perceiver, experiencer; NaN for no an
 the group of each identity. Sections are those of Hou, Daumé and Rudinger.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

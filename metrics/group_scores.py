@@ -4,8 +4,6 @@ Ratings have the shape (groups, rounds, items), NaN for a missing one. `facets` 
 item. Items, within their facet, and rounds are samples; one alone is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Halo and horn gaps from labels of premise-hypothesis pairs (BIStereo-NLI, sections 3.2, 4.2)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations, product

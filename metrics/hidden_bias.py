@@ -1,8 +1,6 @@
 """Hidden bias: does the preferred continuation change when only the described identity does (HBB,
 section 3.3)?"""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations

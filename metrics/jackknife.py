@@ -1,7 +1,5 @@
 """Errors of any number that can be computed from rows, from what changes without some clusters."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache

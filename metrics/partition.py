@@ -1,7 +1,5 @@
 """Partitions of a set: how far two agree, names of clusters, and how firmly items lie in them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Which of several estimates differ, and the ranks that this leaves open."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import NamedTuple
 

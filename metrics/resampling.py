@@ -1,7 +1,5 @@
 """Bootstrap over clusters: documents that share a template or a concept are drawn together."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Hidden bias from a few sampled answers to each question, and what of it sampling makes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import inf, isnan, log, nan

@@ -5,8 +5,6 @@ The sentences of a pair differ in a descriptor, desirable or undesirable. With x
 PLL(S_u) in nats, the difference of their NPLL is tanh(x / 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The Word Association Bias Test of MIST: to which group do positive and negative words go?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ Each is saved, asked by `lm_eval --model hf-prefix`, and read by `lm-eval-bias r
 sentences are printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -7,8 +7,6 @@ of `worlds/gate.py`, 40 themes. Prints for each strategy how many models were fa
 checkpoint of it.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import csv

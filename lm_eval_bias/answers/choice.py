@@ -6,8 +6,6 @@ alone; 1 after a verb ("is"). If they differ the answer is unclear. "Wait" cance
 as do concluding words after a "but" (4). "Both" mentions OPEN.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 

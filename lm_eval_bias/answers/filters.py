@@ -1,7 +1,5 @@
 """The readers as filters of lm-evaluation-harness, for task YAML files."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Each number gets a role from the kinds of words before and behind it. The rating
 the highest role. If two with that role differ there is none.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from itertools import islice, pairwise

@@ -4,8 +4,6 @@ They are the first list below a heading of keywords, or in a sentence that names
 first list before reasons and ratings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -6,8 +6,6 @@ text chooses it. One rule decides: the option that is chosen most firmly, unless
 as firmly, or later.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What a model answers, without its reasoning."""
 
-from __future__ import annotations
-
 import re
 
 from .vocabulary import patterns

@@ -4,8 +4,6 @@ A clause declines if it gives one of the grounds in refusal.yaml, without idioms
 speech.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

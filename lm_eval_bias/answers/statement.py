@@ -3,8 +3,6 @@
 The words of its own clause give each label a status and a weight.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Source: StereoMap, section 3.2 and appendix M; Nicolas et al. 2021.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import defaultdict

@@ -4,8 +4,6 @@ What is rated becomes a sign in its line, "‹3› gets a 4"; `_rating` reads th
 it. If those of an item differ, none counts, unless the later ones are a correction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches

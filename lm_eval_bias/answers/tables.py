@@ -1,7 +1,5 @@
 """Tables in markdown, as lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The words for no answer, and texts without decoration."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping

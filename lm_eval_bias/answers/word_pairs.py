@@ -5,8 +5,6 @@ In each line words and groups are sought. A word and a group with nothing but pu
 in the lines below. What a text says after a correction replaces what it said before.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches

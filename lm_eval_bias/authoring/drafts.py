@@ -1,7 +1,5 @@
 """Let a model write new items step by step. A journal keeps every answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

@@ -1,7 +1,5 @@
 """Pipelines that write new items: `PIPELINE` in a benchmark's `pipeline.py`."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

@@ -3,8 +3,6 @@
 A model's text is untrusted: it is shown as plain text. The server requires a secret token.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import secrets

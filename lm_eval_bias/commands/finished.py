@@ -1,7 +1,5 @@
 """What the commands on finished runs share: which runs, of which tasks, and how they are found."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import textwrap

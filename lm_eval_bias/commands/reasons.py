@@ -1,7 +1,5 @@
 """`lm-eval-bias reasons`: what models give as reasons for their ratings, out of stored samples."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

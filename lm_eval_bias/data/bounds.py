@@ -1,7 +1,5 @@
 """Files that anybody may have written: how much of them is read, and what JSON may hold."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Files that are fetched once, checked and kept."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

@@ -4,8 +4,6 @@
 models -> the numbers of `Family`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache

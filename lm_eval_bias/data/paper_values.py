@@ -15,8 +15,6 @@
 - A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

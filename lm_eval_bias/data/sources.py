@@ -1,8 +1,6 @@
 """The authors' released data: fetched from a pinned commit, checked, and kept. Nothing of it is
 part of this package."""
 
-from __future__ import annotations
-
 import os
 import urllib.parse
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Results in the `model-index` of a model card, the YAML at the top of a README.md, by
 huggingface_hub's own classes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import inf

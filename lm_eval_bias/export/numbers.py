@@ -1,7 +1,5 @@
 """The numbers of finished runs that are converted to third-party formats."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf, isfinite

@@ -3,8 +3,6 @@
 A signed number is written as its distance from the null value, and stands itself in the details.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -2,8 +2,6 @@
 page's text colour and has no style, script or link.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 All layers share one data set, in which `m` names a row's layer.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

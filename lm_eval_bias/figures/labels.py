@@ -1,7 +1,5 @@
 """Where the labels of points stand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import hypot
 from statistics import median

@@ -3,8 +3,6 @@
 The released harness has no entry points for tasks; its modules are extended when they are imported.
 """
 
-from __future__ import annotations
-
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution
 from importlib.util import find_spec

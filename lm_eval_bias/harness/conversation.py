@@ -4,8 +4,6 @@
 on. Turns with choices use its `loglikelihood`. Importing this module adds the method to all models.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Documents as the harness's `custom_dataset` returns them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Tasks on a data set of the hub, or with `--metadata data=FILE` on a file of its columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

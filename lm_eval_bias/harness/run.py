@@ -1,8 +1,6 @@
 """What our tasks need around a whole run: say which options change nothing, try the output path
 before the first request, and read back what was saved."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

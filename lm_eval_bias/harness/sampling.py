@@ -4,8 +4,6 @@ The harness sends a server the same seed with every request, so repeated prompts
 answers. Here each has its own seed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """A harness task whose numbers come from all documents together."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,8 +1,6 @@
 """Log-likelihoods of choices with token counts: a request type for every model of the harness, and
 its task."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Diversity of reasons: Self-BLEU and entropy of n-grams (StereoMap, appendix L, Table 14)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple

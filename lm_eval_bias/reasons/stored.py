@@ -1,7 +1,5 @@
 """Read answers from sample files, and clusters from results files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Runs on the same documents are compared on them (`results.paired`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field

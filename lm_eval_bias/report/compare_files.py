@@ -1,7 +1,5 @@
 """A comparison of two runs as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
-from __future__ import annotations
-
 import json
 from math import isnan
 from typing import Any

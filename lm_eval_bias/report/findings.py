@@ -1,8 +1,6 @@
 """What finished runs answer to the questions of their tasks, in words, and the rows of the first
 figure of a report."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

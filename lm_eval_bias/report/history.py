@@ -1,7 +1,5 @@
 """Numbers of one model over time: what changed, and which left their control limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise

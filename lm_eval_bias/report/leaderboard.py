@@ -1,7 +1,5 @@
 """Runs of several models -> a table for each task, a row for each model, a column a number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations

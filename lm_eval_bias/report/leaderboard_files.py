@@ -1,7 +1,5 @@
 """A leaderboard as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The questions that two models answer most differently."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections import Counter

@@ -1,8 +1,6 @@
 """Text that anybody may have written, such as a model's name, where it is shown: nothing in it
 steers a terminal, a table or a spreadsheet."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from math import isfinite

@@ -4,8 +4,6 @@ The measure's own summary is computed again without some clusters of records, th
 (`metrics.jackknife`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Hashable, Iterator, Sequence

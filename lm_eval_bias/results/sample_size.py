@@ -9,8 +9,6 @@ where q is Student's quantile with G - 1 degrees of freedom. G is that of the cl
 least. s, the share of the clusters, is found on windows of the pilot's own documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from math import inf, isnan, nan, sqrt

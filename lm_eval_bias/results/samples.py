@@ -1,7 +1,5 @@
 """Sample files that `lm_eval --log_samples` wrote -> records, and how they were asked."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

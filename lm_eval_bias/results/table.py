@@ -1,8 +1,6 @@
 """One `Table`, and how it and its numbers are written: text, Markdown, CSV. LaTeX is in
 `results.latex`."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a model was asked and what it said, from a few lines spread over sample files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from math import inf

@@ -1,7 +1,5 @@
 """BIStereo-Tuples: the share of biased preferences; contrasts and counterparts are samples."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -4,8 +4,6 @@ in positive context.
 Templates and attributes are samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from math import atanh

@@ -9,8 +9,6 @@ jackknife and by flipping signs: over all draws, and over those of so many effec
 `ratios`: of each cluster each model answers a part of its own.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -6,8 +6,6 @@ more, placebos too; events have a level and an in-group gap; answers stray. *nam
 without 0.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

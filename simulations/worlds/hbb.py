@@ -3,8 +3,6 @@
 icc: the share of the variance that themes explain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any

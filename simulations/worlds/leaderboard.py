@@ -5,8 +5,6 @@ paired, all have the same documents and differ by theme. A cell is the percentag
 any two models differ significantly.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

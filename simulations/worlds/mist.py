@@ -3,8 +3,6 @@
 All documents are answered, or the first part.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial

@@ -5,8 +5,6 @@ number, a *false fail* a lower end above it. Themes of shares are beta-distribut
 correlation icc, by which two answers of a theme agree.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 from math import inf

@@ -5,8 +5,6 @@ items and endless rounds. Sampled ratings are whole numbers from 1 to 5; likelih
 expectations of one round without chance. *above 0*: how often the spread's interval leaves out 0.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import numpy as np

@@ -4,8 +4,6 @@ Each term has its own share of examples that prefer the stereotype, and of compa
 unrelated sentence loses.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from lm_eval_bias.metrics.context_association import Scored, compared, icat

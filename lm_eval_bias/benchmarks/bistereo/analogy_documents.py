@@ -5,8 +5,6 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.3 and 4.3, appendices D, J and K.2
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from string import Formatter

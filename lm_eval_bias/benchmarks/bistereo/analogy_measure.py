@@ -1,7 +1,5 @@
 """BIStereo-Tuples: how often an analogy is completed with the stereotype."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product

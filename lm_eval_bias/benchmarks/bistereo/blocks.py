@@ -1,7 +1,5 @@
 """The order of BIStereo's documents: any first part of them is like the whole."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """BIStereo: the tables and figures of the paper. Figures 19 and 20 are Figures 13 and 14 again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

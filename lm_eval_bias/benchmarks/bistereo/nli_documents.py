@@ -5,8 +5,6 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.2 and 4.2, appendices I and K.1
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """BIStereo-NLI: shares of labels, and how they differ between the two descriptors."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial

@@ -6,8 +6,6 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

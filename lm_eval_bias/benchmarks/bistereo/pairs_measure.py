@@ -1,7 +1,5 @@
 """BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial

@@ -6,8 +6,6 @@ paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-gro
 3.4, appendix A.1
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Sequence

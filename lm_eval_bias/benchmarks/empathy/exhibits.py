@@ -1,8 +1,6 @@
 """The empathy gap: the paper's tables and figures of a run, which asks one category in one setting:
 one cell of Tables 2, 3, 6 and 7, one panel of Figure 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lm_eval_bias.exhibit import (

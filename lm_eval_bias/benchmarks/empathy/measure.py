@@ -1,7 +1,5 @@
 """The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ languages: any; inflected forms of a word are known in English
 paper: sections 3.1.2 and 3.1.3, appendix C.2
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache

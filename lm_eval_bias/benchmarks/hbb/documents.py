@@ -6,8 +6,6 @@ languages: en; others with a person's own `items` and `groups`
 paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

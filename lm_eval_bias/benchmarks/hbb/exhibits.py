@@ -1,7 +1,5 @@
 """HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
-from __future__ import annotations
-
 from lm_eval_bias.exhibit import (
     Column,
     Exhibit,

@@ -1,7 +1,5 @@
 """HBB from sampled answers, the paper's protocol: S from counts, chance, refuse rates."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Sequence

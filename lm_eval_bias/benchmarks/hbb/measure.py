@@ -1,7 +1,5 @@
 """HBB by likelihood of the letters: the numbers of Tables 1 and 2, beside those of the placebos."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -6,8 +6,6 @@ languages: en
 paper: section 3.2, Table 5
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re

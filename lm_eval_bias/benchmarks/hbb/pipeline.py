@@ -5,8 +5,6 @@ languages: en
 paper: section 3.1, appendices C.1 to C.3, Tables 12 to 15
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -5,8 +5,6 @@ languages: en
 paper: section 5, appendix E
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb

@@ -1,7 +1,5 @@
 """HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isnan
 from typing import Any

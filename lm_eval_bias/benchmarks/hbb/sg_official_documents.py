@@ -6,8 +6,6 @@ languages: en
 paper: section 5, appendix E
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

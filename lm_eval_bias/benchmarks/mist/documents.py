@@ -5,8 +5,6 @@ languages: en; others with a person's own `groups`
 paper: MIST, sections 3.1 to 3.3
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """MIST: the paper's tables and figures that a report shows of a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Table, intervals, known

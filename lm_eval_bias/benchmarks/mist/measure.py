@@ -1,7 +1,5 @@
 """MIST: bias scores of word lists (Table 4), shares of comedy and tragedy (Table 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import nan

@@ -7,8 +7,6 @@ paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large L
 sections 3 to 5, appendices B, D, G, L
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """StereoMap: the tables and figures of the paper. Each task has those that its answers allow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Row, Rows, Table, is_number

@@ -1,7 +1,5 @@
 """StereoMap: warmth and competence of groups and their clusters, and what goes with them."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ languages: en
 paper: Nadeem, Bethke and Reddy 2021; asked with letters as in HBB, section 4.2.2 and Table 11
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """StereoSet: lms, ss and ICAT by the likelihoods of sentences, or of letters in front of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum, inf, nan
