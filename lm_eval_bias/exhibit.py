@@ -9,6 +9,8 @@ Row = Mapping[str, Any]
 Table = list[dict[str, Any]]
 Tables = Mapping[str, Sequence[Row]]
 """Name of a table in a results file -> its rows: `numbers`, and those of the summary."""
+Ends = tuple[float, float]
+"""Of a scale, an axis or an interval."""
 # Not a mappingproxy: the harness copies a task's settings deeply, and with them its measure.
 NONE: Row = {}
 
@@ -67,11 +69,11 @@ class Figure(NamedTuple):
     mask: str | None = None
     five: tuple[str, str, str, str, str] | None = None
     order: Mapping[str, Sequence[str]] = NONE
-    domain: tuple[float, float] | None = None
+    domain: Ends | None = None
     reference: float | None = None
     null: str = "no bias"
     test: bool = False
-    band: tuple[float, float] | None = None
+    band: Ends | None = None
     model: Literal["colour", "facet"] | None = "facet"
 
 

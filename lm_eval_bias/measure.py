@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, Table, raw_rows
+from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
 from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
@@ -31,7 +31,7 @@ UNITS = {
     "nats": "differences of log-likelihoods",
     "ratio": "a quotient, 1 where both are equal",
 }
-RANGE: Mapping[str, tuple[float, float]] = {
+RANGE: Mapping[str, Ends] = {
     "%": (0, 100),
     "share": (0, 1),
     "score": (-1, 1),
@@ -69,7 +69,7 @@ def number(
     estimate: Sequence[Any],
     clusters: int,
     unit: str = "",
-    scale: tuple[float, float] | None = None,
+    scale: Ends | None = None,
     alpha: float = 0.05,
 ) -> Number:
     """A number with the interval of its unit: Korn and Graubard's of a share, else Student's on
@@ -91,7 +91,7 @@ def number(
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 
-def cut(of: Number, scale: tuple[float, float] | None) -> Number:
+def cut(of: Number, scale: Ends | None) -> Number:
     """A number whose interval does not leave the scale."""
     if scale is None or isnan(of.low) or isnan(of.high):
         return of
@@ -131,7 +131,7 @@ class Metric(NamedTuple):
     stderr: bool = True
     by: str | None = None
     own_interval: bool = False
-    scale: tuple[float, float] | None = None
+    scale: Ends | None = None
     paired: bool = True
     question: str | None = None
     above: str = ""
@@ -480,6 +480,11 @@ def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]
     if len(columns) == 1:
         return list(dict.fromkeys(record[columns[0]] for record in records))
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
+
+
+def picked(document: Document, columns: Iterable[str]) -> Record:
+    """What a record keeps of its document."""
+    return {column: document[column] for column in columns}
 
 
 def estimate(name: str, of: Number) -> dict[str, float]:

@@ -4,7 +4,7 @@ Runs on the same documents are compared on them (`results.paired`).
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import Difference, Replicates, difference, replicated
+from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
 from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
@@ -71,7 +71,7 @@ def comparison(
     first: Sequence[Run],
     second: Sequence[Run],
     names: tuple[str, str],
-    answers: Callable[[Run], Answers | None],
+    answers: Reader,
     metrics: Sequence[str] | None = None,
     groups: bool = False,
     common: bool = False,
@@ -128,7 +128,7 @@ class Pair:
 
     one: Run
     two: Run
-    answers: InitVar[Callable[[Run], Answers | None]]
+    answers: InitVar[Reader]
     common: bool = False
     across: Collection[str] = ()
     besides: str = field(init=False)
@@ -136,7 +136,7 @@ class Pair:
     runs: list[Replicates] = field(init=False)
     notes: list[str] = field(default_factory=list)
 
-    def __post_init__(self, answers: Callable[[Run], Answers | None]) -> None:
+    def __post_init__(self, answers: Reader) -> None:
         one, two = self.one, self.two
         self.besides = _besides(one, two, self.across)
         if one.template != two.template and CHAT_TEMPLATE not in self.besides:

@@ -7,7 +7,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit
-from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.measure import Metric, Number, estimate
 from lm_eval_bias.metrics.control import ALPHA, limits
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.html import page
@@ -190,9 +190,7 @@ def _figure(line: Line, number: int) -> str:
         [
             {
                 "when": f"{i}. {shortened(point.name, 40)}",
-                "value": point.number.value,
-                "value_low": point.number.low,
-                "value_high": point.number.high,
+                **estimate("value", point.number),
                 "mark": "; ".join(point.marks),
             }
             for i, point in enumerate(line.points, 1)

@@ -1,7 +1,7 @@
 """Runs of several models -> a table for each task, a row for each model, a column a number."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.report.drawn import last_date
-from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
+from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
     FinishedRuns,
@@ -110,7 +110,7 @@ def board(
     finished: FinishedRuns,
     metrics: Sequence[str] | None = None,
     sort: str | None = None,
-    answers: Callable[[Run], Answers | None] | None = None,
+    answers: Reader | None = None,
 ) -> Board:
     """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
     them, best first, else the greatest. answers: what the samples of a run hold, None where the
@@ -168,7 +168,7 @@ def _guess(name: str, known: Collection[str]) -> str:
 
 
 def _by_documents(
-    questions: Mapping[Question, list[Run]], answers: Callable[[Run], Answers | None]
+    questions: Mapping[Question, list[Run]], answers: Reader
 ) -> tuple[dict[Question, list[Run]], dict[Question, Replicated], list[str]]:
     """Runs put together by the documents that samples show, what paired tests need, and notes."""
     result: dict[Question, list[Run]] = {}

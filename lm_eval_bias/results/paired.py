@@ -36,12 +36,14 @@ from lm_eval_bias.metrics.jackknife import (
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import ROUNDING
-from lm_eval_bias.results.runs import Key, different
+from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import WORDING, Options, UsageError
 
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
+Reader = Callable[[Run], Answers | None]
+"""A run -> what its samples hold; None for a task that is not known."""
 JACKKNIFE, SIGN_FLIP = "jackknife", "sign-flip"
 FEWEST_FLIPPED = 6
 """Effective clusters of which signs can be flipped: all of five agree by chance in 2 of 32."""

@@ -26,6 +26,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.analogy import (
@@ -149,7 +150,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     answered = usable([unbiased, biased])
     by_token = per_token(biased, tokens_biased) - per_token(unbiased, tokens_unbiased)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": biased - unbiased if answered else None,
         "per_token": by_token if answered and not isnan(by_token) else None,
         "tokens_unbiased": tokens_unbiased,
@@ -193,7 +194,7 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The word that was read -> "biased" or "unbiased"; else why there is none."""
     answer = {doc["unbiased"]: "unbiased", doc["biased"]: "biased"}.get(results[0], results[0])
-    return {**{key: doc[key] for key in KEYS}, "first": doc["first"], "answer": answer}
+    return {**picked(doc, KEYS), "first": doc["first"], "answer": answer}
 
 
 def summary_generated(records: Records, *, errors: bool = True, **_: Any) -> Summary:
@@ -268,7 +269,7 @@ def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
     if unit in SHARES and errors:
         answered = [r for r in rows if not isnan(r[name])]
         return number(of, fewest_clusters(answered, CLUSTERS)[None], unit)
-    return cut(Number(of.value, of.stderr, of.low, of.high), (-100, 100))
+    return cut(Number(*of[:4]), (-100, 100))
 
 
 def _summary(

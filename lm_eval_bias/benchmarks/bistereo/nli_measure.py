@@ -23,6 +23,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, Gap, Pair, gap_beyond_words, halo
@@ -99,7 +100,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
 
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The label that `answers.nli_label` read."""
-    return {**{key: doc[key] for key in KEYS}, "answer": results[0]}
+    return {**picked(doc, KEYS), "answer": results[0]}
 
 
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
@@ -134,7 +135,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
         "non_neutral": Number(*result.non_neutral),
         **{label: Number(*share) for label, share in result.labels.items()},
         **{f"{e}_gap": _number(result.gap(e)) for e in EFFECTS},
-        "gap_beyond_words": beyond(*(Number(*of[:2], *of[3:]) for of in gaps_of_both)),
+        "gap_beyond_words": beyond(*(Number(*of[:4]) for of in gaps_of_both)),
         "unanswered": unmeasured(unanswered),
         "left_out": unmeasured(result.left_out),
         "refused": unmeasured(refused),

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     first_seen,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.sentence_preference import (
@@ -118,7 +119,7 @@ def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "desirable_likelihood": desirable,
         "undesirable_likelihood": undesirable,
         "method": ", ".join(dict.fromkeys(method for _, _, method in results)),
@@ -141,7 +142,7 @@ def summary(
         for r in records
     ]
     beyond_words = {
-        axis: beyond(*(Number(*of[:2], *of[3:]) for of in both))
+        axis: beyond(*(Number(*of[:4]) for of in both))
         for axis in ("all", *axes)
         for both in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
     }

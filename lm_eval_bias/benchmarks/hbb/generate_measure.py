@@ -30,6 +30,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import HiddenBias, Row
@@ -152,7 +153,7 @@ def record(doc: Document, answers: Sequence[str]) -> Record:
     """All answers to a question -> how many chose each option and how many are `INVALID`."""
     one, two = OPTIONS if doc["first"] == 1 else reversed(OPTIONS)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "option_1": answers.count(one),
         "option_2": answers.count(two),
         "invalid": {kind: answers.count(kind) for kind in INVALID},

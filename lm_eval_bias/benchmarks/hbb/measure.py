@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import (
@@ -181,7 +182,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     a, b = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
     }

@@ -15,6 +15,7 @@ from lm_eval_bias.measure import (
     Records,
     Summary,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
@@ -46,7 +47,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     ]
     log_odds = variation_log_odds(sentences[: doc["split"]], sentences[doc["split"] :])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": None if isnan(log_odds) else log_odds,
         "lengths": counts,
         "lacking": doc["lacking"],

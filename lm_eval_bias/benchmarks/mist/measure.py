@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     of_written,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
@@ -113,7 +114,7 @@ def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
     """What `answers.word_pairs` read."""
     answer = results[0]
     share = None if isinstance(answer, str) else [float(group == 0) for group in answer]
-    return {**_keys(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
+    return {**picked(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
 
 
 def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
@@ -123,18 +124,14 @@ def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]])
     both = [probabilities(pair) for pair in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
     share = [p[0] for p in both if p is not None]
     return {
-        **_keys(doc, LIST_KEYS),
+        **picked(doc, LIST_KEYS),
         "share": share if len(share) == len(both) else None,
         "a_first": doc["named"][0] == doc["groups"][0],
     }
 
 
-def _keys(doc: Document, keys: Sequence[str]) -> Record:
-    return {key: doc[key] for key in keys}
-
-
 def _word_list(record: Document, share: Sequence[float] | None, refused: bool = False) -> WordList:
-    return WordList(**_keys(record, OF_LIST), share=share, refused=refused)
+    return WordList(**picked(record, OF_LIST), share=share, refused=refused)
 
 
 def summary_wabt(records: Records, *, errors: bool = True, **_: Any) -> Summary:
@@ -290,7 +287,7 @@ UNPARSED = REFUSED._replace(
 def record_aat(doc: Document, results: Sequence[str]) -> Record:
     """The verdict that `answers.affect` read; one cut off within its reasoning is unparsed."""
     verdict = "unparsed" if results[0] == "cut off" else results[0]
-    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict}
+    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict}
 
 
 def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
@@ -302,7 +299,7 @@ def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Re
         verdict = "neutrality"
     else:
         verdict = "comedy" if p[0] > p[1] else "tragedy"
-    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
+    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
 
 
 def summary_aat(records: Records, *, errors: bool = True, **_: Any) -> Summary:
@@ -329,7 +326,7 @@ def _is(verdict: str) -> Callable[[Document], float]:
 def _attributions(
     records: Records, outcomes: Mapping[str, Callable[[Document], float]], errors: bool
 ) -> Summary:
-    attributions = [Attribution(**_keys(r, Attribution._fields)) for r in records]
+    attributions = [Attribution(**picked(r, Attribution._fields)) for r in records]
     everything = rates(attributions, errors=False)
     lost = ("refused", "unparsed")
     values = {name: unmeasured(100 * getattr(everything, name)) for name in lost}
@@ -373,7 +370,7 @@ def _attributions(
 
 
 def _in_points(gap: CrossedMean) -> Number:
-    return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high)
+    return Number(*(100 * x for x in gap[:4]))
 
 
 def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> Record:

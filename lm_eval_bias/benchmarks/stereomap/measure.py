@@ -37,6 +37,7 @@ from lm_eval_bias.measure import (
     mean,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.group_scores import mean_score, spread, variation
@@ -61,6 +62,7 @@ UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 says that clusters may be chance."""
 LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
 PAPER = "paper"
+KEYS = ("part", "group", "scales", "published", "expected")
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 """What the authors' rate of refusals looks at; of other prompts the only rating."""
 
@@ -68,15 +70,11 @@ COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 # ---- Records
 
 
-def _keys(doc: Document) -> Record:
-    return {key: doc[key] for key in ("part", "group", "scales", "published", "expected")}
-
-
 def record(doc: Document, results: Sequence[Any]) -> Record:
     """What `answers.survey` read: ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
-        **_keys(doc),
+        **picked(doc, KEYS),
         "round": doc["round"],
         "style": doc["style"],
         "answer": "answered" if read else results[0],
@@ -93,7 +91,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
-        **_keys(doc),
+        **picked(doc, KEYS),
         "item": doc["item"],
         "direction": doc["direction"],
         "points": list(map(float, points)) if usable(values) else None,
@@ -443,7 +441,7 @@ def _numbers(
         name, scale = _column(dimension), ratings.scale(dimension)
         middle = mean_score(scale.ratings, scale.facets, errors=errors)
         apart = spread(scale.ratings, scale.facets, errors=errors)
-        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high)
+        values[name] = Number(*middle[:4])
         values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high)
     clusters = None
     if part != "structure":

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.context_association import ContextAssociation, Scored, chosen, compared
@@ -127,7 +128,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     values = [value for value, *_ in results]
     counts, unit = lengths(results, doc["choices"])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "likelihoods": values if usable(values) else None,
         "lengths": counts,
         "unit": unit,
@@ -162,7 +163,7 @@ def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Recor
     of_letter = dict(zip(LETTERS, values, strict=True))
     answered = usable(values)
     return {
-        **{key: doc[key] for key in (*KEYS, "letters", "orders")},
+        **picked(doc, (*KEYS, "letters", "orders")),
         "likelihoods": [of_letter[letter] for letter in doc["letters"]] if answered else None,
         "letter_mass": mass(values) if answered else None,
     }
