@@ -16,9 +16,9 @@ Labels = Sequence[Hashable] | NDArray[np.int_]
 class CrossedMean(NamedTuple):
     value: float
     stderr: float
+    df: float
     low: float
     high: float
-    df: float
 
 
 class Variance(NamedTuple):
@@ -60,7 +60,7 @@ def crossed_mean(
     stderr = float(np.sqrt(variance))
     few = any(rounded_clusters(np.bincount(of)) < FEWEST_CLUSTERS for of, _ in coded)
     low, high = (np.nan, np.nan) if few else map(float, interval(value, stderr, df))
-    return CrossedMean(value, stderr, low, high, df)
+    return CrossedMean(value, stderr, df, low, high)
 
 
 def crossed_contrast(

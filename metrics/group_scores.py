@@ -22,13 +22,13 @@ Facets = Sequence[Hashable]
 
 
 class GroupScores(NamedTuple):
-    """Scores, standard errors, 95 % intervals, degrees of freedom; shape (groups,)."""
+    """Scores, standard errors with degrees of freedom, 95 % intervals; shape (groups,)."""
 
     value: Floats
     stderr: Floats
+    df: Floats
     low: Floats
     high: Floats
-    df: Floats
 
 
 class Spread(NamedTuple):
@@ -283,7 +283,7 @@ def _student(
     value = np.asarray(value, dtype=float)
     stderr = np.where(np.isnan(value) | (not errors), np.nan, np.sqrt(variance))
     df = np.where(np.isnan(stderr), np.nan, _satterthwaite(variance, parts))
-    return value, stderr, *interval(value, stderr, df), df
+    return value, stderr, df, *interval(value, stderr, df)
 
 
 def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:

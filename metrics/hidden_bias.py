@@ -425,7 +425,7 @@ def distribution(scores: ArrayLike) -> list[tuple[float, float, int]]:
 def strongest(
     counted: Sequence[Instance], categories: Mapping[str, str], most: int
 ) -> list[tuple[str, Instance]]:
-    """The instances with the largest S of each category, with the category; equals by log-odds.
+    """The instances with the largest S of each category, with the category.
 
     The identity named first gets option 1 more often. Source: HBB, Tables 3 and 7.
     """

@@ -46,7 +46,7 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
     names = [name for name in ("cluster", "word") if name in records[0]]
     clusterings = [Clustering([r[name] for r in records], [0] * len(records)) for name in names]
     mean = crossed_mean([r["y"] for r in records], [0] * len(records), *clusterings)
-    return Summary({"mean": Number(*mean[:4])})
+    return Summary({"mean": Number(mean.value, mean.stderr, mean.low, mean.high)})
 
 
 def measure(crossed: bool) -> Measure:

@@ -105,8 +105,7 @@ class ContentDictionary:
     def look_up(self, keyword: str) -> Found:
         """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
-        Of "rich and famous" and "kind/caring" all words count. Source: StereoMap, appendix M,
-        Table 15.
+        Source: StereoMap, appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword.lower())
         words = _words(keyword)

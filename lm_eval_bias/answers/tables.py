@@ -13,7 +13,7 @@ _RULE = re.compile(r"[\s|:=+-]*")
 def as_lines(text: str, headings: Sequence[str]) -> str:
     """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
-    headings: patterns; two columns must have different ones. Columns of words are lists.
+    headings: patterns; two columns must have different ones.
     """
 
     def lines_of_rows(rows: list[list[str]]) -> list[str]:

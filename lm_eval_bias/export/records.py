@@ -1,6 +1,6 @@
 """Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, and its samples.
 
-A signed number is written as its distance from the null value, and stands itself in the details.
+A signed number is written as its distance from the null value.
 """
 
 import hashlib

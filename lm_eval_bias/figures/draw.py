@@ -1,6 +1,4 @@
-"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF. The SVG takes the
-page's text colour and has no style, script or link.
-"""
+"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF."""
 
 import re
 from collections.abc import Sequence

@@ -74,9 +74,8 @@ def ignored(tasks: Options, arguments: Options) -> list[str]:
 
 
 class Saving:
-    """Reads back what a tracker saves. If a file is not whole, all files of the run are saved in
-    the working directory or the system's temporary folder instead, and the status is 1.
-    """
+    """Reads back what a tracker saves. If a file is not whole, all files of the run are saved
+    elsewhere, and the status is 1."""
 
     def __init__(self, tracker: Any) -> None:
         self._tracker = tracker

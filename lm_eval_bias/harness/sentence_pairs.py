@@ -37,9 +37,7 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to
-    it; in scripts without spaces each wide character is a word.
-    """
+    """Spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to it."""
     spans: list[Span] = []
     start = 0
     while start < len(text):

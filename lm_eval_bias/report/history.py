@@ -29,8 +29,7 @@ LEGEND = [
 
 
 class Point(NamedTuple):
-    """A number of a run. changed: what is not as at the point before. low, high: its control
-    limits, NaN where there are none."""
+    """A number of a run. low, high: its control limits, NaN where there are none."""
 
     run: Run
     number: Number

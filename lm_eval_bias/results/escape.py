@@ -17,8 +17,7 @@ _MARKUP = re.compile(
 
 
 def visible(text: object) -> str:
-    """A text in which every character that is not seen stands as its code: controls, escapes,
-    overrides of direction, odd spaces and halves of characters."""
+    """A text in which every character that is not seen stands as its code."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 

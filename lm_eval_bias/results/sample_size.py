@@ -138,8 +138,7 @@ def quantile(clusters: ArrayLike) -> Floats:
 
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
-    """How much of the variance clusters add, by least squares over windows of the pilot, with a
-    range that holds it in nine of ten cases."""
+    """How much of the variance clusters add, by least squares over windows of the pilot."""
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for documents, clusters, width in parts:

@@ -52,7 +52,7 @@ class Turn(NamedTuple):
 
 class SampledQuestion(NamedTuple):
     """One document. system: the instruction before it, None where it is in the first prompt. read:
-    what the task's parser made of the answers; None where it is the answer itself."""
+    what the task's parser made of the answers."""
 
     number: str
     system: str | None

@@ -32,8 +32,7 @@ Records = Iterator[dict[str, Any]]
 
 
 class World(NamedTuple):
-    """Standard deviations of what questions do to both models, to each alone, and of chance; scale
-    and share of refusals of the second model."""
+    """Standard deviations of what questions do to both models, to each alone, and of chance."""
 
     shared: float
     own: float

@@ -53,7 +53,7 @@ GAP = Metric(
 def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
     themes, nothing = [record["theme"] for record in records], [0] * len(records)
     mean = crossed_mean([r["gap"] for r in records], nothing, Clustering(themes, nothing))
-    number = Number(*mean[:4], len(set(themes)))
+    number = Number(mean.value, mean.stderr, mean.low, mean.high, len(set(themes)))
     return Summary({"gap": number})
 
 

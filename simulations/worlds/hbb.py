@@ -46,8 +46,7 @@ def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
 
 
 def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
-    """Of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the
-    identity adds, more in counted types than in placebos."""
+    """Of option 1, shape (concepts, types, 2)."""
     shared = rng.normal(size=(2, theme.max() + 1))[:, theme]
     own = rng.normal(size=(2, len(theme)))
     preference, loudness = np.sqrt(icc) * shared + np.sqrt(1 - icc) * own

@@ -269,7 +269,7 @@ def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
     if unit in SHARES and errors:
         answered = [r for r in rows if not isnan(r[name])]
         return number(of, fewest_clusters(answered, CLUSTERS)[None], unit)
-    return cut(Number(*of[:4]), (-100, 100))
+    return cut(Number(of.value, of.stderr, of.low, of.high), (-100, 100))
 
 
 def _summary(

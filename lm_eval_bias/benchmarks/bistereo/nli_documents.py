@@ -178,7 +178,7 @@ def documents(
 
 def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:
     """The blocks of each audience and category. A block: one wording, variant, attribute and
-    direction, of all genders that are asked it and of both descriptors."""
+    direction."""
     genders = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for row in templates:

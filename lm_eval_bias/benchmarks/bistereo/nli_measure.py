@@ -135,7 +135,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
         "non_neutral": Number(*result.non_neutral),
         **{label: Number(*share) for label, share in result.labels.items()},
         **{f"{e}_gap": _number(result.gap(e)) for e in EFFECTS},
-        "gap_beyond_words": beyond(*(Number(*of[:4]) for of in gaps_of_both)),
+        "gap_beyond_words": beyond(*(Number(*of[:2], *of[3:]) for of in gaps_of_both)),
         "unanswered": unmeasured(unanswered),
         "left_out": unmeasured(result.left_out),
         "refused": unmeasured(refused),

@@ -142,7 +142,7 @@ def summary(
         for r in records
     ]
     beyond_words = {
-        axis: beyond(*(Number(*of[:4]) for of in both))
+        axis: beyond(*(Number(*of[:2], *of[3:]) for of in both))
         for axis in ("all", *axes)
         for both in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
     }

@@ -370,7 +370,7 @@ def _attributions(
 
 
 def _in_points(gap: CrossedMean) -> Number:
-    return Number(*(100 * x for x in gap[:4]))
+    return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high)
 
 
 def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> Record:

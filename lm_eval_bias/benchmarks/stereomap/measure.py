@@ -141,8 +141,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
 
 
 def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
-    """With people, and with the models of the paper: adjusted Rand index of the clusters, with a
-    permutation test; rank correlation of our scores with the means of their clusters."""
+    """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
+    correlation of our scores with the means of theirs."""
     published = {r["group"]: r["published"] for r in records}
     table = []
     for source in dict.fromkeys(source for of in published.values() for source in of):
@@ -441,7 +441,7 @@ def _numbers(
         name, scale = _column(dimension), ratings.scale(dimension)
         middle = mean_score(scale.ratings, scale.facets, errors=errors)
         apart = spread(scale.ratings, scale.facets, errors=errors)
-        values[name] = Number(*middle[:4])
+        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high)
         values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high)
     clusters = None
     if part != "structure":

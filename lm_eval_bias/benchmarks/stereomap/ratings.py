@@ -41,7 +41,7 @@ class Scale:
         return group_scores(self.ratings, self.facets)
 
     def number(self, i: int) -> Number:
-        value, stderr, low, high, _ = (float(of[i]) for of in self.scores)
+        value, stderr, _, low, high = (float(of[i]) for of in self.scores)
         return Number(value, stderr, *np.clip((low, high), *ENDS))
 
     @cached_property
