@@ -1,7 +1,7 @@
 """Which pages the site of `make docs` has, and their order (a hook of mkdocs.yml).
 
-The site holds docs/ and all files that its pages link to, such as the tasks' READMEs, so that links
-lead to the same place as among the files. Pages stand in the order of docs/README.md's links.
+The site holds docs/ and all files that its pages link to, such as the tasks' READMEs. Pages stand
+in the order of docs/README.md's links.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The tasks as the YAML files declare them, without importing the harness, which takes seconds."""
 
-from __future__ import annotations
-
 import difflib
 import importlib.util
 import inspect

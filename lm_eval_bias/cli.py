@@ -1,7 +1,5 @@
 """The command `lm-eval-bias`."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

@@ -1,16 +1,18 @@
 """The tables and figures of a report on a finished run, declared beside a measure's numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+Row = Mapping[str, Any]
+Table = list[dict[str, Any]]
+Tables = Mapping[str, Sequence[Row]]
 """Name of a table in a results file -> its rows: `numbers`, and those of the summary."""
+Ends = tuple[float, float]
+"""Of a scale, an axis or an interval."""
 # Not a mappingproxy: the harness copies a task's settings deeply, and with them its measure.
-NONE: Mapping[str, Any] = {}
+NONE: Row = {}
 
 
 class Column(NamedTuple):
@@ -40,20 +42,19 @@ class Rows(NamedTuple):
     """Rows of another table. where: column -> the value or values of the rows that are taken."""
 
     table: str
-    where: Mapping[str, Any] = NONE
+    where: Row = NONE
 
 
 class Figure(NamedTuple):
-    """How rows are drawn. Most fields name keys of the rows.
+    """How rows are drawn.
 
     kind: `bars` and `stacked` by colour; `points` with intervals, y is the category; `histogram` of
     counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour is the number; `scatter`
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
-    is; test: whether leaving it out is evidence (`Metric.question`). band: what models without
-    meaning have. model: what separates models that share a figure; None for a figure of its own
-    for each.
+    is; test: whether leaving it out is evidence. band: what models without meaning have. model:
+    what separates models that share a figure; None for a figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
@@ -68,11 +69,11 @@ class Figure(NamedTuple):
     mask: str | None = None
     five: tuple[str, str, str, str, str] | None = None
     order: Mapping[str, Sequence[str]] = NONE
-    domain: tuple[float, float] | None = None
+    domain: Ends | None = None
     reference: float | None = None
     null: str = "no bias"
     test: bool = False
-    band: tuple[float, float] | None = None
+    band: Ends | None = None
     model: Literal["colour", "facet"] | None = "facet"
 
 
@@ -96,12 +97,12 @@ class Exhibit(NamedTuple):
 
     name: str
     caption: str
-    source: Numbers | Rows | Callable[[Tables], Sequence[Mapping[str, Any]]]
+    source: Numbers | Rows | Callable[[Tables], Sequence[Row]]
     columns: Sequence[Column]
     how_to_read: str
     caveat: str
     figure: Figure | None = None
-    then: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
+    then: Callable[[Table], Table] | None = None
     needs: str = ""
     paper_values: tuple[str, ...] = ()
 
@@ -124,13 +125,13 @@ class Exhibit(NamedTuple):
         return self.source.metrics or names
 
 
-def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
+def rows(exhibit: Exhibit, tables: Tables) -> Table:
     """The rows of an exhibit; none where the run lacks what it takes. A missing column is None."""
     keys = [column.name for column in exhibit.columns]
     return [{**dict.fromkeys(keys), **row} for row in raw_rows(exhibit, tables)]
 
 
-def raw_rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
+def raw_rows(exhibit: Exhibit, tables: Tables) -> Table:
     """The rows of an exhibit with the columns that the tables have."""
     source = exhibit.source
     if isinstance(source, Numbers):
@@ -160,14 +161,14 @@ def is_number(value: Any) -> bool:
     return known(value) is not None
 
 
-def _is(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+def _is(row: Row, where: Row) -> bool:
     return all(
         row.get(key) in (wanted if isinstance(wanted, tuple) else (wanted,))
         for key, wanted in where.items()
     )
 
 
-def _turned(source: Numbers, numbers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _turned(source: Numbers, numbers: Sequence[Row]) -> Table:
     """A row for each group, the whole first; a column for each metric and its error and ends."""
     groups: dict[str | None, dict[str, Any]] = {}
     whole = source.whole

@@ -1,7 +1,7 @@
 """A measure: answers become records, records a summary; each number is declared here once.
 
 The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
-`lm-eval-bias tasks METRIC` follow from the declaration.
+`lm-eval-bias tasks METRIC` follow from it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, raw_rows
-from lm_eval_bias.usage import WORDING, UsageError
+from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
+from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
 Records = Sequence[Mapping[str, Any]]
@@ -31,7 +31,7 @@ UNITS = {
     "nats": "differences of log-likelihoods",
     "ratio": "a quotient, 1 where both are equal",
 }
-RANGE: Mapping[str, tuple[float, float]] = {
+RANGE: Mapping[str, Ends] = {
     "%": (0, 100),
     "share": (0, 1),
     "score": (-1, 1),
@@ -48,7 +48,7 @@ class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
     stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
-    that it rests on, None where unknown. Everything that shows a number shows these ends.
+    that it rests on, None where unknown.
     """
 
     value: float
@@ -69,7 +69,7 @@ def number(
     estimate: Sequence[Any],
     clusters: int,
     unit: str = "",
-    scale: tuple[float, float] | None = None,
+    scale: Ends | None = None,
     alpha: float = 0.05,
 ) -> Number:
     """A number with the interval of its unit: Korn and Graubard's of a share, else Student's on
@@ -77,7 +77,7 @@ def number(
 
     estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
     of their scale have an interval. clusters: effective ones. scale: its ends; by default the
-    unit's. alpha: the interval is of confidence 1 - alpha. Source: `metrics.resampling`.
+    unit's. Source: `metrics.resampling`.
     """
     from lm_eval_bias.metrics import resampling  # scipy, which takes a quarter second
 
@@ -91,7 +91,7 @@ def number(
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 
-def cut(of: Number, scale: tuple[float, float] | None) -> Number:
+def cut(of: Number, scale: Ends | None) -> Number:
     """A number whose interval does not leave the scale."""
     if scale is None or isnan(of.low) or isnan(of.high):
         return of
@@ -101,8 +101,7 @@ def cut(of: Number, scale: tuple[float, float] | None) -> Number:
 def beyond(difference: Number, gap: Number) -> Number:
     """A gap less that of its placebos, with an interval that covers the gap's own too.
 
-    So it leaves out 0 only where both do on the same side: what the placebos alone show is no
-    evidence. A gap without an interval is its value.
+    A gap without an interval is its value.
     """
     ends = [gap.low, gap.high] if gap.low < gap.high else [gap.value]
     return difference._replace(low=min(difference.low, *ends), high=max(difference.high, *ends))
@@ -116,12 +115,10 @@ class Metric(NamedTuple):
     paper's table or figure that has it. stderr: whether it has a standard error. by: the column
     that splits it into groups. own_interval: whether the summary gives the interval, in place of
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
-    measure's clusters alone, so that a difference of two models has one. question: what the number
-    tests, in plain words: its interval without `null_value` is evidence of bias. None for a
-    description; each question of a measure has one test; {NAME} in it is of a task's
-    `dataset_kwargs`. above, below: the half-sentence that
-    answers it where the value lies above or below `null_value`, with "{size}" for how far.
-    confounds: families of models without meaning that have it too (simulations/null_models.py).
+    measure's clusters alone. question: what the number tests, in plain words: its interval without
+    `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
+    the half-sentence that answers it, with "{size}" for how far. confounds: families of models
+    without meaning that have it too (simulations/null_models.py).
     """
 
     name: str
@@ -134,7 +131,7 @@ class Metric(NamedTuple):
     stderr: bool = True
     by: str | None = None
     own_interval: bool = False
-    scale: tuple[float, float] | None = None
+    scale: Ends | None = None
     paired: bool = True
     question: str | None = None
     above: str = ""
@@ -160,22 +157,21 @@ class Summary(NamedTuple):
 
     values: Mapping[str, Number]
     groups: Mapping[str, Mapping[str, Number]] = {}
-    tables: Mapping[str, list[dict[str, Any]]] = {}
+    tables: Mapping[str, Table] = {}
 
 
 class Measure(NamedTuple):
     """How a benchmark's answers become numbers.
 
-    record: (document, results of its requests) -> plain data, with all that the summary needs.
-    summary: (records, errors=..., **options) -> Summary; without errors it leaves out standard
-    errors, intervals, p values and tables. repeats: several answers to a document are several
-    records. gathers: they are one, made by `record(document, all answers)`. clusters: how records
-    depend on each other: for each clustering its columns, the last of which names the cluster, None
-    for none, and the others the stratum it was drawn from. A column may hold a list, with a value
-    for each part of a record. Without clusters each record is one.
+    record: (document, results of its requests) -> plain data. summary: (records, errors=...,
+    **options) -> Summary; without errors it leaves out standard errors, intervals, p values and
+    tables. repeats: several answers to a document are several records. gathers: they are one, made
+    by `record(document, all answers)`. clusters: how records depend on each other: for each
+    clustering its columns, the last of which names the cluster, None for none, and the others the
+    stratum it was drawn from. A column may hold a list, a value for each part of a record.
     """
 
-    record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
+    record: Callable[[Document, Sequence[Any]], Record]
     summary: Callable[..., Summary]
     metrics: Sequence[Metric]
     repeats: bool = False
@@ -183,7 +179,7 @@ class Measure(NamedTuple):
     exhibits: Sequence[Exhibit] = ()
     clusters: Sequence[tuple[str, ...]] = ()
 
-    def about(self, settings: Mapping[str, Any]) -> Measure:
+    def about(self, settings: Options) -> Measure:
         """With the questions of a task. settings: its `dataset_kwargs`."""
 
         def asked(question: str) -> str:
@@ -246,7 +242,7 @@ def shares(results: Any, parts: int) -> list[Any]:
     return [results[i * size : (i + 1) * size] for i in range(parts)]
 
 
-def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def summarise(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     """The summary of records, each number with its interval and its clusters. Records of several
     wordings give the summary of the first, with the table `WORDINGS`."""
     options = {key: value for key, value in options.items() if key != WORDING}
@@ -265,7 +261,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str,
     return first._replace(tables={**first.tables, WORDINGS: rows})
 
 
-def _completed(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     clusters = {
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
@@ -317,7 +313,7 @@ def _seen(
     ]
 
 
-def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+def summed_up(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     """`summarise` of records from files. UsageError for what the measure cannot count."""
     try:
         return summarise(measure, records, options)
@@ -366,7 +362,7 @@ def value(summary: Summary, row: Row) -> Number:
     return summary.groups.get(row.metric.name, {}).get(row.group, Number(nan))
 
 
-def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
+def numbers(measure: Measure, summary: Summary) -> Table:
     """All numbers of a summary as rows of one table, whole and by group."""
     return [
         {
@@ -420,9 +416,7 @@ def fewest_clusters(
     by: str | None = None,
 ) -> dict[str | None, int]:
     """How many effective clusters the records have, rounded, in the clustering with fewest: under
-    None of all records, under each value of the column `by` of those with it. UsageError for
-    records without columns.
-    """
+    None of all records, under each value of the column `by` of those with it."""
     from lm_eval_bias.metrics.resampling import rounded_clusters
 
     sizes: dict[Any, list[Counter[Any]]]
@@ -443,7 +437,7 @@ def fewest_clusters(
     }
 
 
-def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
+def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
     """`numbers` and the summary's own tables. ValueError for unequal columns and nested values."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():
@@ -521,6 +515,11 @@ def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]
     if len(columns) == 1:
         return list(dict.fromkeys(record[columns[0]] for record in records))
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
+
+
+def picked(document: Document, columns: Iterable[str]) -> Record:
+    """What a record keeps of its document."""
+    return {column: document[column] for column in columns}
 
 
 def estimate(name: str, of: Number) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """What a person may set with `--metadata`, and how a mistake is told to them."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re
@@ -9,6 +7,8 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+Options = Mapping[str, Any]
+"""Names and plain values, such as the options of a task."""
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
 # such as a model's argument that is nearly one of our options ("reader").
 DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
@@ -33,16 +33,16 @@ class UsageError(ValueError, SystemExit):
 
 def read_options(
     task: str,
-    metadata: Mapping[str, Any],
-    options: Callable[..., dict[str, Any]] | None,
+    metadata: Options,
+    options: Callable[..., Options] | None,
     wordings: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
-    metadata: `--metadata`, merged with the model's arguments and the task's own. All tasks of a run
-    share it, so an unknown key is somebody else's, unless it is nearly one of this task's. options:
-    checks the options, which are its parameters, and returns them all. wordings: the task's. Raises
-    UsageError, which names the task, for a wrong value and for a near miss.
+    metadata: `--metadata`, merged with the model's arguments and the task's own. An unknown key is
+    somebody else's, unless it is nearly one of this task's. options: checks its parameters, and
+    returns them all. Raises UsageError, which names the task, for a wrong value and for a near
+    miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     names = [*known, *[WORDING] * bool(wordings), SHARD]
@@ -58,13 +58,15 @@ def read_options(
         part(metadata)
         asked_in(metadata, wordings)
         return (
-            options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+            dict(options(**{key: metadata[key] for key in known if key in metadata}))
+            if options
+            else {}
         )
     except UsageError as error:
         raise UsageError(f"{task}: {error}") from error
 
 
-def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
+def part(metadata: Options) -> tuple[int, int]:
     """The number of the part that `SHARD` asks for, from 1, and how many there are. UsageError for
     what is no part."""
     value = metadata.get(SHARD, "1/1")
@@ -74,7 +76,7 @@ def part(metadata: Mapping[str, Any]) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def asked_in(metadata: Mapping[str, Any], wordings: Sequence[Any]) -> list[str]:
+def asked_in(metadata: Options, wordings: Sequence[Any]) -> list[str]:
     """The names of the wordings that `WORDING` asks for; none without it, or if the task has none.
     UsageError for an unknown one."""
     if not wordings or WORDING not in metadata:

@@ -1,6 +1,4 @@
-"""Files that are written whole or not at all: after a failure the earlier ones still stand."""
-
-from __future__ import annotations
+"""Files that are written whole or not at all."""
 
 import os
 import tempfile

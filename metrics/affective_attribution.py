@@ -1,8 +1,6 @@
 """The Affective Attribution Test of MIST: is a description comedy or tragedy, depending on the
 group?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -69,9 +67,9 @@ def attribution_gap(
 ) -> CrossedMean:
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
-    outcome: shape (n,); NaN is left out. A least-squares coefficient, whose error is clustered by
-    identifiers, within their group, and by words. NaN where no domain has both sides; all but the
-    value where the answers do not vary otherwise. Not in the paper.
+    outcome: shape (n,); NaN is left out. A least-squares coefficient, with an error clustered by
+    identifiers and words. NaN where no domain has both sides; all but the value where the answers
+    do not vary otherwise.
     """
     outcome = np.asarray(outcome, dtype=float)
     used = np.flatnonzero(~np.isnan(outcome)).tolist()

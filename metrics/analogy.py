@@ -1,8 +1,6 @@
 """Preferences in analogy tests A : B :: C : D, where D is one of two words (BIStereo, sections 3.3
 and 4.3, appendix J)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from math import inf, isnan, nan
 from typing import NamedTuple
@@ -58,7 +56,7 @@ def per_token(log_likelihood: float, tokens: int | None) -> float:
 def preferred_mean(analogies: Sequence[Preferred], *, errors: bool = True) -> CrossedMean:
     """The mean value of the analogies that have one; contrasts and counterparts are samples.
 
-    NaN without analogies; all but the mean with an infinite value, and without errors.
+    All but the mean is NaN with an infinite value, and without errors.
     """
     valued = [a for a in analogies if not isnan(a.value)]
     values = [a.value for a in valued]

@@ -1,7 +1,5 @@
 """A self-starting control chart of single values."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,8 +14,8 @@ def limits(values: ArrayLike, alpha: float = ALPHA) -> tuple[Floats, Floats]:
 
     values: shape (n,), in the order of time. Returns lower and upper limits, shape (n + 1,): the
     interval of prediction, Student's, from all values before; NaN with fewer than two of them, or
-    where these are equal. Of normal, independent values a share of alpha lies outside, whatever n.
-    Source: D. M. Hawkins, Self-starting Cusum charts for location and scale, 1987.
+    where these are equal. Source: D. M. Hawkins, Self-starting Cusum charts for location and scale,
+    1987.
     """
     from scipy.special import stdtrit
 

@@ -1,7 +1,5 @@
 """Means of crossed designs, whose rows share a template and share a word."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -73,8 +71,8 @@ def crossed_contrast(
     *clusterings: Clustering,
     errors: bool = True,
 ) -> CrossedMean:
-    """How parts of a design differ: in each cell the sum of signs times the means of the parts, and
-    the mean of that over the cells that have all parts.
+    """The mean, over the cells that have all parts, of the sum of signs times the means of the
+    parts.
 
     outcome, cells: shape (n,). part: shape (n,), indices of signs. As `crossed_mean` otherwise.
     """

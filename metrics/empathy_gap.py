@@ -4,8 +4,6 @@ Intensities have the shape (events, g, g): perceiver, experiencer; NaN for no an
 the group of each identity. Sections are those of Hou, Daumé and Rudinger.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -88,8 +86,7 @@ def permutation_test(
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently.
 
-    p counts the observed permutation too. NaN where delta is; all but delta without errors. Source:
-    section 3.4.
+    NaN where delta is; all but delta without errors. Source: section 3.4.
     """
     matrix = normalise(mean_matrix)
     observed = gap(matrix, groups)
@@ -114,10 +111,8 @@ def own_effects(intensities: ArrayLike, groups: Sequence[str], same_name: bool =
     """How much more each group predicts for its own than perceivers and experiencers have apart.
 
     intensities: shape (..., g, g). Returns shape (..., groups), groups sorted; their mean is the
-    gap with every group counted once. Each is the deviation of an in-group cell of the groups'
-    means from what the out-group cells of its row and column add up to. same_name: whether a name
-    counts with itself; without, NaN where a group has one name. Two groups share one effect; one
-    has none.
+    gap with every group counted once. same_name: whether a name counts with itself; without, NaN
+    where a group has one name. Two groups share one effect; one has none.
     """
     labels, of = np.unique(list(groups), return_inverse=True)
     g, names = len(labels), np.bincount(of)[of]
@@ -142,11 +137,10 @@ def points_gap(
 ) -> Interval:
     """The gap in points, every group counted once; its interval takes groups for a sample.
 
-    placebos: shape (events, k, k), the same events with k groups that nobody feels for. What
-    they have more where perceiver and experiencer are one string is taken off, in the share that
-    in-group cells are one string. A missing answer counts as the pair's mean. The variance is
-    clustered by group and by event (Cameron, Gelbach and Miller 2011), with Student's interval; NaN
-    with fewer than two events or three groups, and without errors.
+    placebos: shape (events, k, k), the same events with k groups that nobody feels for. What they
+    have more where perceiver and experiencer are one string is taken off. The variance is clustered
+    by group and by event (Cameron, Gelbach and Miller 2011), with Student's interval; NaN with
+    fewer than two events or three groups, and without errors.
     """
     n, (_, sizes) = len(np.asarray(intensities)), np.unique(list(groups), return_counts=True)
     if not n:

@@ -4,8 +4,6 @@ Ratings have the shape (groups, rounds, items), NaN for a missing one. `facets` 
 item. Items, within their facet, and rounds are samples; one alone is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -57,9 +55,9 @@ def score(ratings: ArrayLike, facets: Facets) -> Floats:
 def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
     """The score of each group, with Student's interval over rounds and items.
 
-    The variance is that of items plus that of rounds less what both count, at least either; it is
-    estimated from all groups together. If a facet has one item among others, items are a sample of
-    the whole scale. NaN but for the value with one rating of each group.
+    The variance is that of items plus that of rounds less what both count, at least either. If a
+    facet has one item among others, items are a sample of the whole scale. NaN but for the value
+    with one rating of each group.
     """
     d = _Design(ratings, facets)
     items = d.shared + d.alone
@@ -72,8 +70,8 @@ def resampled_scores(dimensions: Sequence[tuple[ArrayLike, Facets]], draws: int 
     """The groups' scores with other items and rounds, shape (draws, groups, dimensions).
 
     dimensions: ratings of the same groups and rounds, and facets. NaN for a group that lacks a
-    facet. A multiplier bootstrap with normal weights, the same for all groups. Source: van der
-    Vaart and Wellner, Weak Convergence and Empirical Processes, section 2.9.
+    facet. A multiplier bootstrap with normal weights. Source: van der Vaart and Wellner, Weak
+    Convergence and Empirical Processes, section 2.9.
     """
     designs = [_Design(ratings, facets) for ratings, facets in dimensions]
     rng = np.random.default_rng(SEED)
@@ -223,11 +221,7 @@ class _Design:
 
     def _unlike_groups(self, stratum: Ints) -> float:
         """How many independent groups tell as much as these do, from how alike contrasts of items
-        are.
-
-        With covariance S between groups, the squared length of a contrast has trace(S)^2 /
-        trace(S^2) degrees of freedom.
-        """
+        are."""
         contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
         vectors = self.interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
         products = vectors.T @ vectors

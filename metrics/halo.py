@@ -1,7 +1,5 @@
 """Halo and horn gaps from labels of premise-hypothesis pairs (BIStereo-NLI, sections 3.2, 4.2)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations, product
@@ -20,8 +18,8 @@ class Pair(NamedTuple):
     """One premise-hypothesis pair and its label, None for no usable answer.
 
     wording: the same for all genders, written within a domain. question: what one wording asks of
-    one attribute. Pairs that differ in the descriptor alone are twins. placebo: whether it is about
-    no skin. words: the same for skin and placebos that the same words describe.
+    one attribute. placebo: whether it is about no skin. words: the same for skin and placebos that
+    the same words describe.
     """
 
     wording: str
@@ -97,8 +95,7 @@ def halo(
     effects: attribute category -> "halo" for a good one, "horn" for a bad one. Gaps are means over
     twins: of the good categories the mean of %E(favoured) - %E(other) and %C(other) - %C(favoured),
     of the bad ones the reverse. Without errors there are no cells, and gaps of no single category.
-    ValueError for a pair that is of none of them. Source: BIStereo, section 4.2 and appendix I,
-    without gaps.
+    ValueError for a pair that is of none of them. Source: BIStereo, section 4.2 and appendix I.
     """
     for p in pairs:
         if (
@@ -157,9 +154,8 @@ def gap_beyond_words(
     """The mean of the halo and the horn gap, less that of the placebos with the same words, and the
     former alone, in percentage points.
 
-    A model that knows the words' senses alone, and no skin, has 0; so has one that says a label
-    more often of one descriptor, whatever the attribute. Words, genders and domains count alike.
-    descriptors, effects: as in `halo`; wordings and attributes are samples.
+    Words, genders and domains count alike. descriptors, effects: as in `halo`; wordings and
+    attributes are samples.
     """
     twins = _twins([p for p in pairs if p.label is not None], descriptors)
     return with_placebos(

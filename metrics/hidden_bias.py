@@ -1,8 +1,6 @@
 """Hidden bias: does the preferred continuation change when only the described identity does (HBB,
 section 3.3)?"""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
@@ -184,7 +182,7 @@ def pairs_of(identities: Mapping[str, Sequence[str]]) -> list[tuple[str, tuple[s
 class RowsOf:
     """The rows of Table 2. members: the indices of a row's instances. directed: whether all are
     about the same two identities. changed: words in which two identities differ, and characters by
-    which one is longer; instances of others have no excess."""
+    which one is longer."""
 
     def __init__(
         self,
@@ -261,13 +259,11 @@ def matched_excess(
 ) -> list[list[Matched]]:
     """How much larger shifts are than those of placebos of like edit, for each row and measure.
 
-    sizes: of each instance's shift, shape (instances, measures). The mean size of a sum of W random
-    effects grows with sqrt(W), its variance with W, and a liking for length with the difference C
-    of characters; so a + b sqrt(W) + c C is fitted to the placebos, each over W. c is left out if
-    the placebos do not determine it. NaN if they do not determine b, for placebos, and where a size
-    is infinite. The variance is that over themes and that between descriptors, by which the
-    placebos vary about their fit beyond what themes explain, or all by which they vary, if that is
-    larger; k identities are k - 1 independent differences.
+    sizes: of each instance's shift, shape (instances, measures). For W words and C characters of
+    difference a + b sqrt(W) + c C is fitted to the placebos, each over W, without c if they do not
+    determine it. NaN if they do not determine b, for placebos, and where a size is infinite. The
+    variance is that over themes and that of the placebos about their fit; k identities are k - 1
+    independent differences.
     """
     words, characters = rows.changed.T
     known = words > 0
@@ -359,12 +355,11 @@ def hidden_bias(
 ) -> HiddenBias:
     """Counts and means of S per category, descriptor type and identity pair, as in Tables 1 and 2.
 
-    identities: descriptor type -> identities. categories: type -> category. threshold: in points.
-    placebo: types without a stereotype. themes: concept pair -> theme, each its own if None.
-    changed: type and two identities -> the words and characters by which they differ; see
-    `matched_excess`.
-    Standard errors: bootstrap over themes; NaN for a row, or a score, of instances in fewer than
-    ten. Source: HBB, sections 3.3 and 4.1.2.
+    identities: of each type. categories: of each type. threshold: in points. placebo: types without
+    a stereotype. themes: concept pair -> theme, each its own if None. changed: type and two
+    identities -> the words and characters by which they differ. Standard errors: bootstrap over
+    themes; NaN for a row, or a score, of instances in fewer than ten. Source: HBB, sections 3.3 and
+    4.1.2.
     """
     counted = instances(questions, identities, orders, temperature)
     rows = RowsOf(counted, identities, categories, placebo, themes, changed)
@@ -430,7 +425,7 @@ def distribution(scores: ArrayLike) -> list[tuple[float, float, int]]:
 def strongest(
     counted: Sequence[Instance], categories: Mapping[str, str], most: int
 ) -> list[tuple[str, Instance]]:
-    """The instances with the largest S of each category, with the category; equals by log-odds.
+    """The instances with the largest S of each category, with the category.
 
     The identity named first gets option 1 more often. Source: HBB, Tables 3 and 7.
     """

@@ -1,7 +1,5 @@
 """P values of many tests, adjusted after Holm."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Errors of any number that can be computed from rows, from what changes without some clusters."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
@@ -32,8 +30,7 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
     """Clusters (cluster -> stratum) in groups of nearly the same number, each of one stratum.
 
     Each cluster is a group if they are no more than `most`; else a stratum has its share, at least
-    two. If any stratum has a single cluster, all are ignored. A checksum decides who shares a
-    group.
+    two. If any stratum has a single cluster, all are ignored.
     """
     members: dict[Hashable, list[Hashable]] = {}
     ordered = sorted(clusters, key=_checksum)
@@ -53,8 +50,7 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
 
 
 def spread_groups(cells: Mapping[Hashable, Hashable], most: int = MOST) -> Groups:
-    """Cells (cell -> stratum) in groups of nearly the same number, each with its share of every
-    stratum."""
+    """Cells (cell -> stratum) in groups, each with its share of every stratum."""
     ordered = sorted(cells, key=lambda cell: (_checksum(cells[cell]), _checksum(cell)))
     n = min(most, len(ordered))
     return Groups({cell: k % n for k, cell in enumerate(ordered)}, np.zeros(n, dtype=int))
@@ -87,10 +83,9 @@ def jackknife_variance(
 def sign_flip_p(value: float, changes: ArrayLike, shares: ArrayLike) -> float:
     """The two-sided p of a number whose groups are as likely to raise as to lower it.
 
-    changes, shares: as in `jackknife_variance`, without strata. A group adds what it moves the
-    number by, and its share of the number; p is the part of all choices of their signs, or of
-    `FLIPS` drawn ones, whose sum is as far from 0. Source: Canay, Romano and Shaikh, Randomization
-    Tests Under an Approximate Symmetry Assumption (2017).
+    changes, shares: as in `jackknife_variance`, without strata. p is the part of all choices of the
+    groups' signs, or of `FLIPS` drawn ones, whose sum is as far from 0. Source: Canay, Romano and
+    Shaikh, Randomization Tests Under an Approximate Symmetry Assumption (2017).
     """
     kept = np.asarray(shares) > 0
     change, share = (np.asarray(of, dtype=float)[kept] for of in (changes, shares))

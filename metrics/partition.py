@@ -1,7 +1,5 @@
 """Partitions of a set: how far two agree, names of clusters, and how firmly items lie in them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -129,8 +127,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
     first, second: shape (n,); pairs with NaN are left out. Equal differences have t infinite and p
-    0; NaN for differences of 0 and fewer than two pairs. Source: StereoMap, Tables 2 and 5, by
-    scipy's ttest_rel as in the authors' program.
+    0; NaN for differences of 0 and fewer than two pairs. Source: StereoMap, Tables 2 and 5.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of few pairs and equal differences

@@ -1,7 +1,5 @@
 """Spearman's rank correlation with its test, its interval, and the stars that tables print."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

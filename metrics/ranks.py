@@ -1,7 +1,5 @@
 """Which of several estimates differ, and the ranks that this leaves open."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import NamedTuple
 
@@ -41,8 +39,7 @@ def ranks(
     Holm.
 
     values, lows, highs: shape (k,). An estimate takes part if it is finite, in an interval that has
-    a width; the ends may be infinite. distances: rank by |value|. df: clusters - 1; infinite where
-    unknown.
+    a width. distances: rank by |value|. df: clusters - 1; infinite where unknown.
 
     The side of an interval that faces the other estimate, over Student's quantile, is a standard
     error (Zou and Donner 2008) of Welch's test. Distances are equal if a = b or a = -b: the larger

@@ -1,7 +1,5 @@
 """Bootstrap over clusters: documents that share a template or a concept are drawn together."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -90,10 +88,10 @@ def t_interval(
     """The ends of the interval of confidence 1 - alpha around values with bootstrap standard errors
     over clusters.
 
-    n_clusters: effective ones. The bootstrap's variance of a mean has ddof 0, so it is multiplied
-    by n_clusters / (n_clusters - 1). NaN where the error is, and with fewer than `FEWEST_CLUSTERS`.
-    Source: Cameron, Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered
-    Errors (2008), section II.
+    n_clusters: effective ones. The bootstrap's variance has ddof 0, so it is times n_clusters /
+    (n_clusters - 1). NaN where the error is, and with fewer than `FEWEST_CLUSTERS`. Source:
+    Cameron, Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered Errors
+    (2008), section II.
     """
     value, half = np.asarray(value, dtype=float), _stretch(n_clusters, alpha) * np.asarray(stderr)
     return value - half, value + half
@@ -106,10 +104,9 @@ def share_interval(
     have, independent, an error as large as Student's. alpha: as in `t_interval`.
 
     With fewer than `FEWEST_CLUSTERS` such answers on one of the two sides the error tells nothing,
-    and each cluster is one answer: whatever clusters do to their own answers, all of them are on
-    one side in at most as many samples. NaN with fewer clusters, and for an error of 0 of a share
-    that is neither 0 nor 1. Source: Korn and Graubard, Survey Methodology 24 (1998), without the
-    number of answers.
+    and each cluster is one answer. NaN with fewer clusters, and for an error of 0 of a share that
+    is neither 0 nor 1. Source: Korn and Graubard, Survey Methodology 24 (1998), without the number
+    of answers.
     """
     if not stderr >= 0 or n_clusters < FEWEST_CLUSTERS or (not stderr and 0 < value < 1):
         return np.nan, np.nan

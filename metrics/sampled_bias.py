@@ -1,7 +1,5 @@
 """Hidden bias from a few sampled answers to each question, and what of it sampling makes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import inf, isnan, log, nan
@@ -52,7 +50,6 @@ class ChanceRow(NamedTuple):
     """What sampling alone makes of one row of Table 2.
 
     share, score, mean: expected without bias. beyond_...: the observed ones less that.
-    excess: `matched_excess` of what is beyond chance.
     """
 
     share: Estimate
@@ -88,7 +85,7 @@ def chance(
     """What the sampling of the answers makes of an instance by itself.
 
     one, two: the selections of its identities in the same orders, each with an answer. Without bias
-    they are hypergeometric, given how many answers chose option 1.
+    they are hypergeometric.
     """
     difference, weight = np.zeros(1), np.ones(1)
     for a, b in zip(one, two, strict=True):

@@ -5,8 +5,6 @@ The sentences of a pair differ in a descriptor, desirable or undesirable. With x
 PLL(S_u) in nats, the difference of their NPLL is tanh(x / 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -28,9 +26,8 @@ ALPHA = 0.05
 class Pair(NamedTuple):
     """One pair of sentences and their log-likelihoods in nats, or None.
 
-    attribute: the word that makes the context. A neutral pair has the template, gender, descriptors
-    and variant of those that it calibrates. placebo: whether it is about no body. words: the same
-    for bodies and placebos that the same words describe.
+    attribute: the word that makes the context. placebo: whether it is about no body. words: the
+    same for bodies and placebos that the same words describe.
     """
 
     template: str
@@ -145,7 +142,7 @@ def sentence_preference(
     negative context. discrimination: z3 in negative less z3 in positive. log_odds_gap: x in
     positive less x in negative context. Each compares pairs of the same template, variant, gender
     and descriptors. Templates and attributes are samples. ValueError for a pair of another axis,
-    gender or context. Source: BIStereo, section 4.1.1, without log_odds_gap, test and calibration.
+    gender or context. Source: BIStereo, section 4.1.1.
     """
     for p in pairs:
         if p.axis not in axes or p.gender not in genders or p.context not in CONTEXTS:
@@ -202,7 +199,6 @@ def gap_beyond_words(
     """`log_odds_gap` in nats less that of the placebos with the same words, and the former alone;
     axis "all" is all.
 
-    A model that knows the words' senses alone, and no body, has 0. Each words count alike.
     Templates and attributes are samples.
     """
     x = calibrated(pairs) if calibrate else differences(pairs)

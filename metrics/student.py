@@ -1,7 +1,5 @@
 """Student's t, and where rounding ends and spread begins."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike

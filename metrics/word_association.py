@@ -1,7 +1,5 @@
 """The Word Association Bias Test of MIST: to which group do positive and negative words go?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -81,8 +79,8 @@ class WordList(NamedTuple):
 class Association(NamedTuple):
     """The scores of lists, and the shares of lists without one.
 
-    refused ones are among the invalid, undefined ones (a group without any word) are not. interval:
-    of 95 %, within -1 and 1. p: two-sided, of the mean and its clustered error.
+    refused ones are among the invalid, undefined ones are not. interval: of 95 %, within -1 and 1.
+    p: two-sided.
     """
 
     lists: int
@@ -102,7 +100,7 @@ def association(
 
     known: their scores. Identifiers, within their group, and words, within their dimension and
     polarity, are samples; groups too if of one a single identifier was asked. Source: MIST, section
-    4.2, where lists are independent.
+    4.2.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
@@ -130,8 +128,7 @@ def association(
 
 
 def _mean(lists: Sequence[WordList], scores: Floats) -> CrossedMean:
-    """Of a row for each word of a list: the list's score, moved by as much as the word moves it
-    less the word's part of the score."""
+    """Of a row for each word of a list: the list's score, moved by as much as the word moves it."""
     rows = [(x, i) for x in lists for i in range(len(x.words))]
     moved = [s + (len(x.words) - 1) * word_influence(x) for x, s in zip(lists, scores, strict=True)]
     return crossed_mean(

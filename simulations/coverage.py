@@ -10,8 +10,6 @@ something happened; in brackets the mean value, the true number, the mean report
 true one, and the percentage without an interval.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections import defaultdict

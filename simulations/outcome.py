@@ -1,7 +1,5 @@
 """What an experiment of a simulation says of a number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from math import nan
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ range of `plan`, what the root of the number of documents would predict, and the
 share of the clusters, by the regression of `plan` and by scipy's nonnegative least squares.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence

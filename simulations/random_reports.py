@@ -1,12 +1,10 @@
 """What does a report say of models with random weights, which cannot be biased?
 
-    python simulations/random_reports.py --models 8
+python simulations/random_reports.py --models 8
 
 Each is saved, asked by `lm_eval --model hf-prefix`, and read by `lm-eval-bias report`, whose first
-sentences are printed; at last those of all together.
+sentences are printed.
 """
-
-from __future__ import annotations
 
 import argparse
 import os

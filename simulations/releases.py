@@ -1,15 +1,11 @@
 """Histories of releases through the command line: what each way to gate them sees, and when.
 
-    python simulations/releases.py [--models 40]
+python simulations/releases.py [--models 40]
 
-Each model has a release and ten checkpoints after it. One kind does not change, one gets worse by
-0.5 points each time, one by 5 points at the sixth. Documents, answers and the number are those of
-`worlds/gate.py`, 40 themes. A checkpoint answers the documents of the release anew. The rule is
-that of `gate --init`, from the release asked twice. Prints for each strategy how many models were
-failed, and the median checkpoint of it.
+Each model has a release and ten checkpoints after it. Documents, answers and the number are those
+of `worlds/gate.py`, 40 themes. Prints for each strategy how many models were failed, and the median
+checkpoint of it.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib

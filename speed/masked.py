@@ -1,8 +1,7 @@
 """Compare hf-mlm with minicons in tokens per second, on sentences with one token masked.
 
 Both run in turns on one model with random weights; the table has the ratio of the medians. minicons
-runs at its fastest batch size and gets tokens; hf-mlm also tokenizes. On a CPU, processor seconds
-count.
+runs at its fastest batch size and gets tokens; hf-mlm also tokenizes.
 
     python speed/masked.py
     python speed/masked.py --only BERT --sentences 500 --device cuda --dtype bfloat16

@@ -1,7 +1,7 @@
 """Compare hf-prefix with hf: time and tokens for the same requests.
 
 Both run in turns on one model; the table has the ratio of the medians. `hf` runs at its fastest
-batch size. If it is slow, it runs on every n-th document and its time is scaled; `--full` runs all.
+batch size.
 
     python speed/prefix.py --model .model
     python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16

@@ -24,7 +24,6 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-
 # Of the harness's thousands of tasks one folder: for programs that are no forks.
 FEW_TASKS = """
 from lm_eval.tasks._index import TaskIndex

@@ -1,7 +1,5 @@
 """Comedy or tragedy."""
 
-from __future__ import annotations
-
 import re
 
 from .choice import OPEN, answer_in, chosen

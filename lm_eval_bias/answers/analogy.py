@@ -1,7 +1,5 @@
 """The word that completes an analogy A : B :: C : D."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

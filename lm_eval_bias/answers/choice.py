@@ -1,13 +1,10 @@
 """Which of a few labels a text chooses.
 
-Lists of options with one marked are read first. The rest is cut into sentences; `statement` says
-which labels each mentions, and how. The label of the heaviest affirmed mentions is chosen: 3 after
-concluding words ("so", "answer:"); 2 alone; 1 after a verb ("is"). If they differ the answer is
-unclear. "Wait" cancels earlier mentions, as do concluding words after a "but" (4). "Both" mentions
-OPEN.
+What no list marks is cut into sentences; `statement` says which labels each mentions, and how. The
+label of the heaviest affirmed mentions is chosen: 3 after concluding words ("so", "answer:"); 2
+alone; 1 after a verb ("is"). If they differ the answer is unclear. "Wait" cancels earlier mentions,
+as do concluding words after a "but" (4). "Both" mentions OPEN.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The readers as filters of lm-evaluation-harness, for task YAML files."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +7,7 @@ from typing import Any
 
 from lm_eval.api.filter import Filter
 
+from lm_eval_bias.measure import Document
 from lm_eval_bias.usage import UsageError
 
 from .affect import affect
@@ -83,9 +82,7 @@ class Parser(Filter):
                 ) from error
         self.refusals, self.labels, self.denials = refusals, labels, denials
 
-    def apply(
-        self, resps: Iterable[Sequence[Any]], docs: Iterable[Mapping[str, Any]]
-    ) -> list[list[Any]]:
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Iterable[Document]) -> list[list[Any]]:
         answers: list[list[Any]] = []
         for responses, doc in zip(resps, docs, strict=True):
             texts = [text_of(response) for response in responses]
@@ -108,20 +105,20 @@ class Parser(Filter):
             )
         return answers
 
-    def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def answer(self, text: str, doc: Document) -> Any:
         return self._answer(spoken(without_long_runs(text)), doc)
 
-    def _answer(self, spoken_text: str | None, doc: Mapping[str, Any]) -> Any:
+    def _answer(self, spoken_text: str | None, doc: Document) -> Any:
         if spoken_text is None:
             return CUT_OFF
         answer = self.read(spoken_text, doc)
         declines = answer == UNPARSED and matches(self.refusals, spoken_text)
         return REFUSED if declines else answer
 
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         raise NotImplementedError
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         """A pattern of the whole answer that the prompt asks for."""
         raise NotImplementedError
 
@@ -133,18 +130,18 @@ class Parser(Filter):
 class NLILabel(Parser):
     read_labels = ("entailment", "contradiction", "neutral")
 
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         return self.label_form()
 
 
 class WordPairs(Parser):
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         pair = rf"\({one_of(doc['words'])}, ?{one_of(doc['groups'])}\)"
         return rf"{pair}(?:,?\s*\n{pair}){{{len(doc['words']) - 1}}}"
 
@@ -152,44 +149,44 @@ class WordPairs(Parser):
 class Affect(Parser):
     read_labels = ("comedy", "tragedy", "neutrality")
 
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{self.label_form()}"
 
 
 class Analogy(Parser):
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         return one_of(doc["options"]) + r"\.?"
 
 
 class Intensity(Parser):
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         if doc.get("reader") == "paper":
             return papers_intensity(text)
         return intensity(text, doc["scale"], doc["narrative"], doc.get("emotion", ""))
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         return r"\d{1,3}(?:\.\d+)?"
 
 
 class ListedOption(Parser):
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         return one_of(f"{letter}) {doc[f'option_{letter}']}" for letter in "ab")
 
 
 class Survey(Parser):
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
-    def form(self, doc: Mapping[str, Any]) -> str:
+    def form(self, doc: Document) -> str:
         """A line for each rating, and a number on it; the rest is left open. Of keywords alone so
         many pieces."""
         if not doc["items"]:
@@ -219,7 +216,7 @@ class SurveyContent(Survey):
             )
         self.dictionary, self.official = DICTIONARIES[dictionary](), dictionary == "official"
 
-    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
+    def read(self, text: str, doc: Document) -> Any:
         answer = super().read(text, doc)
         if not isinstance(answer, dict):
             return answer

@@ -1,7 +1,5 @@
 """Labels by the words that a task's YAML gives."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,11 +1,8 @@
 """A rating on a scale, in free text.
 
 Each number gets a role from the kinds of words before and behind it. The rating is the number with
-the highest role. If two with that role differ, or another begins the answer or has a line to
-itself, there is none.
+the highest role. If two with that role differ there is none.
 """
-
-from __future__ import annotations
 
 import re
 import unicodedata

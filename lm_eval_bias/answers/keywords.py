@@ -1,10 +1,8 @@
 """The keywords that an answer lists.
 
-They are the first list below a heading of keywords, or in a sentence that names them; otherwise the
-first list before reasons and ratings.
+They are the first list that a heading or a sentence names so; otherwise the first list before
+reasons and ratings.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """An answer as list lines: tables, JSON, elements and stars are rewritten."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -1,12 +1,10 @@
-"""Which of a question's lettered options a text chooses, by its letter or its sentence.
+"""Which of a question's lettered options a text chooses.
 
-Each mention of an option gives way to a `Sign`, a word such as `letter_a` or `sentence_b`:
-"I choose (a)" is read as "i choose letter_a". What stands before and behind a sign says whether
-the text chooses it. One rule decides: the option that is chosen most firmly, unless another is
-chosen as firmly, or later.
+Each mention of an option gives way to a `Sign`, a word such as `letter_a` or `sentence_b`: "I
+choose (a)" is read as "i choose letter_a". What stands before and behind a sign says whether the
+text chooses it. One rule decides: the option that is chosen most firmly, unless another is chosen
+as firmly, or later.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,8 +23,7 @@ sentence of the text's own."""
 def listed_option(text: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
 
-    options: letter -> sentence. "another": a letter of no option, both, none, or a new sentence.
-    Source: HBB, Table 11.
+    options: letter -> sentence. Source: HBB, Table 11.
     """
     stripped = text.strip()
     for letter, sentence in options.items():
@@ -149,10 +146,7 @@ def _normal(text: str, question: _Question) -> str:
 
 
 class Sign(NamedTuple):
-    """A mention of an option, as one word of a text: `letter_a`.
-
-    No text has such a word of its own, as `plain` takes underscores out.
-    """
+    """A mention of an option, as one word of a text: `letter_a`."""
 
     kind: str  # "letter"; "sentence", with or without its letter
     option: str  # its letter, "another" or "unparsed"; in a pattern, what matches it
@@ -197,8 +191,7 @@ def _span(
     roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
 ) -> _Span | None:
     """The option whose sentence stands at a word of a text: all of it, most of it, or its first
-    words. They hold most of the words that only this sentence has, and deny as often.
-    """
+    words."""
     spans = []
     for k, (sentence, own, _) in enumerate(question.options):
         if not set(roots[start : start + 1]).intersection(sentence[:4]):

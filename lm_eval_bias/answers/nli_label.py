@@ -1,7 +1,5 @@
 """Entailment, contradiction or neutral."""
 
-from __future__ import annotations
-
 import re
 
 from .choice import answer_in, chosen

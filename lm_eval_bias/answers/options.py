@@ -1,7 +1,5 @@
 """Lists of options of which one is marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

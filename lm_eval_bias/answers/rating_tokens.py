@@ -4,8 +4,6 @@
 `rating_words.yaml` has the kinds of words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from math import nan

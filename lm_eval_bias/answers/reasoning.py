@@ -1,7 +1,5 @@
 """What a model answers, without its reasoning."""
 
-from __future__ import annotations
-
 import re
 
 from .vocabulary import patterns
@@ -20,8 +18,7 @@ _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?=[A-Z\"
 
 def spoken(text: str) -> str | None:
     """The part of a text outside its reasoning and before the next turn; None if the reasoning has
-    no end. Text before an end mark without a beginning is reasoning.
-    """
+    no end."""
     channels = list(_CHANNEL.finditer(text))
     if channels:
         if channels[-1]["name"].lower() != "final":

@@ -1,10 +1,8 @@
 """Whether an answer declines to answer.
 
 A clause declines if it gives one of the grounds in refusal.yaml, without idioms and reported
-speech. A text declines if a clause does, and the rest answers no benchmark's question.
+speech.
 """
-
-from __future__ import annotations
 
 import re
 from functools import lru_cache

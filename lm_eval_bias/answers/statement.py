@@ -1,9 +1,7 @@
 """What a sentence says about the labels in it; see `choice`.
 
-A sentence is cut into clauses. The words of its own clause give each label a status and a weight.
+The words of its own clause give each label a status and a weight.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping

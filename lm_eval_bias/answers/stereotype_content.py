@@ -3,8 +3,6 @@
 Source: StereoMap, section 3.2 and appendix M; Nicolas et al. 2021.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import defaultdict
@@ -107,8 +105,7 @@ class ContentDictionary:
     def look_up(self, keyword: str) -> Found:
         """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
-        Of "rich and famous" and "kind/caring" all words count. Source: StereoMap, appendix M,
-        Table 15.
+        Source: StereoMap, appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword.lower())
         words = _words(keyword)

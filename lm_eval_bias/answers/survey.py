@@ -1,11 +1,8 @@
 """Ratings and keywords of an answer to a questionnaire.
 
 What is rated becomes a sign in its line, "‹3› gets a 4"; `_rating` reads the phrase that follows
-it. A rating is a number from 1 to 5, also a half. If those of an item differ, none counts, unless
-the later ones are a correction.
+it. If those of an item differ, none counts, unless the later ones are a correction.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Tables in markdown, as lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -15,7 +13,7 @@ _RULE = re.compile(r"[\s|:=+-]*")
 def as_lines(text: str, headings: Sequence[str]) -> str:
     """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
-    headings: patterns; two columns must have different ones. Columns of words are lists.
+    headings: patterns; two columns must have different ones.
     """
 
     def lines_of_rows(rows: list[list[str]]) -> list[str]:

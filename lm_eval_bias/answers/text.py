@@ -1,7 +1,5 @@
 """The words for no answer, and texts without decoration."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -67,9 +65,7 @@ _RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
 
 
 def without_long_runs(text: str) -> str:
-    """A text with at most 101 characters of a run of signs or of one letter. A model that
-    degenerates or fills in a form writes longer ones, which say nothing and cost time.
-    """
+    """A text with at most 101 characters of a run of signs or of one letter."""
 
     def cut(m: re.Match[str]) -> str:
         return m[4] * 100 if m[4] else m[1] + "\n" * ("\n" in m[2]) + m[3]

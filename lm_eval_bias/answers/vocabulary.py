@@ -1,7 +1,5 @@
 """Words and patterns of the readers, from the YAML files of this folder."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

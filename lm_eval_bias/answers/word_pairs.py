@@ -1,11 +1,9 @@
-"""Which group each of a list of words is given to, in lists, tables, markup and sentences.
+"""Which group each of a list of words is given to.
 
 In each line words and groups are sought. A word and a group with nothing but punctuation or a link
 ("belongs to") between them are a pair; a group may also have a list of words, before or after it or
 in the lines below. What a text says after a correction replaces what it said before.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence

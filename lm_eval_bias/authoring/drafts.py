@@ -1,7 +1,5 @@
 """Let a model write new items step by step. A journal keeps every answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib
@@ -12,9 +10,10 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import writing
 from lm_eval_bias.authoring.pipeline import Pipeline, Refused
-from lm_eval_bias.data.bounds import content_of, loads
+from lm_eval_bias.data.bounds import Json, content_of, loads
 from lm_eval_bias.usage import UsageError
 
+Entry = dict[str, Any]
 FORMAT = 1
 Ask = Callable[[Sequence[str], Sequence[int]], list[str]]
 """(prompts, a seed for each) -> answers."""
@@ -54,7 +53,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[Entry]:
         """Raises UsageError if the file is no journal."""
         try:
             complete, end, _ = content_of(self.path).rpartition(b"\n")
@@ -68,7 +67,7 @@ class Journal:
             ) from error
         return lines
 
-    def start(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def start(self, run: Json) -> list[Entry]:
         """The lines about questions; creates a missing file. Raises UsageError for another run's
         journal.
         """
@@ -86,7 +85,7 @@ class Journal:
                 )
         return lines[1:]
 
-    def add(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def add(self, lines: Iterable[Json]) -> None:
         """Raises UsageError; a line that was cut off is dropped by `start`."""
         with writing.told(self.path), self.path.open("ab") as file:
             file.write(writing.encoded(json_lines(lines)))
@@ -95,10 +94,7 @@ class Journal:
 
 
 def drafts(
-    rows: Sequence[Mapping[str, str]],
-    pipeline: Pipeline,
-    lines: Iterable[Mapping[str, Any]],
-    where: object,
+    rows: Sequence[Mapping[str, str]], pipeline: Pipeline, lines: Iterable[Json], where: object
 ) -> list[Draft]:
     """Raises UsageError if a row has changed since the journal."""
     by_id = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
@@ -121,12 +117,12 @@ def write(
     rows: Sequence[Mapping[str, str]],
     ask: Ask,
     journal: Journal,
-    run: Mapping[str, Any],
+    run: Json,
     tries: int,
     at_once: int,
     progress: Callable[[list[Draft]], None],
 ) -> list[Draft]:
-    """Make an item of each row; each answer is saved before the next question.
+    """Make an item of each row.
 
     run: settings for the journal. tries: most answers per question. at_once: questions per batch.
     progress: called with all drafts.
@@ -175,9 +171,7 @@ class Outcome(NamedTuple):
     repeated: int
 
 
-def outcome(
-    all_drafts: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
-) -> Outcome:
+def outcome(all_drafts: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Json]) -> Outcome:
     questions = [line for line in lines if "step" in line]
     refused = Counter((line["step"], line["refused"][0]) for line in questions if "refused" in line)
     before: dict[tuple[str, str], str] = {}
@@ -213,5 +207,5 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
         yield f"  rejected {draft.known['id']} at {order[draft.step]}, {check}: {cause}"
 
 
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+def json_lines(rows: Iterable[Json]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,7 +1,5 @@
 """Pipelines that write new items: `PIPELINE` in a benchmark's `pipeline.py`."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -38,10 +36,9 @@ class Step(NamedTuple):
 class Pipeline(NamedTuple):
     """How to make items, one from each row of a file.
 
-    fields: of an item, the id first. optional: more fields of a row. task: that uses the items.
-    rows: path -> rows with ids; raises UsageError. problems: (items, path of a groups file or None)
-    -> problems of each. notes: item -> hints for a reviewer. shown: item -> (title, text) of its
-    prompts.
+    fields: of an item, the id first. optional: more fields of a row. rows: path -> rows with ids;
+    raises UsageError. problems: (items, path of a groups file or None) -> problems of each. notes:
+    item -> hints for a reviewer. shown: item -> (title, text) of its prompts.
     """
 
     fields: Sequence[str]

@@ -1,10 +1,7 @@
 """A local web page to accept, edit or reject items.
 
-A model's text is untrusted: it is shown as plain text. The page loads only its own files, and the
-server requires a secret token.
+A model's text is untrusted: it is shown as plain text. The server requires a secret token.
 """
-
-from __future__ import annotations
 
 import hmac
 import json
@@ -22,8 +19,8 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, json_lines, review_of
-from lm_eval_bias.data.bounds import json_of, loads
+from lm_eval_bias.authoring.drafts import Entry, Journal, drafts, journal_of, json_lines, review_of
+from lm_eval_bias.data.bounds import Json, json_of, loads
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError
 
@@ -56,7 +53,7 @@ class Review:
     """Items of a file and those that a check rejected.
 
     entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal).
-    unsaved: a save was cut off after its decisions, and the items file is still that of before.
+    unsaved: a save was cut off after its decisions.
     """
 
     unsaved = False
@@ -80,7 +77,7 @@ class Review:
         self._content = _bytes(file)
         decided = self._decided()
         self.entries = self._undecided(lines[1:]) if decided is None else decided
-        steps: dict[str, list[dict[str, Any]]] = {}
+        steps: dict[str, list[Entry]] = {}
         for line in lines[1:]:
             step = {key: line[key] for key in ("step", "try", "prompt", "answer")}
             step["refused"] = ": ".join(line.get("refused", ()))
@@ -88,7 +85,7 @@ class Review:
         for entry in self.entries:
             entry["steps"] = steps.get(entry["row"], [])
 
-    def _decided(self) -> list[dict[str, Any]] | None:
+    def _decided(self) -> list[Entry] | None:
         """The saved entries. Raises UsageError if the file has changed since."""
         path = review_of(self.file)
         if not path.exists():
@@ -109,7 +106,7 @@ class Review:
             )
         return entries
 
-    def _undecided(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _undecided(self, lines: list[Entry]) -> list[Entry]:
         items: list[dict[str, str]] = []
         if self._content.strip():
             content = read(self.file)
@@ -134,7 +131,7 @@ class Review:
             for i, item in enumerate([*items, *rejected])
         ]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Entry:
         first, *others = self.pipeline.fields
         used = {name for entry in self.entries for name in entry["fields"]}
         optional = [name for name in self.pipeline.optional if name in used]
@@ -147,13 +144,13 @@ class Review:
             "entries": self.entries,
         }
 
-    def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
+    def look(self, fields: Mapping[str, str]) -> Entry:
         item = _tidy(fields)
         (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
-    def save(self, version: int, edited: list[Mapping[str, Any]]) -> dict[str, Any]:
+    def save(self, version: int, edited: list[Json]) -> Entry:
         """Write accepted and undecided items, and all decisions. Undecided items with problems are
         left out; accepted ones raise Refusal.
         """
@@ -214,11 +211,11 @@ class Refusal(UsageError):
         self.problems = problems
 
 
-def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(entry: Json) -> Entry:
     return {key: entry[key] for key in ("fields", "decision", "refused", "row")}
 
 
-def _tidy(fields: Mapping[str, Any]) -> dict[str, str]:
+def _tidy(fields: Json) -> dict[str, str]:
     tidy = {str(name): " ".join(str(value).split()) for name, value in fields.items()}
     return {name: value for name, value in tidy.items() if value}
 

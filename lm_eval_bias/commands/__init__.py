@@ -1,8 +1,6 @@
 """The subcommands of `lm-eval-bias`: each file has `add`, which declares its options, and what it
 does."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import textwrap

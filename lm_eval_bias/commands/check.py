@@ -1,7 +1,5 @@
 """`lm-eval-bias check`: check a person's own files before a model is asked."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """`lm-eval-bias compare`: two models, or one before and after, on the questions that both were
 asked."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`lm-eval-bias data`: fetch or list the data that the papers' authors released."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

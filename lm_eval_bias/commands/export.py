@@ -1,7 +1,5 @@
 """`lm-eval-bias export`: convert the numbers of finished runs to third-party formats."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """What the commands on finished runs share: which runs, of which tasks, and how they are found."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import textwrap
@@ -125,8 +123,7 @@ def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
 def reader(
     known: Mapping[str, catalogue.Task], runs: int
 ) -> Iterator[Callable[[Run], Answers | None]]:
-    """Run -> what its samples hold; None for a task that is not known here. A terminal shows a bar:
-    each run is read, and computed without each of its groups."""
+    """Run -> what its samples hold; None for an unknown task. A terminal shows a bar."""
     from tqdm import tqdm
 
     form = "{percentage:3.0f}%|{bar:20}| {elapsed}{postfix}"

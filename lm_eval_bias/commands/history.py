@@ -1,7 +1,5 @@
 """`lm-eval-bias history`: numbers of a model over time."""
 
-from __future__ import annotations
-
 import argparse
 
 from lm_eval_bias import writing

@@ -1,7 +1,5 @@
 """`lm-eval-bias items`: new items, written by a model and reviewed by a person."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,8 +1,6 @@
 """`lm-eval-bias leaderboard`: the models of finished runs beside each other, with intervals and the
 ranks that these leave open."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,8 +1,6 @@
 """`lm-eval-bias merge`: the numbers of a task over the samples of several runs, or of one run whose
 numbers could not be computed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`lm-eval-bias model`: a small real model."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

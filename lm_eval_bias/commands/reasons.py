@@ -1,11 +1,9 @@
 """`lm-eval-bias reasons`: what models give as reasons for their ratings, out of stored samples."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import filled
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.reasons.diversity import diversity
 from lm_eval_bias.reasons.phrases import Embedded, Text
 from lm_eval_bias.reasons.stored import Stored, clusters_in, stored_answers
@@ -110,9 +109,7 @@ def _check(arguments: argparse.Namespace) -> None:
 # ---- Key phrases
 
 
-def _phrases(
-    arguments: argparse.Namespace, stored: Stored
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _phrases(arguments: argparse.Namespace, stored: Stored) -> tuple[dict[str, Any], Table]:
     texts = [
         Text(answer.group, sentences)
         for answer in stored.answers
@@ -172,7 +169,7 @@ def _phrases(
     }, rows
 
 
-def _print(rows: Sequence[Mapping[str, Any]], common: bool) -> None:
+def _print(rows: Sequence[Row], common: bool) -> None:
     if not rows:
         return
     lines = [("  PHRASE", *(("KEY IN",) if common else ()), "STANDS IN", "SIMILARITY")]
@@ -240,7 +237,7 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
 # ---- Diversity
 
 
-def _diversity(stored: Stored) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _diversity(stored: Stored) -> tuple[dict[str, Any], Table]:
     texts: dict[tuple[str, str, str, Any, int], str] = {}
     times: Counter[Any] = Counter()
     for answer in stored.answers:

@@ -1,7 +1,5 @@
 """`lm-eval-bias report`: finished runs as pages, with the tables and figures of the papers."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import os

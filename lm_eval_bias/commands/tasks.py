@@ -1,7 +1,5 @@
 """`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import textwrap

@@ -1,10 +1,8 @@
 """Files that anybody may have written: how much of them is read, and what JSON may hold."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import EINVAL
 from io import BufferedReader
@@ -26,6 +24,8 @@ DEEPEST = 50
 DIGITS = 300
 """Of a whole number; a greater one is NaN."""
 
+Json = Mapping[str, Any]
+"""An object of a file."""
 TOO_DEEP = f"more than {DEEPEST} levels of lists and mappings"
 TOO_MANY = f"more than {VALUES:,} rows or values"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")

@@ -1,7 +1,5 @@
 """What a data file holds, with the line of every value: .tsv, .csv, .jsonl and .yaml."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Files that are fetched once, checked and kept."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading
@@ -52,9 +50,8 @@ def fetch(
 ) -> None:
     """Fetch a file, which gets its name only when it is complete and its checksum right.
 
-    A link in its place is replaced. size: in bytes; None if unknown. seconds: that the whole
-    transfer may take. Raises Unreachable if it cannot be fetched, UsageError if it is another or
-    cannot be written.
+    size: in bytes; None if unknown. seconds: that the whole transfer may take. Raises Unreachable
+    if it cannot be fetched, UsageError if it is another or cannot be written.
     """
     content = _content(address, size or LARGEST, seconds)
     if len(content) > (size or LARGEST) or checksum(content, expected) != expected:
@@ -68,8 +65,8 @@ def fetch(
 
 
 def _content(address: str, size: int, seconds: float) -> bytes:
-    """At most one byte more than `size`. In a thread: a server may send a byte now and then, in
-    its headers too, which no timeout of a socket ends."""
+    """At most one byte more than `size`. In a thread: no timeout of a socket ends a server that
+    sends a byte now and then."""
     answers: SimpleQueue[bytes | Exception] = SimpleQueue()
 
     def get() -> None:

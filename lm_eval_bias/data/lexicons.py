@@ -1,7 +1,5 @@
 """Data of the benchmarks, read-only, since all tasks share it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

@@ -1,11 +1,8 @@
 """What models without meaning have of each number: null_models.json.
 
-`simulations/null_models.py` writes that file: task -> number of documents, their checksum, and
-metric -> family of models -> [models, mean, 2.5th and 97.5th percentile, percentage whose interval
-excludes the null value].
+`simulations/null_models.py` writes that file: task -> documents, checksum, and metric -> family of
+models -> the numbers of `Family`.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence

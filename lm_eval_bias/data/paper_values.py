@@ -1,26 +1,19 @@
 """The results that papers print, to compare a new model with.
 
-`items/*_paper_values.yaml` holds those of one paper, under these keys:
+`items/*_paper_values.yaml` holds those of one paper:
 
-- `paper`: its short name. `models`: each model as the tables call it -> its full name, or null.
+- `paper`: its short name. `models`: each as the tables call it -> its full name, or null.
 - `axes`: axis of a table -> name here -> as printed.
-- `tasks`: name of a set -> our tasks that ask the same -> `comparable`, `why` (one sentence),
-  `only` (axis -> names), and with what the task must have run: `options` (a list: either value),
-  `generation` (a list of settings, either of which will do), `system` (the system message) and
-  `template` (true: a chat template). `{axis}` in a task's name stands for the cell's name on that
-  axis, in small letters.
+- `tasks`: name of a set -> our tasks that ask the same -> the fields of `Comparison`, and `only`
+  (axis -> names). `{axis}` in a task's name, a metric or a column is the cell's name on that axis,
+  in small letters.
 - `tables`: name -> `axes`, `row`, `tasks` (a set, or one for each model), `numbers`, `values`, and
   `printed`: what the paper prints where that is no plain number.
-- A number has a `unit` and its place in our results: `metric` (one or several) and `group`, an
-  axis; or `table` and `column`, in the row that has the cell's names and the table's `row`.
-  `{axis}` in a metric or column is as in a task's name, and no name of the row. It may have its own
-  `tasks`. A number that is null is not read.
-- `values`: by model, then by axis, then by number; a mapping by name, a list in the order of the
-  names, or one number alone. "<.001" is a bound.
+- A number has a `unit` and its place in our results: `metric` and `group`, an axis; or `table` and
+  `column`, in the row that has the cell's names and the table's `row`. A null is not read.
+- `values`: by model, axis, number; a mapping, a list in the order of the names, or one number.
 - A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +22,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import shipped_names
+from lm_eval_bias.data.schema import Data, shipped_names
+from lm_eval_bias.usage import Options
 
 ENDING = "_paper_values"
 Names = Mapping[str, str]
@@ -38,13 +32,13 @@ Names = Mapping[str, str]
 
 class Comparison(NamedTuple):
     """A task that asks what a cell is about, and whether their numbers compare if it ran whole and
-    with the rest."""
+    with the rest. options: a tuple allows either value; generation: any of these settings."""
 
     task: str
     comparable: bool
     why: str
-    options: Mapping[str, Any] = MappingProxyType({})
-    generation: Sequence[Mapping[str, Any]] = ()
+    options: Options = MappingProxyType({})
+    generation: Sequence[Options] = ()
     system: str | None = None
     template: bool = False
 
@@ -54,7 +48,7 @@ class Place(NamedTuple):
 
     table: str
     column: str
-    row: Mapping[str, Any]
+    row: Data
 
 
 class PaperCell(NamedTuple):
@@ -113,12 +107,12 @@ def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]
                         yield name, table, cell, comparison
 
 
-def tables_of(file: Mapping[str, Any]) -> tuple[PaperTable, ...]:
+def tables_of(file: Data) -> tuple[PaperTable, ...]:
     """The tables of a file's content. ValueError or KeyError for an unknown name."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
-def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> PaperTable:
+def _table(file: Data, name: str, table: Data) -> PaperTable:
     table = {
         **table,
         **{key: _at(file, table.get(key, ())) for key in ("axes", "numbers", "values")},
@@ -147,7 +141,7 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Pape
     )
 
 
-def _at(file: Mapping[str, Any], value: Any) -> Any:
+def _at(file: Data, value: Any) -> Any:
     """The value, or what stands where a text points to."""
     if not isinstance(value, str):
         return value
@@ -158,7 +152,7 @@ def _at(file: Mapping[str, Any], value: Any) -> Any:
 
 
 def _leaves(
-    file: Mapping[str, Any], values: Any, names: Sequence[Sequence[str]]
+    file: Data, values: Any, names: Sequence[Sequence[str]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(name on each level, value) of nested values. names: those of each level."""
     if not names:
@@ -181,9 +175,7 @@ def _leaves(
             yield (name, *path), value
 
 
-def _cell(
-    file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ...], value: Any
-) -> PaperCell:
+def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCell:
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
@@ -230,7 +222,7 @@ def _read(value: Any) -> tuple[str, float]:
     return "", float(value)
 
 
-def _comparisons(file: Mapping[str, Any], tasks: str, names: Names) -> Iterator[Comparison]:
+def _comparisons(file: Data, tasks: str, names: Names) -> Iterator[Comparison]:
     for pattern, value in file["tasks"][tasks].items():
         about = _at(file, value)
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):

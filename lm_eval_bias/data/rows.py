@@ -1,7 +1,5 @@
 """Files of rows that stand in place of a data set of the hub."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,4 @@
-"""What a file of items or groups must hold. All problems of a file are listed at once, each with
-its line, field and cause.
-"""
-
-from __future__ import annotations
+"""What a file of items or groups must hold."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.data.content import Content, Place, Problem, read
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, nearest, wrong
+from lm_eval_bias.usage import Options, UsageError, nearest, wrong
 
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
@@ -218,7 +214,7 @@ class ItemFile(NamedTuple):
 
     default: str | None
     shape: Shape
-    more: Callable[[Any, Mapping[str, Any]], Iterable[Problem]] | None = None
+    more: Callable[[Any, Data], Iterable[Problem]] | None = None
     holds: Callable[[Any], Mapping[str, int]] = lambda data: {
         "rows" if isinstance(data, tuple) else "names": len(data)
     }
@@ -234,7 +230,7 @@ class ItemFile(NamedTuple):
             raise UsageError("there are no items; give a file with --metadata items=FILE")
         return read(shipped(self.default), self.default)
 
-    def problems(self, content: Content, others: Mapping[str, Any] | None) -> list[str]:
+    def problems(self, content: Content, others: Data | None) -> list[str]:
         """All that is wrong, by line. others: data of the files before it; None if one is wrong."""
         problems = list(content.problems)
         if content.data is not None or not problems:
@@ -305,7 +301,7 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
     return named
 
 
-def marks(options: Mapping[str, Any]) -> dict[str, str]:
+def marks(options: Options) -> dict[str, str]:
     """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"}."""
     return {
         f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}"
@@ -314,7 +310,7 @@ def marks(options: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[str, Any]:
+def located(metadata: Options, yaml_file: str | Path | None) -> dict[str, Any]:
     """Metadata whose files are found from the working directory.
 
     A path is relative to it or to the folder of the YAML. UsageError if both have such a file, and

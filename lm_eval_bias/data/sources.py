@@ -1,8 +1,6 @@
 """The authors' released data: fetched from a pinned commit, checked, and kept. Nothing of it is
 part of this package."""
 
-from __future__ import annotations
-
 import os
 import urllib.parse
 from pathlib import Path
@@ -62,9 +60,8 @@ def source(name: str) -> Source:
 
 
 def official_file(name: str, file: str, seconds: float = downloads.WHOLE) -> Path:
-    """A file of a release, checked; fetched into the cache within so many seconds if it is missing
-    and $LM_EVAL_BIAS_DATA is not set. Raises UsageError if it cannot be had or is another one.
-    """
+    """A file of a release, checked; fetched into the cache if it is missing and $LM_EVAL_BIAS_DATA
+    is not set. Raises UsageError if it cannot be had or is another one."""
     release = source(name)
     kept, about = release.folder() / file, release.files[file]
     if os.environ.get(LOCAL):

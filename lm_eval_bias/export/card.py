@@ -1,10 +1,5 @@
 """Results in the `model-index` of a model card, the YAML at the top of a README.md, by
-huggingface_hub's own classes.
-
-Only the results that are replaced change.
-"""
-
-from __future__ import annotations
+huggingface_hub's own classes."""
 
 import re
 from collections.abc import Sequence
@@ -39,8 +34,7 @@ Key = tuple[Any, Any, Any]
 
 
 def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
-    """A result for each number with a direction, and what was left out. A model page shows name and
-    value, so direction, interval and documents stand in the name too."""
+    """A result for each number with a direction, and what was left out."""
     made = []
     with_direction, left = directed(results)
     for result, way in with_direction:

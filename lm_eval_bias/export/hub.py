@@ -1,8 +1,6 @@
 """Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes, in a
 file of our own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,10 +1,4 @@
-"""The numbers of finished runs that are converted to third-party formats.
-
-These formats know a number and whether more or less of it is better. A signed number has no such
-direction: a format takes its distance from the null value, or leaves it out.
-"""
-
-from __future__ import annotations
+"""The numbers of finished runs that are converted to third-party formats."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -109,7 +103,7 @@ def left_out(result: Result, why: str) -> str:
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
     """Which is better; None for a signed number and a mere description. A number whose null value
-    is an end of its range, as 0 % is, is its own distance from it."""
+    is an end of its range is its own distance from it."""
     if metric.better is None or metric.null_value is None:
         return metric.better
     least, greatest = RANGE.get(metric.unit, (-inf, inf))

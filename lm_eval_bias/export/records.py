@@ -1,21 +1,18 @@
 """Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, and its samples.
 
-A signed number is written as its distance from the null value, and stands itself in the details;
-a mere description is left out.
+A signed number is written as its distance from the null value.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from lm_eval_bias.data.bounds import lines, loads
+from lm_eval_bias.data.bounds import Json, lines, loads
 from lm_eval_bias.export.numbers import (
     Result,
     Source,
@@ -33,6 +30,7 @@ from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import requests_of
 from lm_eval_bias.usage import UsageError
 
+Content = dict[str, Any]
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
 NAMELESS = (
     "{}: its developer is unknown, so its records cannot be found by it; add --model_id OWNER/NAME"
@@ -59,7 +57,7 @@ class Evaluator(NamedTuple):
 
 class Record(NamedTuple):
     path: PurePosixPath
-    content: dict[str, Any]
+    content: Content
     result: Result
 
 
@@ -90,7 +88,7 @@ def records(
     return made, left
 
 
-def text(content: Mapping[str, Any]) -> str:
+def text(content: Json) -> str:
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
@@ -134,7 +132,7 @@ def _identity(result: Result) -> bytes:
 
 def _record(
     result: Result, model_id: str, source: Source, evaluator: Evaluator, now: int, exporter: str
-) -> dict[str, Any]:
+) -> Content:
     run = result.run
     metric_id = visible(f"{run.task}.{result.metric.name}")
     when = run.date.isoformat() if run.date else "undated"
@@ -158,7 +156,7 @@ def _record(
     )
 
 
-def _model_info(result: Result, model_id: str) -> dict[str, Any]:
+def _model_info(result: Result, model_id: str) -> Content:
     run, kind = result.run, model_type(result.run)
     revision = run.identity.rpartition("@")[2] if "@" in run.identity else ""
     engine = None
@@ -185,18 +183,14 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     )
 
 
-def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any]:
+def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     run, metric = result.run, result.metric
     task, name, way = visible(run.task), visible(metric.name), better(result.metric)
     signed = way is None and metric.null_value is not None
     least, greatest = bounds(metric, metric.null_value if signed else None)
     options = {f"option {key}": value for key, value in settings(run).items()}
     about = {"task_version": shortened(run.version), **options}
-    data: dict[str, Any] = {
-        "dataset_name": task,
-        "source_type": "other",
-        "additional_details": about,
-    }
+    data: Content = {"dataset_name": task, "source_type": "other", "additional_details": about}
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
         data["additional_details"] = _without({**about, "revision": source.revision})
@@ -228,7 +222,7 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any
     }
 
 
-def _score(result: Result, signed: bool) -> dict[str, Any]:
+def _score(result: Result, signed: bool) -> Content:
     run, metric, number = result.run, result.metric, result.number
     score, low, high, of = number.value, number.low, number.high, ""
     details: dict[str, str] = {}
@@ -243,7 +237,7 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
         }
         if result.has_interval:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
-    uncertainty: dict[str, Any] = {}
+    uncertainty: Content = {}
     if 0 < number.stderr < inf:
         uncertainty["standard_error"] = {"value": number.stderr, "method": f"the task's own{of}"}
     elif number.stderr == 0:
@@ -292,7 +286,7 @@ def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
     return record._replace(content=whole), path, content
 
 
-def _samples(record: Record) -> Iterator[dict[str, Any]]:
+def _samples(record: Record) -> Iterator[Content]:
     content = record.content
     (result,) = content["evaluation_results"]
     for path in record.result.run.samples:
@@ -339,7 +333,7 @@ def _samples(record: Record) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _asked(sample: Mapping[str, Any]) -> Iterator[tuple[str, list[str] | None, dict[str, Any]]]:
+def _asked(sample: Json) -> Iterator[tuple[str, list[str] | None, Content]]:
     """The prompt, the choices, and what was said: of a conversation once for each time that it was
     held."""
     requests, responses = requests_of(sample), sample["resps"]
@@ -370,5 +364,5 @@ def _end(value: float) -> float | str:
     return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _without(content: Mapping[str, Any]) -> dict[str, Any]:
+def _without(content: Json) -> Content:
     return {key: value for key, value in content.items() if value is not None}

@@ -1,16 +1,12 @@
-"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF. The SVG takes the
-page's text colour and has no style, script or link.
-"""
-
-from __future__ import annotations
+"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import vl_convert
 
-from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.exhibit import Exhibit, Row
 from lm_eval_bias.figures.finding import finding, unit_and_n
 from lm_eval_bias.figures.kinds import chart
 from lm_eval_bias.figures.rows import COLUMN, PAGE, plan
@@ -24,7 +20,7 @@ LEAST = 0.75
 
 def svg(
     exhibit: Exhibit,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     *,
     name: str,
     title: str,
@@ -64,7 +60,7 @@ def svg(
 
 
 def files(
-    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], serif: bool = False, **words: Any
+    exhibit: Exhibit, rows: Sequence[Row], serif: bool = False, **words: Any
 ) -> dict[str, str | bytes]:
     """The figure as files, by their endings: of two columns of a paper, and drawn again for one.
     serif: for papers in Times."""

@@ -1,7 +1,5 @@
 """What a figure shows, in a sentence that a rule can say: a figure's title."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import isfinite, isnan, nan
 

@@ -1,16 +1,14 @@
 """Each kind of figure as a Vega-Lite chart.
 
-All layers share one data set, in which `m` names a row's layer. Labels are data, never part of an
-expression.
+All layers share one data set, in which `m` names a row's layer.
 """
-
-from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from lm_eval_bias.exhibit import Row
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.labels import Spot, far, labels
 from lm_eval_bias.figures.rows import (
@@ -31,6 +29,8 @@ from lm_eval_bias.figures.rows import (
 )
 from lm_eval_bias.figures.svg import PADDING, SMALL, cut, wide
 
+Spec = dict[str, Any]
+"""A part of a Vega-Lite specification."""
 GAP = 18
 """Pixels between panels."""
 LABEL = 12
@@ -48,7 +48,7 @@ NARROW = 1.25
 TYPES = {"Q": "quantitative", "N": "nominal"}
 
 
-def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def chart(plan: Plan) -> tuple[Spec, list[str]]:
     """The Vega-Lite specification of a figure, and the notes below it."""
     kind = plan.figure.kind
     if kind in ("histogram", "heatmap", "scatter"):
@@ -58,7 +58,7 @@ def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
     return canvas.specification(), canvas.notes
 
 
-def encoded(field: str, **options: Any) -> dict[str, Any]:
+def encoded(field: str, **options: Any) -> Spec:
     """A channel. field: its name, and after a colon the letter of its type."""
     name, _, kind = field.partition(":")
     return {"field": name, **({"type": TYPES[kind]} if kind else {}), **options}
@@ -80,16 +80,10 @@ class Canvas:
         self.frame: str | None = None
         self.notes: list[str] = []
         self.series = unlike(plan.series, lambda name: cut(name, _room(plan) - 40))
-        self._layers: list[dict[str, Any]] = []
-        self._rows: list[dict[str, Any]] = []
+        self._layers: list[Spec] = []
+        self._rows: list[Spec] = []
 
-    def add(
-        self,
-        mark: str,
-        rows: Iterable[Mapping[str, Any]],
-        encodings: Mapping[str, Any],
-        **properties: Any,
-    ) -> None:
+    def add(self, mark: str, rows: Iterable[Row], encodings: Spec, **properties: Any) -> None:
         """Add a layer if it has rows. A row without a panel `f` stands in each."""
         rows, layer = list(rows), len(self._layers)
         if rows:
@@ -111,7 +105,7 @@ class Canvas:
                 }
             )
 
-    def by_series(self, signs: Sequence[str], **legend: Any) -> dict[str, Any]:
+    def by_series(self, signs: Sequence[str], **legend: Any) -> Spec:
         figure = self.plan.figure
         legended = self.series != [""] and figure.colour != figure.x
         return encoded(
@@ -121,14 +115,14 @@ class Canvas:
             legend=legend if legended else None,
         )
 
-    def points(self) -> dict[str, Any]:
+    def points(self) -> Spec:
         count = range(len(self.series))
         return {
             "color": self.by_series([palette.paint("solid", i) for i in count]),
             "shape": self.by_series([palette.shape(i) for i in count]),
         }
 
-    def reference(self, encodings: Mapping[str, Any], places: int) -> None:
+    def reference(self, encodings: Spec, places: int) -> None:
         value = self.plan.figure.reference
         if value is not None:
             self.add("rule", [{"v": value}], encodings, **INK, **DASHED)
@@ -140,9 +134,9 @@ class Canvas:
         if count:
             self.notes.append(f"Not drawn for want of a number: {count}")
 
-    def specification(self) -> dict[str, Any]:
+    def specification(self) -> Spec:
         titles = unlike(self.plan.panels, lines(self.width / 1.15, 3))  # they are bold
-        shown: dict[str, Any] = {"layer": self._layers, "width": self.width, "height": self.height}
+        shown: Spec = {"layer": self._layers, "width": self.width, "height": self.height}
         if titles != [""]:
             header = {
                 "labelFontSize": LABEL,
@@ -187,7 +181,7 @@ class Canvas:
         return {**shown, "data": {"name": "rows"}, "datasets": {"rows": rows}, "config": config}
 
 
-def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str, Any]:
+def _number_axis(on: Scale, title: str, size: float, **options: Any) -> Spec:
     return {
         "scale": {"domain": [on.low, on.high], "nice": False, "zero": False},
         "axis": {
@@ -305,7 +299,7 @@ class Categories(Canvas):
             self.here["yOffset"] = encoded("o:N", scale=beside)
         self.through = {**self.here, "x2": "w"}
 
-    def at(self, item: Item, value: float, **more: Any) -> dict[str, Any]:
+    def at(self, item: Item, value: float, **more: Any) -> Spec:
         series = {"o": item.series, "s": self.series[item.series]}
         return {"f": item.panel, "k": self.names[item.x], **series, "v": value, **more}
 
@@ -497,8 +491,8 @@ def _heatmap(plan: Plan) -> Canvas:
         for x in range(across)
         for y in range(down)
     }
-    cells: list[dict[str, Any]] = []
-    texts: list[dict[str, Any]] = []
+    cells: list[Spec] = []
+    texts: list[Spec] = []
     blank = 0
     for item in plan.items:
         if figure.mask and item.row.get(figure.mask) is True:

@@ -1,7 +1,5 @@
 """Where the labels of points stand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import hypot
 from statistics import median
@@ -51,8 +49,7 @@ Box = tuple[float, float, float, float]
 
 def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | None]:
     """Place labels so that none covers another, its line or a point; None without room. What is
-    farthest from the middle comes first; where one of the `FIRST` finds no room, once more with it
-    before the others."""
+    farthest from the middle comes first."""
     order = outermost(spots)
     for _ in range(FIRST):
         places = _placed(spots, order, width, height)

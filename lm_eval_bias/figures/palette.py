@@ -1,11 +1,8 @@
 """Colours and other signs of series.
 
 Colours have a contrast of at least 3:1 on white and on the dark page (#1c1c1b). Neighbours differ
-by 20 in CIELAB or more, also for eyes without red, green or blue (Machado, Oliveira and Fernandes
-2009); whoever changes a colour looks again.
+by 20 in CIELAB or more, also for colour-blind eyes (Machado, Oliveira and Fernandes 2009).
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, Figure
+from lm_eval_bias.exhibit import Ends, Exhibit, Figure, Row
 from lm_eval_bias.figures.svg import wide, wrapped
 from lm_eval_bias.results.escape import shortened
 
@@ -20,7 +20,6 @@ PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
 """A figure of more panels, marks, categories or columns of a heat map is unreadable."""
 HEAD = ":"
 """Ends the title of a group among categories."""
-Row = Mapping[str, Any]
 Keys = tuple[str, ...]
 
 
@@ -284,8 +283,8 @@ class Scale(NamedTuple):
 
 def scale(
     values: Iterable[float],
-    intervals: Iterable[tuple[float, float]] = (),
-    domain: tuple[float, float] | None = None,
+    intervals: Iterable[Ends] = (),
+    domain: Ends | None = None,
     most: float = 1.5,
 ) -> Scale:
     """A scale for all values and the domain; of the intervals at least half are seen whole, as far

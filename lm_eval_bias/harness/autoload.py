@@ -1,10 +1,7 @@
 """Make the tasks and model types of this project visible to a plain `lm_eval`.
 
-The released harness has no entry points for tasks, so its modules are extended when they are
-imported; compat.py has the changes.
+The released harness has no entry points for tasks; its modules are extended when they are imported.
 """
-
-from __future__ import annotations
 
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution

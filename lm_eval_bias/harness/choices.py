@@ -3,8 +3,6 @@
 The continuation "8" includes the probability of "85" if the tokenizer splits numbers into digits.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any

@@ -2,8 +2,6 @@
 types (models/) have uses of their own.
 """
 
-from __future__ import annotations
-
 import atexit
 import inspect
 import logging

@@ -4,10 +4,8 @@
 on. Turns with choices use its `loglikelihood`. Importing this module adds the method to all models.
 """
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,11 +17,12 @@ from tqdm import tqdm
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
-from lm_eval_bias.harness.templates import CompiledTask, template, without_examples
+from lm_eval_bias.harness.templates import CompiledTask, Config, template, without_examples
 from lm_eval_bias.likelihoods import Likelihood, apart
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import Options, UsageError
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +49,8 @@ class Conversation:
 
     def __init__(self, lm: Any, instance: Any) -> None:
         self.lm, self.instance = lm, instance
-        self.plan: dict[str, Any] = instance.args[1]
-        self.turns: list[dict[str, Any]] = self.plan["turns"]
+        self.plan: Config = instance.args[1]
+        self.turns: list[Config] = self.plan["turns"]
         self.history: list[dict[str, str]] = []
         self.answers: list[Answer] = []
 
@@ -73,7 +72,7 @@ class Conversation:
         delimiter = "" if self.plan["chat"] else " "
         return _continuations(delimiter, tuple(self.turns[len(self.answers)]["choices"]))
 
-    def generation_kwargs(self) -> dict[str, Any]:
+    def generation_kwargs(self) -> Config:
         number = len(self.answers) + 1
         settings = dict(self.turns[number - 1]["generation_kwargs"])
         until = settings.get("until") or []
@@ -160,7 +159,7 @@ def _quotes_answers(text: str) -> bool:
     return "answers" in jinja2.meta.find_undeclared_variables(compat.environment().parse(text))
 
 
-def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
+def question(text: str, doc: Document) -> dict[str, str]:
     if _quotes_answers(text):
         return {"user_template": text}
     return {"user": template(text).render(doc)}
@@ -177,7 +176,7 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
     return head + "\n".join([*lines, f"A{len(messages) // 2 + 1}:"])
 
 
-def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
+def prompt(plan: Config, messages: list[dict[str, str]], apply: Any) -> Any:
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))
@@ -235,10 +234,10 @@ class ConversationTask(CompiledTask):
     `generation_kwargs`, added to the task's. With `doc_to_choice` the last turn is scored;
     `exclusive_choices: true` subtracts from a choice's probability that of longer choices that
     extend it. `--gen_kwargs` applies to all turns. `description` and `--system_instruction` form
-    the system message. `process_results` gets one result, a list of `Answer`.
+    the system message.
     """
 
-    def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, config: Config | None = None, **kwargs: Any) -> None:
         config = {k: v for k, v in (config or {}).items() if k != "class"}
         self.turns = read_turns(config.get("task"), config.pop("turns", None))
         self.exclusive = bool(config.pop("exclusive_choices", False))
@@ -256,7 +255,7 @@ class ConversationTask(CompiledTask):
         super().__init__(config=config, **kwargs)
         self.OUTPUT_TYPE = REQUEST
 
-    def reword(self, texts: Mapping[str, Any]) -> None:
+    def reword(self, texts: Options) -> None:
         texts = dict(texts)
         self.turns = read_turns(self.config.task, texts.pop("turns"))
         super().reword({**texts, "doc_to_text": self.turns[0]["user"]})
@@ -270,7 +269,7 @@ class ConversationTask(CompiledTask):
 
     def construct_requests(
         self,
-        doc: dict[str, Any],
+        doc: Document,
         ctx: str,
         *,
         apply_chat_template: bool = False,
@@ -283,7 +282,7 @@ class ConversationTask(CompiledTask):
             for key, value in self.config.generation_kwargs.items()
             if key not in own or own[key] != value
         }
-        turns: list[dict[str, Any]] = [
+        turns: list[Config] = [
             {
                 **question(turn["user"], doc),
                 "generation_kwargs": {**own, **turn["generation_kwargs"], **changed},
@@ -300,12 +299,12 @@ class ConversationTask(CompiledTask):
         task, doc_id, repeats = compat.place(self, kwargs)
         return compat.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
 
-    def dump_config(self) -> dict[str, Any]:
+    def dump_config(self) -> Config:
         scored = {"exclusive_choices": True} if self.exclusive else {}
         return {**super().dump_config(), "turns": self.turns, **scored}
 
 
-def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
+def read_turns(task: str | None, turns: Any) -> list[Config]:
     """The checked turns of a task's YAML. Raises UsageError."""
     if not isinstance(turns, list) or not turns:
         raise UsageError(

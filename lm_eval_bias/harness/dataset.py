@@ -1,15 +1,14 @@
 """Documents as the harness's `custom_dataset` returns them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 from lm_eval_bias.data.schema import ItemFile
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import Options, UsageError
 
+Document = dict[str, Any]
 T = TypeVar("T")
 FIRST = "first_documents"
 """Key in `dataset_kwargs`: a task of a fixed size asks that many documents."""
@@ -39,7 +38,7 @@ class CustomDataset:
 
     def __init__(
         self,
-        documents: Callable[..., list[dict[str, Any]]],
+        documents: Callable[..., list[Document]],
         count: Callable[..., int] | None = None,
         files: Mapping[str, ItemFile] | None = None,
         checksums: Callable[..., dict[str, str]] | None = None,
@@ -66,7 +65,7 @@ class CustomDataset:
             raise UsageError(f"no documents match {arguments}")
         return {"test": Documents(documents[: metadata.get(FIRST)])}
 
-    def _arguments(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    def _arguments(self, metadata: Options) -> dict[str, Any]:
         parameters = inspect.signature(self.documents).parameters
         return {key: value for key, value in metadata.items() if key in parameters}
 

@@ -1,7 +1,5 @@
 """Pause garbage collection, which takes longer than making hundreds of thousands of requests."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

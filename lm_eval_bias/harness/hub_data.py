@@ -1,8 +1,4 @@
-"""Tasks on a data set of the hub, or with `--metadata data=FILE` on a file with the same columns.
-Nothing is fetched before the task runs.
-"""
-
-from __future__ import annotations
+"""Tasks on a data set of the hub, or with `--metadata data=FILE` on a file of its columns."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,8 +7,9 @@ from typing import Any
 from lm_eval_bias.data.rows import Row, rows
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.compat import brief
-from lm_eval_bias.harness.dataset import Documents
+from lm_eval_bias.harness.dataset import Document, Documents
 from lm_eval_bias.harness.task import MeasureTask
+from lm_eval_bias.harness.templates import Config
 from lm_eval_bias.harness.token_counts import CountedTask
 from lm_eval_bias.usage import UsageError, read_options
 
@@ -24,7 +21,7 @@ class HubTask(MeasureTask):
     It reads `process_docs`, which turns rows into documents. The option `data` names a file.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         config = dict(config)
         metadata = config.get("metadata") or {}
         metadata = located(metadata, metadata.get("config_source"))
@@ -58,7 +55,7 @@ def _split(split: str, path: str, part: str | None, /, **_: Any) -> dict[str, li
 class Processed:
     """A task's `process_docs`; the harness calls it at every access."""
 
-    def __init__(self, named: str, process: Callable[..., Sequence[dict[str, Any]]]) -> None:
+    def __init__(self, named: str, process: Callable[..., Sequence[Document]]) -> None:
         self.named, self.process = named, process
         self._of: Any = None
         self._made = Documents()

@@ -1,14 +1,11 @@
 """What our tasks need around a whole run: say which options change nothing, try the output path
-before the first request, and read back what was saved, since the harness swallows an error there.
-"""
-
-from __future__ import annotations
+before the first request, and read back what was saved."""
 
 import json
 import logging
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from inspect import signature
@@ -16,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.templates import CompiledTask
-from lm_eval_bias.usage import DESCRIPTIVE, UsageError
+from lm_eval_bias.harness.templates import CompiledTask, Config
+from lm_eval_bias.usage import DESCRIPTIVE, Options, UsageError
 
 logger = logging.getLogger(__name__)
 
 
-def check(evaluation: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+def check(evaluation: Options, arguments: Options) -> None:
     """Gets the arguments of `evaluate` and of `simple_evaluate`. Raises UsageError if the output
     path cannot be written.
     """
@@ -48,7 +45,7 @@ def check(evaluation: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         Saving(tracker)
 
 
-def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+def ignored(tasks: Options, arguments: Options) -> list[str]:
     """A sentence for each kind of option that changes nothing in our tasks."""
     sentences = []
     if shots := arguments.get("num_fewshot"):
@@ -77,13 +74,12 @@ def ignored(tasks: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]
 
 
 class Saving:
-    """Reads back what a tracker saves. If a file is not whole, all files of the run are saved in
-    the working directory or the system's temporary folder instead, and the status is 1.
-    """
+    """Reads back what a tracker saves. If a file is not whole, all files of the run are saved
+    elsewhere, and the status is 1."""
 
     def __init__(self, tracker: Any) -> None:
         self._tracker = tracker
-        self._calls: list[tuple[Callable[..., None], dict[str, Any]]] = []
+        self._calls: list[tuple[Callable[..., None], Config]] = []
         self._files: list[Path] = []
         for name in ("save_results_aggregated", "save_results_samples"):
             setattr(tracker, name, partial(self._save, getattr(tracker, name)))
@@ -114,7 +110,7 @@ class Saving:
         logger.error("lm-eval-bias: %s", sentence)
         compat.fail_at_end(sentence)
 
-    def _whole(self, method: Callable[..., None], call: dict[str, Any]) -> bool:
+    def _whole(self, method: Callable[..., None], call: Config) -> bool:
         task = call.get("task_name")
         if task is not None:  # copies: the harness changes them
             call = {**call, "samples": [dict(sample) for sample in call["samples"]]}

@@ -1,11 +1,8 @@
 """Independent sampled answers to one prompt: a request type for every model of the harness.
 
 The harness sends a server the same seed with every request, so repeated prompts would get equal
-answers. Here each answer and each prompt has its own seed. Local models go on drawing. Importing
-this module adds the method to all models.
+answers. Here each has its own seed.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping

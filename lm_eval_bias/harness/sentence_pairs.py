@@ -1,7 +1,7 @@
 """The score of a sentence in a pair: a request type for every model of the harness, and its task.
 
 A causal model gives the sentence's log-likelihood, a masked one (models/masked.py) that of the
-shared words. Importing this module adds the method to all models.
+shared words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.task import MeasureTask
-from lm_eval_bias.harness.templates import render
+from lm_eval_bias.harness.templates import Config, render
 from lm_eval_bias.usage import UsageError
 
 REQUEST = "pair_loglikelihood"
@@ -27,10 +28,7 @@ JOINERS = frozenset("-'\u2019\u2010\u2011")
 
 
 def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
-    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, and the other of its pair.
-
-    It calls `loglikelihood` with an empty context, where the harness puts its prefix token.
-    """
+    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, the other of its pair."""
     joint = [compat.derived(r, "loglikelihood", ("", r.args[0])) for r in requests]
     return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(joint)]
 
@@ -39,9 +37,7 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to
-    it; in scripts without spaces each wide character is a word.
-    """
+    """Spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to it."""
     spans: list[Span] = []
     start = 0
     while start < len(text):
@@ -97,10 +93,10 @@ class SentencePairTask(MeasureTask):
     KIND = "loglikelihood"
     PLAIN = True
 
-    def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> SentencePairTask:
+    def __new__(cls, config: Config | None = None, **kwargs: Any) -> SentencePairTask:
         return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         config = dict(config)
         self.sentences = read_sentences(config.get("task"), config.pop("sentences", None))
         config = {
@@ -115,7 +111,7 @@ class SentencePairTask(MeasureTask):
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> str:
         return ""
 
-    def construct_requests(self, doc: dict[str, Any], ctx: Any, **kwargs: Any) -> list[Any]:
+    def construct_requests(self, doc: Document, ctx: Any, **kwargs: Any) -> list[Any]:
         first, second = (str(render(sentence, doc)) for sentence in self.sentences)
         task, doc_id, repeats = compat.place(self, kwargs)
         pairs = ((first, second), (second, first))
@@ -124,7 +120,7 @@ class SentencePairTask(MeasureTask):
             for index, pair in enumerate(pairs)
         ]
 
-    def dump_config(self) -> dict[str, Any]:
+    def dump_config(self) -> Config:
         return {**super().dump_config(), "sentences": self.sentences}
 
 

@@ -1,7 +1,5 @@
 """One part of a task's documents, for runs on several machines: `--metadata shard=2/4`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

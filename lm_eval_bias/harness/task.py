@@ -1,11 +1,9 @@
 """A harness task whose numbers come from all documents together."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, partial
 from inspect import isfunction, signature
 from math import nan
@@ -18,7 +16,7 @@ from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.shards import shard
-from lm_eval_bias.harness.templates import CompiledTask, without_examples
+from lm_eval_bias.harness.templates import CompiledTask, Config, without_examples
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
     FIRST_TOKEN,
@@ -41,7 +39,17 @@ from lm_eval_bias.measure import (
     tables,
     value,
 )
-from lm_eval_bias.usage import PAPER, SHARD, WORDING, UsageError, asked_in, flag, part, read_options
+from lm_eval_bias.usage import (
+    PAPER,
+    SHARD,
+    WORDING,
+    Options,
+    UsageError,
+    asked_in,
+    flag,
+    part,
+    read_options,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -80,14 +88,14 @@ class MeasureTask(CompiledTask):
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
-    all of them, so a document has as many records. The numbers are then those of the paper's.
+    all of them.
 
-    The results file has all numbers and tables under configs -> TASK -> cells, the samples each
-    document's record under "records". An error after the model's work is under configs -> TASK ->
-    error: the numbers are NaN, the status is 1, and `lm-eval-bias merge` can make the numbers.
+    In the results file all numbers and tables are under configs -> TASK -> cells, in the samples
+    each record under "records". After an error, under configs -> TASK -> error, the numbers are NaN
+    and the status is 1.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
         without_examples(config)
         self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
@@ -103,7 +111,7 @@ class MeasureTask(CompiledTask):
         self._options = read_options(name, metadata, options, wordings)
         texts = {PAPER: {}, **{str(i): of for i, of in enumerate(wordings, start=1)}}
         asked = asked_in(metadata, wordings)
-        self._wordings: dict[str | None, dict[str, Any]] = {name: texts[name] for name in asked}
+        self._wordings: dict[str | None, Config] = {name: texts[name] for name in asked}
         self._has_wordings = bool(wordings)
         self._marks = marks(self._options)
         self._part = part(metadata)
@@ -188,7 +196,7 @@ class MeasureTask(CompiledTask):
         if self.instances:
             self._rehearse()
 
-    def _ask_others(self, arguments: Mapping[str, Any]) -> None:
+    def _ask_others(self, arguments: Options) -> None:
         """Add the requests in the other wordings, behind those of each document."""
         everything = list(self.instances)
         per_document = len({r.idx for r in everything})
@@ -266,7 +274,7 @@ class MeasureTask(CompiledTask):
             return {"bypass": None}
         # One key holds the record. The others belong to no document, but the harness aggregates
         # only the keys that it finds here.
-        values: dict[str, Any] = dict.fromkeys(self._aggregations)
+        values: Config = dict.fromkeys(self._aggregations)
         values[RECORDS] = compat.one_value(self, self._record(doc, results))
         return values
 
@@ -280,7 +288,7 @@ class MeasureTask(CompiledTask):
         return records[0] if len(records) == 1 else records
 
     @property
-    def _all_marks(self) -> list[dict[str, Any]]:
+    def _all_marks(self) -> list[Config]:
         wordings = [{INSTRUCTION: name} for name in self._wordings]
         return [{**self._marks, **wording} for wording in wordings or [{}]]
 
@@ -397,10 +405,10 @@ class MeasureTask(CompiledTask):
             )
             compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
 
-    def dump_config(self) -> dict[str, Any]:
+    def dump_config(self) -> Config:
         # Functions and objects become texts, which name no address: equal runs write equal files.
         text = json.dumps(super().dump_config(), default=str)
-        config: dict[str, Any] = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
+        config: Config = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:
@@ -408,7 +416,7 @@ class MeasureTask(CompiledTask):
         return config
 
 
-def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def sampled(generation: Options, options: Options) -> Config:
     """`generation_kwargs` with a task's option `temperature`; 0 is greedy."""
     if "temperature" not in generation or "temperature" not in options:
         return dict(generation)
@@ -416,7 +424,7 @@ def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[s
     return {**generation, "temperature": temperature, "do_sample": temperature > 0}
 
 
-def with_thinking(generation: Mapping[str, Any]) -> dict[str, Any]:
+def with_thinking(generation: Options) -> Config:
     """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
     tokens = generation.get("max_gen_toks", 0) + THINKING
     return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}

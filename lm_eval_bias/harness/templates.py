@@ -10,7 +10,11 @@ from typing import Any
 import jinja2
 
 from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.usage import UsageError
+
+Config = dict[str, Any]
+"""What a task's YAML holds."""
 
 
 @cache
@@ -18,7 +22,7 @@ def template(text: str) -> jinja2.Template:
     return compat.environment().from_string(text)
 
 
-def render(text: str | None, doc: dict[str, Any]) -> Any:
+def render(text: str | None, doc: Document) -> Any:
     """A field of a task's YAML: a column's value, a rendered text, or None for an empty one."""
     if not text:
         return None
@@ -32,12 +36,12 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
     PLAIN = False
     """Whether its texts are asked without system message and chat template."""
 
-    def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> CompiledTask:
+    def __new__(cls, config: Config | None = None, **kwargs: Any) -> CompiledTask:
         output_type = (config or {}).get("output_type", "generate_until")
         return super().__new__(compat.asking(cls, output_type))  # type: ignore[arg-type]
 
     @staticmethod
-    def resolve_field(doc: dict[str, Any], field: str | None = None) -> Any:
+    def resolve_field(doc: Document, field: str | None = None) -> Any:
         return render(field, doc)
 
     _resolve_field = resolve_field  # its name in 0.5
@@ -61,7 +65,7 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
         with self.known_output_type():
             super().override_metric(metric_name)
 
-    def download(self, dataset_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+    def download(self, dataset_kwargs: Config | None = None, **kwargs: Any) -> None:
         """The harness's, without its notice about `--metadata`, one for each task."""
         build = self.config.custom_dataset
         if callable(build):
@@ -70,13 +74,13 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
         else:
             super().download(dataset_kwargs, **kwargs)
 
-    def doc_to_text(self, doc: dict[str, Any], doc_to_text: Any = None) -> Any:
+    def doc_to_text(self, doc: Document, doc_to_text: Any = None) -> Any:
         text = self.config.doc_to_text
         if doc_to_text is None and isinstance(text, str) and text not in doc:
             return template(text).render(**doc)
         return super().doc_to_text(doc, doc_to_text)
 
-    def doc_to_target(self, doc: dict[str, Any], doc_to_target: Any = None) -> Any:
+    def doc_to_target(self, doc: Document, doc_to_target: Any = None) -> Any:
         text = self.config.doc_to_target
         plain = isinstance(text, str) and text not in doc and (not text or text.isalpha())
         if doc_to_target is None and plain:  # no template, number or list
@@ -87,7 +91,7 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
 compat.check_runs()
 
 
-def without_examples(config: dict[str, Any]) -> None:
+def without_examples(config: Config) -> None:
     """Raise UsageError if a task's YAML asks for few-shot examples."""
     if config["num_fewshot"]:
         raise UsageError(

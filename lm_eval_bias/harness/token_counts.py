@@ -1,8 +1,5 @@
 """Log-likelihoods of choices with token counts: a request type for every model of the harness, and
-its task. Importing this module adds the method to all models.
-"""
-
-from __future__ import annotations
+its task."""
 
 import logging
 from typing import Any
@@ -32,9 +29,7 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
 
 
 class TokenCounts:
-    """The number of tokens of a continuation, cached by the end of the prompt. Spaces at its end
-    count with the continuation, as the harness scores them.
-    """
+    """The number of tokens of a continuation, cached by the end of the prompt."""
 
     def __init__(self, lm: Any) -> None:
         self._lm = lm

@@ -1,7 +1,5 @@
 """Diversity of reasons: Self-BLEU and entropy of n-grams (StereoMap, appendix L, Table 14)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +15,7 @@ ORDER = 4
 def self_bleu(texts: Sequence[str]) -> float:
     """Mean BLEU-4 of each text against all others, from 0 to 1; NaN for fewer than two texts.
 
-    BLEU = exp(min(0, 1 - r / c)) * exp(mean over n = 1..4 of log p_n). p_n: share of n-grams that
-    another text has; 0.1 replaces a count of 0. c: number of words; r: that of the text nearest in
-    length. Source: Zhu et al. 2018 (Texygen), by sacrebleu.
+    A count of 0 is 0.1. Source: Zhu et al. 2018 (Texygen), by sacrebleu.
     """
     if len(texts) < 2:
         return nan
@@ -41,8 +37,7 @@ def self_bleu(texts: Sequence[str]) -> float:
 
 def entropy(texts: Iterable[str], n: int) -> float:
     """Entropy of word n-grams in bits: -sum of f log2 f, f the share of an n-gram. NaN without any.
-    Source: Zhang et al. 2018 (Ent-n); Table 14's values imply bits.
-    """
+    Source: Zhang et al. 2018 (Ent-n)."""
     counts: Counter[tuple[str, ...]] = Counter()
     for text in texts:
         words = re.findall(r"\w+(?:['-]\w+)*", text.lower())
@@ -54,8 +49,7 @@ def diversity(reasons: Mapping[tuple[str, str, str, Any, int], str]) -> list[dic
     """Table 14: a row for each prompt style.
 
     reasons: (style, group, question, round, number in the round) -> text. Self-BLEU is averaged
-    over questions and groups with two answers or more. `of` counts all answers, the rest only what
-    all styles answered.
+    over questions and groups with two answers or more.
     """
     by_style: dict[str, dict[tuple[Any, ...], str]] = defaultdict(dict)
     for (style, *key), text in reasons.items():

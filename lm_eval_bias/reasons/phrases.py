@@ -1,8 +1,4 @@
-"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020). An answer is the mean of
-its sentences, a cluster of its answers.
-"""
-
-from __future__ import annotations
+"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,14 +1,12 @@
 """Read answers from sample files, and clusters from results files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED
-from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
+from lm_eval_bias.data.bounds import Json, Unreadable, json_of, lines, loads
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
@@ -115,7 +113,7 @@ def one_model(files: Sequence[Path]) -> None:
         )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path) -> Iterator[tuple[int, Json]]:
     for number, line in lines(path):
         cause = "not a sample"
         try:
@@ -137,7 +135,7 @@ def _contains(question_items: Sequence[str], items: Sequence[str]) -> bool:
     return any(word.lower() in item.lower() for item in question_items for word in items)
 
 
-def _readings(sample: dict[str, Any], count: int) -> list[Any]:
+def _readings(sample: Json, count: int) -> list[Any]:
     read = sample.get("filtered_resps")
     return read if isinstance(read, list) and len(read) == count else [None] * count
 
@@ -153,7 +151,7 @@ def _texts(responses: Sequence[Any]) -> Iterator[str]:
                 yield response
 
 
-def _prompt(sample: dict[str, Any]) -> str:
+def _prompt(sample: Json) -> str:
     arguments = sample.get("arguments")
     first = next(iter(arguments.values()), None) if isinstance(arguments, dict) else None
     text = next(iter(first.values()), None) if isinstance(first, dict) else None
@@ -195,7 +193,7 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
     return best
 
 
-def _tables(path: Path, content: dict[str, Any]) -> Iterator[Clusters]:
+def _tables(path: Path, content: Json) -> Iterator[Clusters]:
     tables = {task: config.get("cells") for task, config in content.get("configs", {}).items()}
     if "cells" in content:
         tables[content.get("task", "the merged samples")] = content["cells"]

@@ -2,8 +2,6 @@
 words. "They" replaces the group.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,13 +1,10 @@
 """Two runs of a task: which of their numbers differ, by how much, and how sure that is.
 
-Runs on the same documents are compared on them (`results.paired`). A task that was asked otherwise,
-or has no samples, is refused.
+Runs on the same documents are compared on them (`results.paired`).
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
@@ -16,7 +13,7 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import Difference, Replicates, difference, replicated
+from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
 from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.usage import UsageError
@@ -74,7 +71,7 @@ def comparison(
     first: Sequence[Run],
     second: Sequence[Run],
     names: tuple[str, str],
-    answers: Callable[[Run], Answers | None],
+    answers: Reader,
     metrics: Sequence[str] | None = None,
     groups: bool = False,
     common: bool = False,
@@ -83,11 +80,9 @@ def comparison(
 ) -> Comparison:
     """Every task that both have.
 
-    first, second: of one model each, a run for each task. answers: what the samples of a run hold;
-    None where the task is not known here. metrics: NAME or TASK/NAME, in place of the primary
-    numbers. groups: the numbers of each group too. common: compare the documents that both were
-    asked. across: values of `ACROSS` in which the runs may differ. Raises UsageError for a name
-    that no run has.
+    answers: what the samples of a run hold; None where the task is not known here. metrics: NAME or
+    TASK/NAME, in place of the primary numbers. across: values of `ACROSS` in which the runs may
+    differ. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
         check_metrics(metrics, [*first, *second])
@@ -128,13 +123,12 @@ def comparison(
 
 @dataclass
 class Pair:
-    """Two runs of a task on the same documents. common, across: as of `comparison`. besides:
-    what else than the model differs. notes: what a reader must know. UsageError says why they
-    cannot be compared."""
+    """Two runs of a task on the same documents. common, across: as of `comparison`. besides: what
+    else than the model differs. UsageError says why they cannot be compared."""
 
     one: Run
     two: Run
-    answers: InitVar[Callable[[Run], Answers | None]]
+    answers: InitVar[Reader]
     common: bool = False
     across: Collection[str] = ()
     besides: str = field(init=False)
@@ -142,7 +136,7 @@ class Pair:
     runs: list[Replicates] = field(init=False)
     notes: list[str] = field(default_factory=list)
 
-    def __post_init__(self, answers: Callable[[Run], Answers | None]) -> None:
+    def __post_init__(self, answers: Reader) -> None:
         one, two = self.one, self.two
         self.besides = _besides(one, two, self.across)
         if one.template != two.template and CHAT_TEMPLATE not in self.besides:

@@ -1,13 +1,11 @@
 """A comparison of two runs as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
-from __future__ import annotations
-
 import json
 from math import isnan
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, intervals
-from lm_eval_bias.measure import Number
+from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.compare import LEGEND, LEVEL, ComparedNumber, Comparison
 from lm_eval_bias.report.html import page
@@ -169,11 +167,7 @@ def _figures(comparison: Comparison) -> list[str]:
     for row in comparison.rows:
         of, significant = row.difference, "" if row.p <= LEVEL else "not "
         if not row.why:
-            ends = {
-                "difference": of.difference,
-                "difference_low": of.low,
-                "difference_high": of.high,
-            }
+            ends = estimate("difference", Number(*of[2:6]))
             number, verdict = f"{row.name}, {row.task}", f"{significant}significant after Holm"
             unit = "points" if row.metric.unit == "%" else row.metric.unit
             units.setdefault(unit, []).append(

@@ -1,7 +1,5 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec

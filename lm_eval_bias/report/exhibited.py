@@ -1,10 +1,10 @@
-"""The rows of an exhibit, of one run or of several models, and the tables made of them. What the
-papers print goes through the same rows and stands beside them."""
+"""The rows of an exhibit, of one run or of several models, and the tables made of them, with what
+the papers print beside."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from math import isnan, nan
 from types import MappingProxyType
@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
-from lm_eval_bias.exhibit import Column, Exhibit
+from lm_eval_bias.exhibit import Column, Exhibit, Row
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.runs import Run, as_float
 from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
+from lm_eval_bias.usage import Options
 
 logger = logging.getLogger(__name__)
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Row]
 Place = tuple[str, PaperTable, PaperCell, Comparison]
 """The file of a paper, a table and a cell of it, and how the cell compares with a task."""
 
@@ -45,8 +46,8 @@ class KnownTask(NamedTuple):
     paper: str = ""
     version: str = ""
     exhibits: Sequence[Exhibit] = ()
-    defaults: Mapping[str, Any] = MappingProxyType({})
-    generation: Mapping[str, Any] = MappingProxyType({})
+    defaults: Options = MappingProxyType({})
+    generation: Options = MappingProxyType({})
 
 
 class PaperNumber(float):
@@ -186,7 +187,7 @@ def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
     return "; ".join(reasons + min((_changed(had, paper) for paper in papers), key=len))
 
 
-def _changed(had: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
+def _changed(had: Options, paper: Options) -> list[str]:
     """In what they differ. What was not sent is taken for without effect."""
     reasons = []
     for name in dict.fromkeys([*paper, *had]):
@@ -207,7 +208,7 @@ def _changed(had: Mapping[str, Any], paper: Mapping[str, Any]) -> list[str]:
 # ---- Tables
 
 
-def cell(row: Mapping[str, Any], name: str, unit: str = "") -> Cell:
+def cell(row: Row, name: str, unit: str = "") -> Cell:
     """What a row has under a name; its interval stands in NAME_low and NAME_high."""
     raw = row.get(name)
     if raw is None:
@@ -331,7 +332,7 @@ def csv_keys(columns: Sequence[Column], rows: Rows) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def csv_value(row: Mapping[str, Any], key: str) -> Any:
+def csv_value(row: Row, key: str) -> Any:
     """What a CSV has of a row: a bound that a paper prints as its text."""
     raw = row.get(key)
     return raw.printed or float(raw) if isinstance(raw, PaperNumber) else raw

@@ -1,8 +1,6 @@
 """What finished runs answer to the questions of their tasks, in words, and the rows of the first
 figure of a report."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +8,7 @@ from math import ceil, exp, floor, isfinite, isnan, log10
 from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import Family, band, families
+from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
@@ -97,9 +96,7 @@ def _too_few(run: Run, number: Number) -> str:
     return ""
 
 
-def _answer(
-    metric: Metric, number: Number, ends: tuple[float, float], too_few: str
-) -> tuple[str, str]:
+def _answer(metric: Metric, number: Number, ends: Ends, too_few: str) -> tuple[str, str]:
     """The verdict of a number, and its sentence. ends: of the null band."""
     if too_few:
         return UNKNOWN, f"Cannot be told: {too_few}."
@@ -202,7 +199,7 @@ class Row(NamedTuple):
     """
 
     tests: list[Tested]
-    band: tuple[float, float] | None
+    band: Ends | None
     at: Callable[[float], float]
     ticks: list[tuple[float, str, str]]
     text: str
@@ -252,7 +249,7 @@ def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
 
 
 def _axis(
-    numbers: Iterable[Number], metric: Metric, ends: tuple[float, float] | None
+    numbers: Iterable[Number], metric: Metric, ends: Ends | None
 ) -> tuple[Callable[[float], float], float, float]:
     """A value -> its place in the picture of a row; and the ends of the axis, which are round."""
     values = [x for of in numbers for x in (of.low, of.value, of.high)]
@@ -306,7 +303,7 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     ]
 
 
-def band_text(ends: tuple[float, float], metric: Metric) -> str:
+def band_text(ends: Ends, metric: Metric) -> str:
     """A null band: "-1.2 to 0.9"."""
     low, high = ends
     return f"{number_text(low, metric.unit, ends)} to {number_text(high, metric.unit, ends)}"

@@ -1,7 +1,5 @@
 """Numbers of one model over time: what changed, and which left their control limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -9,7 +7,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit
-from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.measure import Metric, Number, estimate
 from lm_eval_bias.metrics.control import ALPHA, limits
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.html import page
@@ -31,8 +29,7 @@ LEGEND = [
 
 
 class Point(NamedTuple):
-    """A number of a run. changed: what is not as at the point before. low, high: its control
-    limits, NaN where there are none."""
+    """A number of a run. low, high: its control limits, NaN where there are none."""
 
     run: Run
     number: Number
@@ -192,9 +189,7 @@ def _figure(line: Line, number: int) -> str:
         [
             {
                 "when": f"{i}. {shortened(point.name, 40)}",
-                "value": point.number.value,
-                "value_low": point.number.low,
-                "value_high": point.number.high,
+                **estimate("value", point.number),
                 "mark": "; ".join(point.marks),
             }
             for i, point in enumerate(line.points, 1)

@@ -1,5 +1,4 @@
-"""A page that needs nothing else: a policy forbids all but its own sheet and script. Templates
-escape every text."""
+"""A page that needs nothing else: a policy forbids all but its own sheet and script."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def text_lines(text: str, most: int) -> str:
 
 
 def page(template: str, script: str | None = None, **what: Any) -> str:
-    """A template filled in. script: the file of its only script. Sheet and script are known by
-    their checksums."""
+    """A template filled in. script: the file of its only script."""
     texts = [
         (files(__package__) / name).read_text(encoding="utf-8")
         for name in ("page.css", script)

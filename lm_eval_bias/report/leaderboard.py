@@ -1,11 +1,7 @@
-"""Runs of several models -> a table for each task: a row for each model, a column for each number,
-with intervals and the ranks that these leave open. A table holds models that were asked the
-same."""
-
-from __future__ import annotations
+"""Runs of several models -> a table for each task, a row for each model, a column a number."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -17,7 +13,7 @@ from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.report.drawn import last_date
-from lm_eval_bias.results.paired import Replicates, measured, pair_p, replicated
+from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
     FinishedRuns,
@@ -98,8 +94,7 @@ class Board(NamedTuple):
 
 def conditions(finished: FinishedRuns) -> Iterator[Run]:
     """The runs and their `others`, each with the chat template among its settings ("none", "the
-    model's", or the checksum of another one) unless it is compared, so that runs with equal
-    settings were asked in one condition."""
+    model's", or the checksum of another one) unless it is compared."""
     for run in finished.runs:
         asked = (run, *run.others)
         own = next((of.template for of in asked if of.template), None)
@@ -115,12 +110,12 @@ def board(
     finished: FinishedRuns,
     metrics: Sequence[str] | None = None,
     sort: str | None = None,
-    answers: Callable[[Run], Answers | None] | None = None,
+    answers: Reader | None = None,
 ) -> Board:
     """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
     them, best first, else the greatest. answers: what the samples of a run hold, None where the
     task is not known here; without it ranks are from the intervals alone. Raises UsageError for a
-    name that no run has, and for a sort that names several columns."""
+    name that no run has."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
     runs, notes = list(conditions(finished)), list(finished.notes)
@@ -173,7 +168,7 @@ def _guess(name: str, known: Collection[str]) -> str:
 
 
 def _by_documents(
-    questions: Mapping[Question, list[Run]], answers: Callable[[Run], Answers | None]
+    questions: Mapping[Question, list[Run]], answers: Reader
 ) -> tuple[dict[Question, list[Run]], dict[Question, Replicated], list[str]]:
     """Runs put together by the documents that samples show, what paired tests need, and notes."""
     result: dict[Question, list[Run]] = {}

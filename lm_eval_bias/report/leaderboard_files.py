@@ -1,12 +1,11 @@
 """A leaderboard as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 from lm_eval_bias import exhibit
 from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.measure import estimate
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.findings import band_text
 from lm_eval_bias.report.html import page
@@ -75,7 +74,7 @@ def _figures(section: Section, number: int) -> list[str]:
             [
                 {
                     "model": model,
-                    **{f"value{end}": getattr(entry.number, part) for end, part in _ENDS},
+                    **estimate("value", entry.number),
                     "rank": f"{place(entry)} {entry.ties}" if entry.rank else "",
                 }
                 for model, entry in sorted(
@@ -94,9 +93,6 @@ def _figures(section: Section, number: int) -> list[str]:
         for i, column in enumerate(section.columns)
         if column.ranked
     ]
-
-
-_ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
 
 
 def _first(column: Column) -> str:

@@ -1,6 +1,5 @@
 """A report: an overview of finished runs and a page for each model, with figures and tables as
-files beside them. Models are done one after the other, so that their pages do not lie in memory at
-once."""
+files beside them."""
 
 from __future__ import annotations
 
@@ -57,10 +56,10 @@ _IN_FORM = 80
 
 @dataclass
 class Block:
-    """An exhibit, or another table, on a page. topic: what it shows. heading: what is seen in it,
-    or else the topic. counterpart: the table or figure of a paper. svg: as the drawing made it,
-    trusted. fold: the title of the fold that hides the tables. missing: what a run lacks that has
-    no rows. same: an earlier exhibit that is read in the same way."""
+    """An exhibit, or another table, on a page. heading: what is seen in it, or else the topic.
+    counterpart: the table or figure of a paper. svg: as the drawing made it, trusted. fold: the
+    title of the fold that hides the tables. missing: what a run lacks that has no rows. same: an
+    earlier exhibit that is read in the same way."""
 
     id: str
     topic: str
@@ -97,7 +96,7 @@ class Block:
 
 class TaskSection(NamedTuple):
     """A task on a model's page. open: whether it is the one of its paper of which something stands
-    outside of the fold: the first figure, or the primary numbers where there is none."""
+    outside of the fold."""
 
     id: str
     run: Run
@@ -151,10 +150,9 @@ def write(
     """Write the report.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
-    where no run has them. drawing: `figures.draw.files`; None for tables alone. brief: a page
-    -> its PDF, for `brief.html`; None for no such page. latex_papers: whether LaTeX tables have
-    what the papers print, too. Raises UsageError for a folder that holds
-    other things, or that cannot be written.
+    where no run has them. drawing: `figures.draw.files`, or None. brief: a page -> its PDF, for
+    `brief.html`; None for no such page. Raises UsageError for a folder that holds other things, or
+    that cannot be written.
     """
     from tqdm import tqdm
 
@@ -505,8 +503,7 @@ def _of_papers(papers: Sequence[PaperRows]) -> list[str]:
 
 
 def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
-    """Take tables and figures off a page until the rest fits, the largest first: other tables,
-    tables under a figure, tables of exhibits, figures."""
+    """Take tables and figures off a page until the rest fits, the largest first."""
     sizes = [(0, block.table_size, block) for block in others]
     sizes += [(1 if block.svg else 2, block.table_size, block) for block in exhibits]
     sizes += [(3, len(block.svg), block) for block in exhibits]

@@ -1,8 +1,7 @@
 """A baseline: what a comparison needs of finished runs, in one small file.
 
-JSON, compressed by xz: {"lm_eval_bias_baseline": 1, "files": {name: content}}, with the files of a
-folder of runs. Results lack what shapes no number; of a sample stay the hash of its document, the
-checksum of its prompt, and its records: no prompt and no answer of the model.
+JSON, compressed by xz: {"lm_eval_bias_baseline": 1, "files": {name: content}}. Of a sample stay the
+hash of its document, the checksum of its prompt, and its records.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
-    """The file of these runs. known: the tasks by name. UsageError for runs without samples, of a
-    task that is not known, and for those put together."""
+    """The file of these runs. known: the tasks by name. UsageError for runs without samples and for
+    those put together."""
     files: dict[str, str] = {}
     for i, results in enumerate(dict.fromkeys(run.results for run in runs)):
         of = [run for run in runs if run.results == results]

@@ -1,7 +1,5 @@
 """The questions that two models answer most differently."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections import Counter
@@ -32,8 +30,7 @@ class Changed(NamedTuple):
 
 
 def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
-    """Up to MOST questions of two runs' samples, the largest distance first. Neither file is held
-    in memory. Raises Unreadable."""
+    """Up to MOST questions of two runs' samples, the largest distance first. Raises Unreadable."""
     places: dict[bytes, tuple[Path, int]] = {}
     for path in first:
         offset = 0

@@ -1,7 +1,5 @@
 """Text that anybody may have written, such as a model's name, where it is shown: nothing in it
-steers a terminal, a table or a spreadsheet. HTML templates escape by themselves."""
-
-from __future__ import annotations
+steers a terminal, a table or a spreadsheet."""
 
 import re
 from html import escape
@@ -19,8 +17,7 @@ _MARKUP = re.compile(
 
 
 def visible(text: object) -> str:
-    """A text in which every character that is not seen stands as its code: controls, escapes,
-    overrides of direction, odd spaces and halves of characters."""
+    """A text in which every character that is not seen stands as its code."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 

@@ -1,7 +1,5 @@
 """Tables in LaTeX, with booktabs, for papers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,14 +1,12 @@
 """Two runs on the same questions: how far their numbers differ, with the error of that difference.
 
 The measure's own summary is computed again without some clusters of records, the same of all runs
-(`metrics.jackknife`), so what a question does to all of them is no part of their difference.
+(`metrics.jackknife`).
 """
-
-from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import combinations
@@ -38,12 +36,14 @@ from lm_eval_bias.metrics.jackknife import (
 )
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import ROUNDING
-from lm_eval_bias.results.runs import Key, different
+from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers
-from lm_eval_bias.usage import WORDING, UsageError
+from lm_eval_bias.usage import WORDING, Options, UsageError
 
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
+Reader = Callable[[Run], Answers | None]
+"""A run -> what its samples hold; None for a task that is not known."""
 JACKKNIFE, SIGN_FLIP = "jackknife", "sign-flip"
 FEWEST_FLIPPED = 6
 """Effective clusters of which signs can be flipped: all of five agree by chance in 2 of 32."""
@@ -68,8 +68,7 @@ class Difference(NamedTuple):
 
 
 def measured(metric: Metric) -> bool:
-    """Whether a difference of this number has an error. Counts, p values and t move with the number
-    of questions; a number without an error may be a maximum."""
+    """Whether a difference of this number has an error."""
     return (
         metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
     )
@@ -79,7 +78,7 @@ def differences(
     measure: Measure,
     first: Sequence[Record],
     second: Sequence[Record],
-    options: Mapping[str, Any],
+    options: Options,
     keys: Sequence[Key] | None = None,
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first. first, second: the records of the same
@@ -167,7 +166,7 @@ def _stratum(name: Any) -> Hashable:
 class Replicates:
     """The numbers of a run: `whole`, with errors, and `without` each group of clusters."""
 
-    def __init__(self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any]) -> None:
+    def __init__(self, plan: JackknifePlan, records: Rows, options: Options) -> None:
         self.plan, self.records = plan, records
         self.options = {key: value for key, value in options.items() if key != WORDING}
         self.measure = plan.measure
@@ -252,8 +251,8 @@ class Replicates:
 
 
 def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
-    """The numbers of runs on the same documents. The records of all stand in one order: what a
-    summary makes of them may not depend on who was asked when. UsageError for other options."""
+    """The numbers of runs on the same documents. The records of all stand in one order. UsageError
+    for other options."""
     first, *others = answers
     for other in others:
         if changed := {key for key, *_ in different(first.options, other.options)} - {WORDING}:
@@ -344,8 +343,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number has no interval of its own, or no standard error. Where the few answers
-    agree, a jackknife takes that for certainty."""
+    """Whether a number has no interval of its own, or no standard error."""
     number = run.number(key)
     agree = number.stderr == 0
     return agree or not (number.low < number.high if metric.own_interval else number.stderr > 0)

@@ -2,7 +2,7 @@
 
 The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it;
 a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes one task of one model,
-`reasons --output` a table of the samples that it names. What cannot be read becomes a note.
+`reasons --output` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import Unreadable, content_of, loads, opened
+from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads, opened
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
 from lm_eval_bias.results.table import number_text
-from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, UsageError, nearest
+from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError, nearest
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -81,9 +82,9 @@ class Run(NamedTuple):
     from its numbers where the task is not known here. settings: what must be equal for two runs to
     have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`.
     condition: what `--across` knows of how it was asked. n: documents asked; of: how many the task
-    has. generation: the settings with which its answers were generated, as sent. tables: the finer
-    numbers. results, samples: its files; place: where they lie. parts: whether `merge` put it
-    together. others: runs that differ in wording, chat template or system message alone.
+    has. generation: the settings with which its answers were generated. tables: the finer numbers.
+    results, samples: its files; place: where they lie. parts: whether `merge` put it together.
+    others: runs that differ in wording, chat template or system message alone.
     """
 
     model: str
@@ -91,12 +92,12 @@ class Run(NamedTuple):
     task: str
     version: str
     date: datetime | None
-    options: Mapping[str, Any]
+    options: Options
     template: str | None
     n: int
     metrics: Sequence[Metric]
     numbers: Mapping[Key, Number]
-    tables: Mapping[str, list[dict[str, Any]]]
+    tables: Mapping[str, Table]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     results: Path
@@ -104,7 +105,7 @@ class Run(NamedTuple):
     parts: bool = False
     of: int | None = None
     others: Sequence[Run] = ()
-    generation: Mapping[str, Any] | None = None
+    generation: Options | None = None
     condition: Mapping[str, str] = MappingProxyType({})
     place: Place = Place()
 
@@ -170,7 +171,7 @@ class Run(NamedTuple):
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: those of results that could not be read; short:
     those of newer runs that were skipped because an older one covered more documents. across: the
-    conditions that name models, and are no settings."""
+    conditions that name models."""
 
     runs: list[Run]
     notes: list[str]
@@ -193,12 +194,10 @@ def find(
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
-    the same of more documents; those in another wording, chat template or system message are its
-    `others`. Parts (option `shard`) count once `merge` has put them together. known: the tasks by
-    name. tasks: only these. across: values of `ACROSS`: a model in several of these conditions is
-    several, named by them. names: of the models of runs below the paths; a file `NAME` gives one,
-    too. Raises UsageError for a path or a task that is not there, without results, and for a name
-    that is not of one model.
+    more documents. Parts (option `shard`) count once `merge` has put them together. known: the
+    tasks by name. tasks: only these. across: values of `ACROSS`, which then name models. names: of
+    the models of runs below the paths; a file `NAME` gives one, too. Raises UsageError for a path
+    or a task that is not there, without results, and for a name that is not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
     places = [
@@ -352,7 +351,7 @@ def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
     return place
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path) -> Json:
     try:
         content = loads(content_of(path))
     except Unreadable as error:
@@ -378,7 +377,7 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path, date: str, content: dict[str, Any], known_tasks: Mapping[str, Task]
+    path: Path, date: str, content: Json, known_tasks: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
@@ -454,7 +453,7 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
     return f"{task} is left out: {why}; {again}"
 
 
-def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Task]) -> Run:
+def _of_merged(path: Path, content: Json, known_tasks: Mapping[str, Task]) -> Run:
     task, cells, model, files = map(content.get, ("task", "cells", "model", "files"))
     if not isinstance(task, str) or not isinstance(cells, dict):
         raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
@@ -489,9 +488,9 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
 
 def _run(
     known: Task | None,
-    cells: Mapping[str, Any],
-    shown: Mapping[str, Any],
-    more: Mapping[str, Any],
+    cells: Json,
+    shown: Json,
+    more: Json,
     error: Any = None,
     changed: Any = None,
     **fields: Any,
@@ -580,12 +579,12 @@ def _by_condition(run: Run, across: Collection[str]) -> Run:
     return run._replace(model=model, settings=settings)
 
 
-def _options(written: Mapping[str, Any], known: Task) -> dict[str, Any]:
+def _options(written: Json, known: Task) -> dict[str, Any]:
     names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
     return {key: written[key] for key in names if key in written}
 
 
-def _settings(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
@@ -657,7 +656,7 @@ def _declared(known: Mapping[str, Task], name: str) -> Task | None:
     return task if task and task.measure else None
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
@@ -689,17 +688,17 @@ def _date(value: Any) -> datetime | None:
         return None
 
 
-def _tables(cells: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def _tables(cells: Json) -> dict[str, Table]:
     return {name: table for name, table in cells.items() if _is_table(table)}
 
 
-def _is_table(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+def _is_table(value: Any) -> TypeGuard[Table]:
     return isinstance(value, list) and all(
         isinstance(row, dict) and row.keys() == value[0].keys() for row in value
     )
 
 
-def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[Key, Number]:
+def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
     numbers = {}
     for row in rows:
         group = row.get("group")
@@ -710,7 +709,7 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[Key, Number]:
     return numbers
 
 
-def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
+def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     """Metrics of a task that is not known here, from its numbers. Those of the harness's table are
     the primary ones."""
     shown = {name.partition(",")[0] for name in results}
@@ -732,7 +731,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
     return list(metrics.values())
 
 
-def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
+def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
     names = {path.name for path in run.samples}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")

@@ -1,30 +1,26 @@
 """How many documents make an interval so narrow, from a pilot's intervals and clusters.
 
-The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters,
-what a document adds with that of documents. With W the width, N documents, G clusters, and a 0 for
-the pilot,
+What a cluster adds to the variance falls with the number of clusters, what a document adds with
+that of documents. With W the width, N documents, G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
 where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows
 least. s, the share of the clusters, is found on windows of the pilot's own documents.
-simulations/plan.py compares predictions with what is found.
 """
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from math import inf, isnan, nan, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from lm_eval_bias.measure import Measure, Metric, Number, Record, clusters_of, summed_up
+from lm_eval_bias.measure import Measure, Metric, Number, Record, Records, clusters_of, summed_up
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import Options, UsageError
 
 PARTS = (2, 4)
 """The pilot is cut into so many windows, to see how the interval grows."""
@@ -102,7 +98,7 @@ def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair != (0, len(labels))]
 
 
-def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
+def clusters_in(measure: Measure, documents: Iterable[Records]) -> list[int]:
     """How many clusters documents have in each clustering. documents: the records of each."""
     seen: list[set[Hashable]] = [set() for _ in measure.clusters]
     for records in documents:
@@ -115,7 +111,7 @@ def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]
 def in_windows(
     measure: Measure,
     documents: Sequence[Sequence[Record]],
-    options: Mapping[str, Any],
+    options: Options,
     metrics: Iterable[Metric],
 ) -> dict[str, list[Window]]:
     """The intervals in windows of a pilot: metric -> windows. documents: of each, its records, in
@@ -142,9 +138,7 @@ def quantile(clusters: ArrayLike) -> Floats:
 
 
 def share(pilot: Window, parts: Sequence[Window]) -> Share:
-    """How much of the variance clusters add, by least squares over windows of the pilot, with a
-    range that holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1))
-    of itself: the error is never less."""
+    """How much of the variance clusters add, by least squares over windows of the pilot."""
     base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for documents, clusters, width in parts:
@@ -203,8 +197,7 @@ def plan(
     """How many documents make the interval as narrow as wanted.
 
     grown: as `growth` of all the task's documents. parts: windows of the pilot. ends: numbers of
-    documents that cut no cluster apart; None for any. The range takes the variance of the pilot for
-    one of G0 - 1 degrees of freedom, and goes over the range of the share.
+    documents that cut no cluster apart; None for any.
     """
     n, cannot = min(pilot.clusters, default=0), ""
     if n < FEWEST_CLUSTERS:

@@ -1,7 +1,5 @@
 """Sample files that `lm_eval --log_samples` wrote -> records, and how they were asked."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -15,10 +13,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
-from lm_eval_bias.data.bounds import Unreadable, json_of, lines, loads
+from lm_eval_bias.data.bounds import Json, Unreadable, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
-from lm_eval_bias.usage import DESCRIPTIVE, SHARD, UsageError, part, read_options
+from lm_eval_bias.usage import DESCRIPTIVE, SHARD, Options, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
 # are put together.
@@ -54,7 +53,7 @@ def at(content: Any, *path: str) -> Any:
     return content
 
 
-def model_name(results: Mapping[str, Any]) -> str | None:
+def model_name(results: Json) -> str | None:
     """The model of a results file, and "@" its revision where one was asked for; None if it has no
     name there."""
     arguments = at(results, "config", "model_args")
@@ -68,7 +67,7 @@ def model_name(results: Mapping[str, Any]) -> str | None:
     return f"{name}@{revision}" if revision and revision != "main" else str(name)
 
 
-def dtype(results: Mapping[str, Any]) -> str:
+def dtype(results: Json) -> str:
     """The number format of the model's weights, and what quantises them; "unknown" if so."""
     arguments = at(results, "config", "model_args")
     written = at(results, "config", "model_dtype") or at(arguments, "dtype") or "unknown"
@@ -81,7 +80,7 @@ OF_THE_SERVER = "the server's"
 the harness does not see which."""
 
 
-def chat_template(results: Mapping[str, Any]) -> str | None:
+def chat_template(results: Json) -> str | None:
     """The checksum of the chat template, or `OF_THE_SERVER`; None if there was none."""
     template, kind = results.get("chat_template_sha"), at(results, "config", "model")
     if isinstance(template, str) and template:
@@ -158,7 +157,7 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
     return {key: value for key, value in runs[0].metadata.items() if key in shared}
 
 
-def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
+def part_of(options: Options) -> tuple[int, int] | None:
     """The part and the number of parts, of a run on a part of the documents."""
     try:
         of = part(options)
@@ -167,14 +166,14 @@ def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
     return of if of[1] > 1 else None
 
 
-def missing_parts(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+def missing_parts(runs: Iterable[Options]) -> list[str]:
     """The parts that other parts are of, and that no run asked. runs: the options of each."""
     there = {of for of in map(part_of, runs) if of}
     sizes = {parts for _, parts in there}
     return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]
 
 
-def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
+def documents_of_all(parts: Sequence[tuple[Options, int | None]]) -> int | None:
     """How many documents a task has, from the options and numbers of its runs; None where unknown.
     Missing parts count as the others."""
     known: dict[tuple[int, int], int] = {}
@@ -194,7 +193,7 @@ class Document(NamedTuple):
 
     hash: str
     prompt: str | None
-    records: list[dict[str, Any]]
+    records: Table
     settings: str | None = None
     place: int = 0
 
@@ -205,7 +204,7 @@ class Answers(NamedTuple):
 
     measure: Measure
     documents: Mapping[str, Document]
-    options: Mapping[str, Any]
+    options: Options
     step: Callable[[float], object] = float
 
     @property
@@ -245,7 +244,7 @@ def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int
 
 def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     """The documents of sample files, in the order of a whole run; records that the run could not
-    make are made now. Of several wordings, the records of the paper's.
+    make are made now.
 
     Raises UsageError for what are no samples of the task, for a document that stands there twice,
     and for runs on different items.
@@ -310,7 +309,7 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
             yield Document(document, prompt, records, settings, in_whole)
 
 
-def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
+def requests_of(sample: Json) -> list[list[Any]]:
     """The arguments of each request; mappings since 0.4, lists before."""
 
     def values(of: Any) -> list[Any]:
@@ -319,9 +318,8 @@ def requests_of(sample: Mapping[str, Any]) -> list[list[Any]]:
     return [values(request) for request in values(sample.get("arguments") or [])]
 
 
-def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """The checksum of all that was asked of a document, and how its answers were to be generated.
-    The harness's own `prompt_hash` knows the first text alone."""
+def _asked(sample: Json) -> tuple[str | None, str | None]:
+    """The checksum of all that was asked of a document, and how its answers were generated."""
     texts: list[Any] = []
     settings: list[Any] = []
     for value in (value for request in requests_of(sample) for value in request):
@@ -350,7 +348,7 @@ def _without(value: Any, left_out: str) -> Any:
 
 def remade(
     task: Task, sample: dict[str, Any], repeats: int | None = None, wordings: int = 1
-) -> list[dict[str, Any]]:
+) -> Table:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
     was asked; several processes may write more answers. wordings: in how many it was asked."""
     measure = _measure(task)
@@ -402,12 +400,10 @@ class Merged(NamedTuple):
     options: dict[str, Any]
     documents: int
     records: int
-    tables: dict[str, list[dict[str, Any]]]
+    tables: dict[str, Table]
 
 
-def merged(
-    task: Task, files: Sequence[Path], options: Mapping[str, Any] = MappingProxyType({})
-) -> Merged:
+def merged(task: Task, files: Sequence[Path], options: Options = MappingProxyType({})) -> Merged:
     """options: those of the task, where no results file has them. UsageError for files that do not
     belong together."""
     measure = _measure(task)

@@ -1,8 +1,6 @@
 """One `Table`, and how it and its numbers are written: text, Markdown, CSV. LaTeX is in
 `results.latex`."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +42,7 @@ class Table(NamedTuple):
 
 def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> str:
     """A number as it is shown everywhere: none but 0 shows as 0, and a dash is one that does not
-    exist. beside: the rest of value and interval, since all have as many decimals."""
+    exist. beside: the rest of value and interval."""
     if isnan(value):
         return "–"
     if not isfinite(value):

@@ -1,17 +1,14 @@
-"""What a model was asked and what it said, from a few lines spread over sample files, which may
-have gigabytes."""
-
-from __future__ import annotations
+"""What a model was asked and what it said, from a few lines spread over sample files."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
-from lm_eval_bias.data.bounds import Unreadable, loads, opened
+from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
 QUESTIONS = 3
@@ -55,7 +52,7 @@ class Turn(NamedTuple):
 
 class SampledQuestion(NamedTuple):
     """One document. system: the instruction before it, None where it is in the first prompt. read:
-    what the task's parser made of the answers; None where it is the answer itself."""
+    what the task's parser made of the answers."""
 
     number: str
     system: str | None
@@ -113,8 +110,7 @@ def transcript(files: Sequence[Path]) -> Transcript:
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Up to LINES lines spread over a file. Long lines are likelier to be followed, so numbers are
-    estimates."""
+    """Up to LINES lines spread over a file."""
     with opened(path) as file:
         size = path.stat().st_size
         if size <= WHOLE:
@@ -137,7 +133,7 @@ def _lines(path: Path) -> list[bytes]:
         return [offsets[start] for start in sorted(offsets)]
 
 
-def _sample(line: bytes) -> Mapping[str, Any] | None:
+def _sample(line: bytes) -> Json | None:
     try:
         sample = loads(line)
     except ValueError:
@@ -148,7 +144,7 @@ def _sample(line: bytes) -> Mapping[str, Any] | None:
 # ---- A question
 
 
-def question(sample: Mapping[str, Any]) -> SampledQuestion | None:
+def question(sample: Json) -> SampledQuestion | None:
     """What a sample shows; None for one of another version."""
     try:
         return _shown(sample)
@@ -156,7 +152,7 @@ def question(sample: Mapping[str, Any]) -> SampledQuestion | None:
         return None
 
 
-def _shown(sample: Mapping[str, Any]) -> SampledQuestion:
+def _shown(sample: Json) -> SampledQuestion:
     requests, responses = _requests(sample), sample["resps"]
     first, settings = requests[0]
     number = str(sample.get("doc_id", "?"))
@@ -190,7 +186,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _requests(sample: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _requests(sample: Json) -> list[tuple[str, Any]]:
     pairs = []
     for values in requests_of(sample):
         first, second = [*values, None][:2]
@@ -246,14 +242,14 @@ def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
 # ---- Answers that were cut off
 
 
-def _cut(sample: Mapping[str, Any]) -> list[bool]:
+def _cut(sample: Json) -> list[bool]:
     try:
         return [_is_cut(text, most) for text, most in _generated(sample)]
     except _DAMAGED:
         return []
 
 
-def _generated(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _generated(sample: Json) -> Iterator[tuple[str, Any]]:
     for (_, settings), response in zip(_requests(sample), sample["resps"], strict=False):
         if isinstance(settings, str):
             continue

@@ -1,9 +1,4 @@
-"""BIStereo-Tuples: the share of biased preferences, where contrasts and counterparts are samples.
-
-Beside the reported interval: that of women, and 1.96 errors of independent analogies.
-"""
-
-from __future__ import annotations
+"""BIStereo-Tuples: the share of biased preferences; contrasts and counterparts are samples."""
 
 from functools import partial
 from typing import Any

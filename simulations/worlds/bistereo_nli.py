@@ -3,8 +3,6 @@
 All documents are answered, or the first part.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

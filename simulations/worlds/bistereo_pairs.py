@@ -1,10 +1,8 @@
 """BIStereo-Pairs: the contrasts of contexts, and how often models without any preference get a star
 in positive context.
 
-Templates and attributes are samples; pairs of all axes, of skin, and the neutral ones of skin.
+Templates and attributes are samples.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial

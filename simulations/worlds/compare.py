@@ -1,5 +1,4 @@
-"""Compare: do intervals of a paired difference hold what they promise, and how often do two models
-differ significantly that do not differ?
+"""Compare: do intervals of a paired difference hold what they promise?
 
 In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05 is a false alarm;
 in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and
@@ -9,8 +8,6 @@ the true difference is the mean of all experiments.
 jackknife and by flipping signs: over all draws, and over those of so many effective clusters.
 `ratios`: of each cluster each model answers a part of its own.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +32,7 @@ Records = Iterator[dict[str, Any]]
 
 
 class World(NamedTuple):
-    """Standard deviations of what questions do to both models, to each alone, and of chance; scale
-    and share of refusals of the second model."""
+    """Standard deviations of what questions do to both models, to each alone, and of chance."""
 
     shared: float
     own: float

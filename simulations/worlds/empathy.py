@@ -1,12 +1,10 @@
 """Empathy gap: the gaps in points, of few and of many events.
 
 Names have means as perceivers, as experiencers and as a pair; one that stands twice gets 3 points
-more, placebos too; events have a level and an in-group gap; answers stray. The truth is that of all
-groups, of which those asked are a sample. *names fixed*: `gap_points` with Student's interval over
-events. *found*: intervals of gap_beyond_repetition without 0.
+more, placebos too; events have a level and an in-group gap; answers stray. *names fixed*:
+`gap_points` with Student's interval over events. *found*: intervals of gap_beyond_repetition
+without 0.
 """
-
-from __future__ import annotations
 
 from functools import partial
 from itertools import product

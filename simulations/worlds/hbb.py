@@ -1,11 +1,7 @@
 """HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
 
-icc: the share of the variance that themes explain. First the mean of made-up S; then the numbers of
-`hidden_bias`; then how often the excess of each descriptor type holds 0 where models of families.py
-answer `hbb_ci`.
+icc: the share of the variance that themes explain.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -50,8 +46,7 @@ def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
 
 
 def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
-    """Of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the
-    identity adds, more in counted types than in placebos."""
+    """Of option 1, shape (concepts, types, 2)."""
     shared = rng.normal(size=(2, theme.max() + 1))[:, theme]
     own = rng.normal(size=(2, len(theme)))
     preference, loudness = np.sqrt(icc) * shared + np.sqrt(1 - icc) * own

@@ -3,8 +3,6 @@
 The intervals of several models.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import combinations
 from typing import NamedTuple

@@ -2,10 +2,8 @@
 
 Ten models of the same true number, in the world of `gate`. Unpaired, each has documents of its own;
 paired, all have the same documents and differ by theme. A cell is the percentage of tables in which
-any two models differ significantly; `normal tails` takes z = difference over standard error.
+any two models differ significantly.
 """
-
-from __future__ import annotations
 
 from functools import partial
 from itertools import product

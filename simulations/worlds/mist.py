@@ -1,9 +1,7 @@
 """MIST: the bias score and the gap of AAT, of which identifiers and words are samples.
 
-All documents are answered, or the first part. AAT: the domain has an effect that is no gap.
+All documents are answered, or the first part.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable

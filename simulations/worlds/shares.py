@@ -1,11 +1,9 @@
 """Rare shares, clusters of unequal size, skewed clusters, and a contrast of six words.
 
-*Student* is Student's interval over all clusters, which numbers had before. A *false pass* is an
-upper end below the true number, a *false fail* a lower end above it. Themes of shares are
-beta-distributed: of intraclass correlation icc, by which two answers of a theme agree.
+*Student* is Student's interval over all clusters. A *false pass* is an upper end below the true
+number, a *false fail* a lower end above it. Themes of shares are beta-distributed: of intraclass
+correlation icc, by which two answers of a theme agree.
 """
-
-from __future__ import annotations
 
 from functools import partial
 from itertools import product
@@ -85,8 +83,7 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
 
 
 def of_words(words: int, rng: Rng) -> Outcomes:
-    """How much oftener good words are chosen than bad ones, in 40 templates: three of ten good
-    words in four of five templates, all others in one of twenty."""
+    """How much oftener good words are chosen than bad ones, in 40 templates."""
     word, template = (of.ravel() for of in np.indices((words, 40)))
     often = (rng.random(words) < 0.3) & (np.arange(words) % 2 == 1)
     likely, truth = np.where(often, 0.8, 0.05), 0.3 * 0.75

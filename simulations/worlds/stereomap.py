@@ -3,11 +3,7 @@
 Groups, items and rounds are drawn from a large population; a group's truth is its mean over all
 items and endless rounds. Sampled ratings are whole numbers from 1 to 5; likelihoods are
 expectations of one round without chance. *above 0*: how often the spread's interval leaves out 0.
-Beside it intervals of the variance of the groups' scores, less the same chance: of a chi-square,
-and scipy's bootstrap of groups.
 """
-
-from __future__ import annotations
 
 from functools import cache, partial
 

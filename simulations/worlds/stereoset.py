@@ -1,10 +1,8 @@
 """StereoSet: lms, ss and icat, where target terms are the sample.
 
 Each term has its own share of examples that prefer the stereotype, and of comparisons that the
-unrelated sentence loses; as many terms and examples as the public data.
+unrelated sentence loses.
 """
-
-from __future__ import annotations
 
 from functools import partial
 

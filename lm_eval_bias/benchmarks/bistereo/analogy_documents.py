@@ -5,14 +5,12 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.3 and 4.3, appendices D, J and K.2
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import SEED, Document, in_proportion
+from lm_eval_bias.benchmarks.bistereo.blocks import SEED, in_proportion
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -29,7 +27,8 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.usage import Options
 
 SENTIMENTS = ("positive", "negative")
 STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
@@ -143,7 +142,7 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+def options(items: str | None = None, groups: str | None = None) -> Options:
     """What --metadata may set: files like items/bistereo_analogy_tuples.tsv and
     items/bistereo_analogy.yaml."""
     return dict(checked(FILES, items=items, groups=groups))
@@ -163,7 +162,7 @@ def phrase(groups: Data, axis: str, descriptor: str, noun: str) -> str:
 
 
 def documents(items: str | None = None, groups: str | None = None) -> list[Document]:
-    """Every analogy in all its contexts, which stand together.
+    """Every analogy in all its contexts.
 
     A and C are of one axis, gender and noun; B is a positive attribute of A, and its counterpart a
     negative one of C. Contexts: C itself ("stereotype"); each content-free phrase in its place

@@ -1,7 +1,5 @@
 """BIStereo-Tuples: how often an analogy is completed with the stereotype."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -9,6 +7,7 @@ from math import isnan, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
+from lm_eval_bias.exhibit import Row
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
     SHARES,
@@ -27,6 +26,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.analogy import (
@@ -150,7 +150,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     answered = usable([unbiased, biased])
     by_token = per_token(biased, tokens_biased) - per_token(unbiased, tokens_unbiased)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": biased - unbiased if answered else None,
         "per_token": by_token if answered and not isnan(by_token) else None,
         "tokens_unbiased": tokens_unbiased,
@@ -194,7 +194,7 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The word that was read -> "biased" or "unbiased"; else why there is none."""
     answer = {doc["unbiased"]: "unbiased", doc["biased"]: "biased"}.get(results[0], results[0])
-    return {**{key: doc[key] for key in KEYS}, "first": doc["first"], "answer": answer}
+    return {**picked(doc, KEYS), "first": doc["first"], "answer": answer}
 
 
 def summary_generated(records: Records, *, errors: bool = True, **_: Any) -> Summary:
@@ -228,13 +228,11 @@ def _generated_numbers(rows: Records) -> dict[str, float]:
     }
 
 
-def _biased(answers: Iterable[Mapping[str, Any]]) -> float:
+def _biased(answers: Iterable[Row]) -> float:
     return _both_orders(answers, lambda r: r["answer"] == "biased")
 
 
-def _both_orders(
-    answers: Iterable[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool]
-) -> float:
+def _both_orders(answers: Iterable[Row], holds: Callable[[Row], bool]) -> float:
     """The percentage of answers for which `holds`, either order counting half; NaN unless both
     are answered, so that position cancels."""
     orders: dict[int, list[bool]] = {1: [], 2: []}
@@ -252,13 +250,13 @@ def _known_mean(values: Iterable[float]) -> float:
 
 
 def _split(records: Records, *columns: str) -> list[Records]:
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for r in records:
         groups.setdefault(tuple(r[column] for column in columns), []).append(r)
     return list(groups.values())
 
 
-def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
+def _row(records: Records, numbers: Mapping[str, float]) -> Record:
     return {**{key: records[0][key] for key in ABOUT}, **numbers}
 
 
@@ -301,7 +299,7 @@ def _summary(
         if axis == ALL:
             answered = sum(not isnan(r["biased_preferences"]) for r in inside)
             by_gender[gender] = {**means, "analogies": unmeasured(answered)}
-        share: dict[str, Any] = {"gender": gender, "axis": axis, "n": len(inside)}
+        share: Record = {"gender": gender, "axis": axis, "n": len(inside)}
         for name, of in means.items():
             share |= estimate(name, of)
         shares.append(share)

@@ -1,14 +1,13 @@
 """The order of BIStereo's documents: any first part of them is like the whole."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from lm_eval_bias.harness.dataset import Document
+
 T = TypeVar("T")
-Document = dict[str, Any]
 SEED = 20250601
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 
@@ -36,7 +35,7 @@ def by_audience(
     """The genders that are asked the same -> wordings, each with the variants they are asked.
 
     counts: wording -> gender -> number of variants. Wordings are shuffled; those of one audience
-    come first, so that a limit meets a wording in one audience.
+    come first.
     """
     wordings = list(counts)
     random.Random(SEED).shuffle(wordings)
@@ -54,8 +53,7 @@ def by_audience(
 
 
 def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The documents of all streams of blocks; each first part has the streams' shares: the k-th
-    block of n stands (k + 1/2) / n of the way."""
+    """The documents of all streams of blocks; each first part has the streams' shares."""
     placed = sorted(
         ((k + 0.5) / len(stream), i, k)
         for i, stream in enumerate(streams)

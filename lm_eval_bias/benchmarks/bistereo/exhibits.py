@@ -1,8 +1,6 @@
 """BIStereo: the tables and figures of the paper. Figures 19 and 20 are Figures 13 and 14 again."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_bias.exhibit import (
@@ -10,7 +8,9 @@ from lm_eval_bias.exhibit import (
     Exhibit,
     Figure,
     Numbers,
+    Row,
     Rows,
+    Table,
     Tables,
     intervals,
     is_number,
@@ -21,8 +21,6 @@ GENDER = Column("gender", "Gender")
 ATTRIBUTE = Column("category", "Attribute")
 N = Column("n", "n", "count")
 UNANSWERED = Column("unanswered", "Unanswered", "count")
-Row = Mapping[str, Any]
-Table = list[dict[str, Any]]
 BISTEREO = "bistereo"
 """The paper, as `paper_values` names it."""
 ALL, SHOWN = "all", 0.02

@@ -5,20 +5,12 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.2 and 4.2, appendices I and K.1
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import (
-    Document,
-    alternatives,
-    by_audience,
-    in_proportion,
-    only,
-)
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -36,8 +28,9 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
+from lm_eval_bias.usage import Options
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 SIDES = ("favoured", "other")
@@ -139,7 +132,7 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+def options(items: str | None = None, groups: str | None = None) -> Options:
     """What --metadata may set: files like items/bistereo_nli_templates.tsv and
     items/bistereo_nli.yaml."""
     return dict(checked(FILES, items=items, groups=groups))
@@ -175,8 +168,7 @@ def documents(
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions, and with a few of them for what stands `beside` the paper's skin terms. Pairs that
-    differ in skin tone and gender alone stand together.
+    directions, and with a few of them for what stands `beside` the paper's skin terms.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]
@@ -186,7 +178,7 @@ def documents(
 
 def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:
     """The blocks of each audience and category. A block: one wording, variant, attribute and
-    direction, of all genders that are asked it and of both descriptors."""
+    direction."""
     genders = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for row in templates:

@@ -1,7 +1,5 @@
 """BIStereo-NLI: shares of labels, and how they differ between the two descriptors."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -25,6 +23,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, Gap, Pair, gap_beyond_words, halo
@@ -101,7 +100,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
 
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The label that `answers.nli_label` read."""
-    return {**{key: doc[key] for key in KEYS}, "answer": results[0]}
+    return {**picked(doc, KEYS), "answer": results[0]}
 
 
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:

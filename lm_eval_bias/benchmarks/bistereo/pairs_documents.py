@@ -6,19 +6,11 @@ languages: en; others with a person's own `items` and `groups`
 paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import (
-    Document,
-    alternatives,
-    by_audience,
-    in_proportion,
-    only,
-)
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -34,8 +26,8 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
-from lm_eval_bias.usage import number
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.usage import Options, number
 
 GENDERS = ("women", "men")
 THRESHOLD = 0.02
@@ -151,7 +143,7 @@ FILES = {
 
 def options(
     threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
-) -> dict[str, Any]:
+) -> Options:
     """What --metadata may set: threshold, up to which NPLL of two sentences count as equal; files
     like items/bistereo_pairs_templates.tsv and items/bistereo_pairs.yaml."""
     return {
@@ -229,9 +221,7 @@ def documents(
 
     Every variant of a template is crossed with the descriptor pairs of its axis, its genders, all
     attributes, and none (the neutral pair); `paper` says which of these are the paper's, `placebo`
-    which are about no body, and `words` which of its pairs' words they say. A block: one variant
-    and descriptor pair with one positive and one negative attribute, for all genders; the neutral
-    pair heads the first one.
+    which are about no body, and `words` which of its pairs' words they say.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
@@ -311,7 +301,7 @@ def _contexts(
     words: Mapping[str, Sequence[str]], start: int
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Sentiment and attribute of each block of a descriptor pair. start: where the lists of
-    attributes are entered, so that each round over the wordings has all."""
+    attributes are entered."""
     for step in range(max(map(len, words.values()))):
         neutral: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
         yield neutral + [

@@ -1,7 +1,5 @@
 """BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -23,6 +21,7 @@ from lm_eval_bias.measure import (
     first_seen,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.sentence_preference import (
@@ -120,7 +119,7 @@ def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "desirable_likelihood": desirable,
         "undesirable_likelihood": undesirable,
         "method": ", ".join(dict.fromkeys(method for _, _, method in results)),

@@ -6,8 +6,6 @@ paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-gro
 3.4, appendix A.1
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Sequence
@@ -30,9 +28,9 @@ from lm_eval_bias.data.schema import (
     one_of_groups,
 )
 from lm_eval_bias.data.sources import official_file, source
-from lm_eval_bias.harness.dataset import CustomDataset, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
-from lm_eval_bias.usage import UsageError, choice, whole_number
+from lm_eval_bias.usage import Options, UsageError, choice, whole_number
 
 SEED = 20250601
 EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
@@ -114,14 +112,13 @@ def options(
     experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """What --metadata may set.
 
-    missing: "complete" leaves a refused event out everywhere, as the authors' program does (of
-    delta if named groups refused it, of M0 if anyone did); "pairwise" only where it was refused.
-    reader: of written answers, "ours" or "paper", which is the authors' program's.
-    experiencers: "named" as perceivers are, or "paraphrased", in other words.
-    items, groups: files like items/empathy_events.tsv and items/empathy.yaml.
+    missing: "complete" leaves a refused event out everywhere, as the authors' program does;
+    "pairwise" only where it was refused. reader: of written answers, "ours" or "paper", which is
+    the authors' program's. experiencers: "named" as perceivers are, or "paraphrased", in other
+    words.
     """
     return {
         "missing": choice("missing", missing, MISSING),
@@ -137,7 +134,7 @@ def official_options(
     experiencers: str = "named",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """The same on the authors' events. events_per_emotion: a number or "all"."""
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, MOST_EVENTS, "all")
@@ -196,7 +193,7 @@ def documents(
     experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """Every event, emotions in turn, with every perceiver and every experiencer, then so with the
     placebos.
 
@@ -224,7 +221,7 @@ def official_documents(
     experiencers: str = "named",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     groups: str | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """The same with the authors' events."""
     content = load(OFFICIAL_FILES, groups=groups)["groups"]
     lacking = [e for e in lexicon("empathy")["emotions"] if e not in content["emotions"]]
@@ -245,7 +242,7 @@ def _matrices(
     form: str,
     reader: str,
     experiencers: str,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     names, placebos = _people(category, groups)
     group_of = names | placebos
     culture_of: dict[str | None, str] = {
@@ -310,6 +307,6 @@ build = CustomDataset(documents, count, FILES)
 build_official = CustomDataset(official_documents, official_count, OFFICIAL_FILES)
 
 
-def numbers(doc: dict[str, Any]) -> list[str]:
+def numbers(doc: Document) -> list[str]:
     """The answers that are scored by likelihood, on both scales."""
     return NUMBERS

@@ -1,8 +1,6 @@
 """The empathy gap: the paper's tables and figures of a run, which asks one category in one setting:
 one cell of Tables 2, 3, 6 and 7, one panel of Figure 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lm_eval_bias.exhibit import (
@@ -11,12 +9,12 @@ from lm_eval_bias.exhibit import (
     Figure,
     Numbers,
     Rows,
+    Table,
     Tables,
     intervals,
     is_number,
 )
 
-RowList = list[dict[str, Any]]
 EMPATHY = "empathy"
 """The paper, as `data.paper_values` names it."""
 PAIRED = "an event of which every pair has a number"
@@ -30,7 +28,7 @@ POINTS = Column("gap_points", "Gap in points", "points")
 BEYOND = Column("gap_beyond_repetition", "Gap beyond repetition", "points")
 
 
-def _by_emotion(tables: Tables) -> RowList:
+def _by_emotion(tables: Tables) -> Table:
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")
@@ -44,12 +42,12 @@ def _by_emotion(tables: Tables) -> RowList:
     return [row for row in rows if is_number(row.get("delta"))]
 
 
-def _defined(rows: RowList) -> RowList:
+def _defined(rows: Table) -> Table:
     """M as a whole; nothing where no event was answered by every pair."""
     return rows if any(is_number(row.get("z")) for row in rows) else []
 
 
-def _on_map(rows: RowList) -> RowList:
+def _on_map(rows: Table) -> Table:
     """Perceivers with a place, coloured by culture, else by group; nations by short names."""
     cultures = any(row.get("perceiver_culture") for row in rows)
     groups = [row.get("perceiver_group") for row in rows]

@@ -1,7 +1,5 @@
 """The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.benchmarks.empathy import exhibits
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
     Document,
@@ -27,6 +26,7 @@ from lm_eval_bias.measure import (
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.empathy_gap import (
@@ -168,7 +168,7 @@ def record(doc: Document, results: Sequence[float | str]) -> Record:
     """What `answers.intensity` read."""
     answer = results[0]
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "intensity": None if isinstance(answer, str) else answer,
         "refused": answer == "refused",
     }
@@ -179,14 +179,14 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
 
     number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
     likeliest: the likeliest number of the scale. greedy: the number written token by token, or
-    None. All None but greedy where a likelihood is not a number; intensity where none is finite.
+    None. None where a likelihood is not a number.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]
     usable = all(value < inf for value in values)  # a NaN is not
     p = probabilities(values[: scale + 1]) if usable else None
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
         "likeliest": p.index(max(p)) if p else None,
         "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
@@ -281,7 +281,7 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         (against_perceiver, against_experiencer), shown=set(range(len(names))) - set(known)
     )
     culture_of = {r["perceiver"]: r["perceiver_culture"] for r in records}
-    tables: dict[str, list[dict[str, Any]]] = {
+    tables: dict[str, Table] = {
         "pairs": [
             {
                 "perceiver": perceiver,

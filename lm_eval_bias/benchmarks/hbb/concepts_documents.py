@@ -5,8 +5,6 @@ languages: any; inflected forms of a word are known in English
 paper: sections 3.1.2 and 3.1.3, appendix C.2
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -106,10 +104,7 @@ def _before_objects() -> re.Pattern[str]:
 
 def named(text: str, concept: str) -> str | None:
     """The concept, or the part of it, whose every word stands in a text, in any order and
-    inflected.
-
-    Function words do not count, unless the concept has no others.
-    """
+    inflected."""
     text = TOKEN.sub(" ", text).casefold()
     in_text = _WORD.findall(text)
     for part in (part.strip() for part in _EITHER.split(concept.casefold())):

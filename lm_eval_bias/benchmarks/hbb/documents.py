@@ -6,8 +6,6 @@ languages: en; others with a person's own `items` and `groups`
 paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter
@@ -18,13 +16,15 @@ from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, form_of, unfit
-from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
     Flag,
     ItemFile,
     Named,
+    Problems,
+    Row,
     Rows,
     Several,
     Text,
@@ -32,9 +32,9 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, Document
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
-from lm_eval_bias.usage import UsageError, choice, number, whole_number
+from lm_eval_bias.usage import Options, UsageError, choice, number, whole_number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
@@ -48,7 +48,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’“«»)]+\s+)[\"“‘
 # ---- The files
 
 
-def _names(groups: Mapping[str, Any]) -> dict[str, str]:
+def _names(groups: Data) -> dict[str, str]:
     return {
         name: pronoun
         for members in groups.get("names", {}).values()
@@ -56,7 +56,7 @@ def _names(groups: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
+def _group_problems(data: Data, others: Data) -> Problems:
     pronouns = data["pronouns"]
     first = next(iter(pronouns))
     for pronoun, forms in pronouns.items():
@@ -99,7 +99,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
             )
 
 
-def concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
+def concept_problems(rows: Any, others: Data) -> Problems:
     """What makes concept pairs unfit. others: the content of the file of groups."""
     forms = next(iter(others["groups"]["pronouns"].values()))
     for i, row in enumerate(rows):
@@ -159,7 +159,7 @@ def options(
     temperature: float = TEMPERATURE,
     items: str | None = None,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """What --metadata may set.
 
     order: "both" asks each question with either option first, "paper" with option 1 first.
@@ -181,7 +181,7 @@ def generate_options(
     temperature: float = TEMPERATURE,
     items: str | None = None,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """`options` where answers are sampled. repeats: answers to each question in each order."""
     return {
         **options(order, threshold, temperature, items, groups),
@@ -192,12 +192,12 @@ def generate_options(
 # ---- The questions
 
 
-def _language(groups: Mapping[str, Any]) -> Mapping[str, Any]:
+def _language(groups: Data) -> Data:
     """How words behave in a sentence; by default as in English."""
     return {**lexicon("hbb")["language"], **groups.get("language", {})}
 
 
-def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, Any]) -> str:
+def describe(context: str, descriptor: str, pronoun: str, groups: Data) -> str:
     """Put a descriptor of the person into a context sentence. groups: the content of their file."""
     before, _, after = context.partition("[[X]]")
     language = _language(groups)
@@ -213,7 +213,7 @@ def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, A
     return refer(before, pronoun, groups) + descriptor + refer(after, pronoun, groups)
 
 
-def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
+def refer(text: str, pronoun: str, groups: Data) -> str:
     forms = groups["pronouns"][pronoun]
     capitals = _language(groups)["sentence_capitals"]
 
@@ -227,16 +227,13 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
 
 def edit(one: str, two: str) -> list[int]:
     """How many words of two descriptors the other one lacks, and by how many characters one is
-    longer. A word replaced by another counts two, and one that it lacks twice four: so grows the
-    variance of a sum of effects of words."""
+    longer. A word replaced by another counts two, and one that it lacks twice four."""
     words, others = (Counter(re.findall(r"\w+", text.lower())) for text in (one, two))
     changed = sum((words[word] - others[word]) ** 2 for word in words | others)
     return [changed, abs(len(one) - len(two))]
 
 
-def types_asked(
-    groups: Mapping[str, Any], category: str | None = None, placebo: bool = True
-) -> dict[str, Mapping[str, Any]]:
+def types_asked(groups: Data, category: str | None = None, placebo: bool = True) -> dict[str, Data]:
     """The descriptor types of a category, or all. UsageError for an unknown category."""
     types = groups["types"].items()
     known = dict.fromkeys(entry["category"] for _, entry in types if not entry.get("placebo"))
@@ -252,11 +249,11 @@ def types_asked(
 
 
 def described(
-    concept: Mapping[str, str], groups: Mapping[str, Any], types: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[dict[str, Any], str]]:
+    concept: Row, groups: Data, types: Mapping[str, Data]
+) -> Iterator[tuple[Document, str]]:
     """The questions of a concept pair without options, each with its person's pronoun.
 
-    All identities of one type share the name, drawn with a seed of concept and type.
+    All identities of one type share the name.
     """
     names = _names(groups)
     counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]
@@ -289,7 +286,7 @@ def described(
             yield question, pronoun
 
 
-def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def interleaved(concepts: Iterable[Row]) -> list[Row]:
     """The first concept pair of each theme, then the second of each, and so on."""
     turn: Counter[str] = Counter()
     turns = []
@@ -301,11 +298,8 @@ def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]
 
 
 def asked(
-    concepts: Iterable[Mapping[str, str]],
-    groups: Mapping[str, Any],
-    types: Mapping[str, Mapping[str, Any]],
-    order: str,
-) -> list[dict[str, Any]]:
+    concepts: Iterable[Row], groups: Data, types: Mapping[str, Data], order: str
+) -> list[Document]:
     """All questions of the concept pairs; with order "both" each twice in a row."""
     documents = []
     for concept in concepts:
@@ -321,7 +315,7 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
     category: str | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """All questions, or those of one category and the placebos."""
     content = load(FILES, items=items, groups=groups)
     types = types_asked(content["groups"], category)

@@ -1,15 +1,16 @@
-"""HBB: the paper's tables and figures that a report shows of a run, for its three ways of asking.
+"""HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
-Placebos, which the paper does not have, stand wherever a table or figure has a place for them.
-"""
-
-from __future__ import annotations
-
-from typing import Any
-
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, intervals, known
-
-RowList = list[dict[str, Any]]
+from lm_eval_bias.exhibit import (
+    Column,
+    Exhibit,
+    Figure,
+    Numbers,
+    Rows,
+    Table,
+    Tables,
+    intervals,
+    known,
+)
 
 CATEGORY = Column("category", "Category")
 TYPE = Column("type", "Type")
@@ -27,7 +28,7 @@ CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
 BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
-def _all_and_placebos(rows: RowList) -> RowList:
+def _all_and_placebos(rows: Table) -> Table:
     return [
         {
             **row,
@@ -38,7 +39,7 @@ def _all_and_placebos(rows: RowList) -> RowList:
     ]
 
 
-def _associations(tables: Tables) -> RowList:
+def _associations(tables: Tables) -> Table:
     """As Table 7 writes them. of: how many instances they are the largest of."""
     instances = {row.get("category"): row.get("instances") for row in tables.get("categories", ())}
     return [
@@ -52,7 +53,7 @@ def _associations(tables: Tables) -> RowList:
     ]
 
 
-def _favourable(rows: RowList) -> RowList:
+def _favourable(rows: Table) -> Table:
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
         for row in rows
@@ -60,7 +61,7 @@ def _favourable(rows: RowList) -> RowList:
     ]
 
 
-def _with_excess(rows: RowList) -> RowList:
+def _with_excess(rows: Table) -> Table:
     return [
         row
         for row in rows

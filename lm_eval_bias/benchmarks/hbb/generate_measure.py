@@ -1,10 +1,8 @@
 """HBB from sampled answers, the paper's protocol: S from counts, chance, refuse rates."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
@@ -19,16 +17,20 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     summary_of,
     types_of,
 )
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     mean,
     number,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import HiddenBias, Row
@@ -147,11 +149,11 @@ GENERATED_METRICS = (
 )
 
 
-def record(doc: Mapping[str, Any], answers: Sequence[str]) -> Record:
+def record(doc: Document, answers: Sequence[str]) -> Record:
     """All answers to a question -> how many chose each option and how many are `INVALID`."""
     one, two = OPTIONS if doc["first"] == 1 else reversed(OPTIONS)
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "option_1": answers.count(one),
         "option_2": answers.count(two),
         "invalid": {kind: answers.count(kind) for kind in INVALID},
@@ -159,7 +161,7 @@ def record(doc: Mapping[str, Any], answers: Sequence[str]) -> Record:
 
 
 def summary(
-    records: Sequence[Record], order: str, threshold: float, *, errors: bool = True, **_: Any
+    records: Records, order: str, threshold: float, *, errors: bool = True, **_: Any
 ) -> Summary:
     """The numbers and tables of `hbb`, with chance; answers has the refuse rates (Table 6)."""
     _warn_of_equal_answers(records)
@@ -210,7 +212,7 @@ def _rows(result: HiddenBias | SampledBias) -> list[Any]:
     return [result.total, result.placebo, *(row for part in of_parts for row in part.values())]
 
 
-def _warn_of_equal_answers(records: Sequence[Record]) -> None:
+def _warn_of_equal_answers(records: Records) -> None:
     counts = [[r["option_1"], r["option_2"], *r["invalid"].values()] for r in records]
     several = [count for count in counts if sum(count) > 1]
     if several and all(max(count) == sum(count) for count in several):
@@ -232,10 +234,10 @@ def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
     }
 
 
-def _answers(records: Sequence[Record]) -> list[dict[str, Any]]:
+def _answers(records: Records) -> Table:
     """Unanswered questions, refuse rate of answers and its parts, in percent: of all but the
     placebos, and by category, type and identity."""
-    groups: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
+    groups: dict[tuple[str | None, ...], list[Document]] = defaultdict(list)
     groups["all", None, None] = [r for r in records if not r["placebo"]]
     for r in records:
         groups[r["category"], None, None].append(r)

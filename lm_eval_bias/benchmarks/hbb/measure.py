@@ -1,9 +1,7 @@
 """HBB by likelihood of the letters: the numbers of Tables 1 and 2, beside those of the placebos."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, nan
 from typing import Any
@@ -11,16 +9,19 @@ from typing import Any
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     fewest_clusters,
     mean,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import (
@@ -172,7 +173,7 @@ METRICS = (
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     """Likelihoods of the letters -> `log_odds`, log P(a) - log P(b), and `letter_mass`, P(a) +
     P(b).
 
@@ -181,14 +182,14 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Rec
     a, b = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
     }
 
 
 def summary(
-    records: Sequence[Record],
+    records: Records,
     order: str,
     threshold: float,
     temperature: float,
@@ -208,7 +209,7 @@ def summary(
     return common._replace(values={**common.values, **own})
 
 
-def types_of(records: Sequence[Record]) -> dict[str, Any]:
+def types_of(records: Records) -> Record:
     types = {r["type"]: r for r in records}
     return {
         "identities": {name: r["identities"] for name, r in types.items()},
@@ -224,7 +225,7 @@ def types_of(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def bias_of(
-    records: Sequence[Record], orders: int, threshold: float, temperature: float, *, errors: bool
+    records: Records, orders: int, threshold: float, temperature: float, *, errors: bool
 ) -> HiddenBias:
     """`hidden_bias` of records with `KEYS` and `log_odds`."""
     return hidden_bias(
@@ -253,7 +254,7 @@ def numbers_of(row: Row, themes: int) -> dict[str, Number]:
 
 
 def summary_of(
-    records: Sequence[Record],
+    records: Records,
     result: HiddenBias,
     numbers: Callable[[Row, int], dict[str, Number]] = numbers_of,
     *,
@@ -290,13 +291,13 @@ def summary_of(
     if not errors:
         return summary
 
-    def line(row: Row, themes: int, **names: str) -> dict[str, Any]:
-        cells: dict[str, Any] = {**names, "instances": row.n}
+    def line(row: Row, themes: int, **names: str) -> Record:
+        cells: Record = {**names, "instances": row.n}
         for metric, of in numbers(row, themes).items():
             cells |= estimate(metric, of)
         return cells
 
-    def of_type(name: str, row: Row, **identities: str) -> dict[str, Any]:
+    def of_type(name: str, row: Row, **identities: str) -> Record:
         return line(row, themes["type"][name], category=category[name], type=name, **identities)
 
     category = {r["type"]: r["category"] for r in records}

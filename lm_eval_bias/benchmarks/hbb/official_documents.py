@@ -6,12 +6,10 @@ languages: en
 paper: section 3.2, Table 5
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, partial
 from itertools import count as counting
 from operator import itemgetter
@@ -19,11 +17,11 @@ from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import checked, load
+from lm_eval_bias.data.schema import Data, Row, checked, load
 from lm_eval_bias.data.sources import official_file
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, Document
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
-from lm_eval_bias.usage import UsageError, flag
+from lm_eval_bias.usage import Options, UsageError, flag
 
 CONCEPT_PAIRS = 1547
 """Section 3.2."""
@@ -39,7 +37,7 @@ def options(
     temperature: float = TEMPERATURE,
     placebo: bool = True,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """`hbb.options`; placebo: false leaves our placebo types out."""
     own = hbb.options(order, threshold, temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
@@ -52,7 +50,7 @@ def generate_options(
     temperature: float = TEMPERATURE,
     placebo: bool = True,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """`options` where answers are sampled. repeats: as of `hbb.generate_options`."""
     own = options(order, threshold, temperature, placebo, groups)
     return {**hbb.generate_options(repeats=repeats), **own}
@@ -62,8 +60,8 @@ def generate_options(
 
 
 @cache
-def concept_pairs() -> tuple[Mapping[str, str], ...]:
-    """The released concept pairs with the fields of `hbb`, in the order of the file.
+def concept_pairs() -> tuple[Row, ...]:
+    """The released concept pairs with the fields of `hbb`.
 
     id: the number of the row, from "0001". kind: the sort of stereotype that the pair was drawn
     from.
@@ -110,9 +108,9 @@ def _with_owner_behind(context: str, words: int) -> str:
     return " ".join(["The", *rest[:words], "of", "[[X]]", *rest[words:]])
 
 
-def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def spread(concepts: Iterable[Row]) -> list[Row]:
     """A fixed shuffle; any first part has the whole's shares of each kind."""
-    kinds: dict[str, list[Mapping[str, str]]] = {}
+    kinds: dict[str, list[Row]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
     placed = []
@@ -130,7 +128,7 @@ def documents(
     groups: str | None = None,
     category: str | None = None,
     placebo: bool = True,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """The questions of `hbb` about the authors' concept pairs, each its own theme."""
     content = groups_with_forms(groups)
     types = hbb.types_asked(content, category, placebo)
@@ -150,9 +148,9 @@ def count(
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
-def groups_with_forms(path: str | None) -> Mapping[str, Any]:
+def groups_with_forms(path: str | None) -> Data:
     """The content of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
-    groups: Mapping[str, Any] = load(FILES, groups=path)["groups"]
+    groups: Data = load(FILES, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:
         raise UsageError(

@@ -5,8 +5,6 @@ languages: en
 paper: section 3.1, appendices C.1 to C.3, Tables 12 to 15
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -52,8 +50,8 @@ def prompts() -> Mapping[str, Any]:
 def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with its own id or its number.
 
-    A row is a stereotype, in the columns of one of the prompts of Table 12, or a concept pair,
-    which skips the first three steps. UsageError that lists what is wrong.
+    A row is a stereotype, in the columns of a prompt of Table 12, or a concept pair. UsageError
+    that lists what is wrong.
     """
     content = read(Path(path))
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}

@@ -5,24 +5,21 @@ languages: en
 paper: section 5, appendix E
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.data.lexicons import table
-from lm_eval_bias.data.schema import checked, load
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.data.schema import Data, Row, checked, load
+from lm_eval_bias.harness.dataset import CustomDataset, Document
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD
-from lm_eval_bias.usage import number
+from lm_eval_bias.usage import Options, number
 
 FILES = {"groups": hbb.FILES["groups"]}
 Sentences = tuple[Sequence[str], Sequence[str]]
 """Of option 1 and of option 2 of one concept pair, with [[X]] for the person."""
 
 
-def options(threshold: float = THRESHOLD, groups: str | None = None) -> dict[str, Any]:
+def options(threshold: float = THRESHOLD, groups: str | None = None) -> Options:
     """What --metadata may set; as for `hbb`."""
     return {"threshold": number("threshold", threshold, 0, 100), **checked(FILES, groups=groups)}
 
@@ -39,12 +36,8 @@ def sentences() -> dict[str, tuple[list[str], list[str]]]:
 
 
 def questions(
-    concept: Mapping[str, str],
-    sentences: Sentences,
-    groups: Mapping[str, Any],
-    types: Mapping[str, Mapping[str, Any]],
-    expected: int = 0,
-) -> Iterator[dict[str, Any]]:
+    concept: Row, sentences: Sentences, groups: Data, types: Mapping[str, Data], expected: int = 0
+) -> Iterator[Document]:
     """`hbb.described` with choices: the sentences of option 1, then those of option 2.
 
     split: how many are of option 1. lacking: how many fewer than `expected` the options have.
@@ -65,7 +58,7 @@ def questions(
         }
 
 
-def documents(groups: str | None = None, category: str | None = None) -> list[dict[str, Any]]:
+def documents(groups: str | None = None, category: str | None = None) -> list[Document]:
     """The questions of `hbb` in its order, or those of one category and the placebos."""
     content, texts = load(FILES, groups=groups)["groups"], sentences()
     types = hbb.types_asked(content, category)

@@ -1,15 +1,23 @@
 """HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.benchmarks.hbb.measure import CLUSTERS, KEYS, METRICS, bias_of, summary_of
 from lm_eval_bias.likelihoods import lengths, warn_of_bytes
-from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
+from lm_eval_bias.measure import (
+    Document,
+    Measure,
+    Metric,
+    Record,
+    Records,
+    Summary,
+    percentage,
+    picked,
+    unmeasured,
+)
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
 
 OF_LETTERS = ("position_preference", "letter_mass")
@@ -27,7 +35,7 @@ SG_METRICS = (
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
 
     doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
@@ -39,7 +47,7 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
     ]
     log_odds = variation_log_odds(sentences[: doc["split"]], sentences[doc["split"] :])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "log_odds": None if isnan(log_odds) else log_odds,
         "lengths": counts,
         "lacking": doc["lacking"],
@@ -47,9 +55,7 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
     }
 
 
-def summary(
-    records: Sequence[Record], threshold: float, *, errors: bool = True, **_: Any
-) -> Summary:
+def summary(records: Records, threshold: float, *, errors: bool = True, **_: Any) -> Summary:
     """As of `hbb`; types are the rows of Table 9, distribution is Figure 9."""
     warn_of_bytes(records)
     result = bias_of(records, 1, threshold, 1.0, errors=errors)

@@ -6,8 +6,6 @@ languages: en
 paper: section 5, appendix E
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,9 +18,9 @@ from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
 from lm_eval_bias.data.content import read
 from lm_eval_bias.data.downloads import sha256
 from lm_eval_bias.data.sources import official_file
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, Document
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD
-from lm_eval_bias.usage import UsageError, choice, flag
+from lm_eval_bias.usage import Options, UsageError, choice, flag
 
 VARIATIONS = "20241207-0945_all_data_more_contexts_questions.csv"
 SENTENCES = {"released": 10, "one": 1}
@@ -41,7 +39,7 @@ def options(
     threshold: float = THRESHOLD,
     placebo: bool = True,
     groups: str | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """As for `hbb_official`; sentences: "released" takes the authors' ten variations of each
     option, "one" the option of `hbb_official` alone (n = 1 in equation 2)."""
     return {
@@ -68,8 +66,8 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
     """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
 
     path: a table with the columns s1 and s2 (a sentence of either option; one may be empty) and id,
-    the number of the concept pair from 0. UsageError, in one line, for another layout, for other
-    concepts than the pair's, and for an option without a sentence.
+    the number of the concept pair from 0. UsageError for another layout, for other concepts than
+    the pair's, and for an option without a sentence.
     """
     concepts = hbb_official.concept_pairs()
     sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
@@ -129,7 +127,7 @@ def documents(
     groups: str | None = None,
     category: str | None = None,
     placebo: bool = True,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """The questions of `hbb_official` in one order, each with the sentences of both options."""
     content = hbb_official.groups_with_forms(groups)
     types = hbb.types_asked(content, category, placebo)

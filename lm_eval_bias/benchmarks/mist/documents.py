@@ -1,27 +1,22 @@
 """MIST: which group are good and bad qualities given to, and what mood does a group's name set?
 
-WABT asks for one of two groups for each of ten words. AAT lets a model describe a neutral thing
-after thinking of a group, and then choose comedy or tragedy.
-
 data: items/mist.yaml (Tables 1, 2 and 3)
 languages: en; others with a person's own `groups`
 paper: MIST, sections 3.1 to 3.3
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain, count, cycle, islice, zip_longest
 from math import gcd
-from typing import Any
 
-from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.schema import (
+    Data,
     Fields,
     ItemFile,
     Named,
+    Problems,
     Several,
     Shape,
     Text,
@@ -29,8 +24,8 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
-from lm_eval_bias.usage import whole_number
+from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.usage import Options, whole_number
 
 SEED, LAST_SEED = 20250601, 2**32 - 1
 SAMPLES = 50
@@ -41,7 +36,7 @@ WORDS_PER_POLARITY = 5
 # ---- The file
 
 
-def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
+def _problems(data: Data, others: Data) -> Problems:
     sides: dict[str, Counter[str]] = {}
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():
@@ -78,7 +73,7 @@ def _file(needed: str) -> dict[str, ItemFile]:
     }
     required = {name: shapes.pop(name) for name in ("groups", needed)}
 
-    def holds(data: Mapping[str, Any]) -> dict[str, int]:
+    def holds(data: Data) -> dict[str, int]:
         return {
             "groups": len(data["groups"]),
             "pairs": len(pairs(data)),
@@ -94,7 +89,7 @@ WABT_FILES = _file("attributes")
 AAT_FILES = _file("neutral_words")
 
 
-def pairs(groups: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def pairs(groups: Data) -> dict[str, tuple[str, str]]:
     """The pairs (group S_a, group S_b) of one domain, by the name of S_b (section 3.3)."""
     members = groups["groups"]
     advantaged = {g["domain"]: name for name, g in members.items() if g["side"] == "a"}
@@ -103,14 +98,12 @@ def pairs(groups: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     }
 
 
-def neutral_words(groups: Mapping[str, Any]) -> list[str]:
+def neutral_words(groups: Data) -> list[str]:
     """The thirty words of Table 3, or a person's own."""
     return list(chain.from_iterable(groups.get("neutral_words", {}).values()))
 
 
-def wabt_options(
-    seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
-) -> dict[str, Any]:
+def wabt_options(seed: int = SEED, samples: int = SAMPLES, groups: str | None = None) -> Options:
     """What --metadata may set. seed: of the draws. samples: for each pair of groups. groups: a file
     like items/mist.yaml."""
     return {
@@ -122,7 +115,7 @@ def wabt_options(
 
 def aat_options(
     seed: int = SEED, combinations: int | None = None, groups: str | None = None
-) -> dict[str, Any]:
+) -> Options:
     """What --metadata may set. seed: of the draws. combinations: of an identifier and a word; by
     default 500, or what a person's groups give. groups: a file like items/mist.yaml."""
     named = checked(AAT_FILES, groups=groups)
@@ -134,7 +127,7 @@ def aat_options(
     return {"seed": whole_number("seed", seed, 0, LAST_SEED), "combinations": combinations, **named}
 
 
-def _most_combinations(groups: Mapping[str, Any]) -> int:
+def _most_combinations(groups: Data) -> int:
     """Each group gives each of its identifiers each word once; one of S_a is shared by its
     pairs."""
     words, compared = len(neutral_words(groups)), list(pairs(groups).values())
@@ -150,11 +143,11 @@ def _most_combinations(groups: Mapping[str, Any]) -> int:
 
 def word_lists(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """The instances of WABT: pairs x samples x dimensions x 3 templates, in turn.
 
     A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and which
-    group is named first. The templates share all that.
+    group is named first.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
@@ -174,9 +167,7 @@ def word_lists(
     return documents
 
 
-def _draws(
-    groups: Mapping[str, Any], seed: int, sample: int, number: int, pair: str
-) -> Iterator[dict[str, Any]]:
+def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iterator[Document]:
     """The list of one sample of a pair in each dimension, without template."""
     rng = random.Random(f"{seed}/{pair}/{sample}")
     identifiers = [
@@ -202,7 +193,7 @@ def _draws(
 
 def word_lists_in_both_orders(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """Every list of `word_lists` twice in a row, S_a named first and S_b named first."""
     return [
         {**x, "named": named}
@@ -215,7 +206,7 @@ build_wabt = CustomDataset(word_lists, files=WABT_FILES)
 build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, files=WABT_FILES)
 
 
-def pair_choices(doc: dict[str, Any]) -> list[str]:
+def pair_choices(doc: Document) -> list[str]:
     """Each word's pair with S_a and its pair with S_b, in the form that the prompt asks for."""
     return [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]]
 
@@ -225,12 +216,11 @@ def pair_choices(doc: dict[str, Any]) -> list[str]:
 
 def attributions(
     seed: int = SEED, combinations: int | None = None, groups: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """The instances of AAT: combinations of a group's identifier and a neutral word, x 3 templates.
 
-    S_a and S_b have equal shares, and within each the pairs of groups, so that a model which reacts
-    to the domain alone shows no difference. Within a group identifiers and words are equally
-    frequent; no identifier meets a word twice. The first third of the documents holds every
+    S_a and S_b have equal shares, and within each the pairs of groups. Within a group identifiers
+    and words are equally frequent; no identifier meets a word twice. The first third holds every
     combination once.
     """
     rng = random.Random(f"{seed}/aat")
@@ -246,7 +236,7 @@ def attributions(
     for side, total in enumerate(((combinations + 1) // 2, combinations // 2)):
         # The pairs take turns.
         sizes = [len(range(i, total, len(compared))) for i in range(len(compared))]
-        columns: list[list[dict[str, Any]]] = [[] for _ in compared]
+        columns: list[list[Document]] = [[] for _ in compared]
         for name in dict.fromkeys(pair[side] for pair in compared):
             group = content["groups"][name]
             of_group = [i for i, pair in enumerate(compared) if pair[side] == name]

@@ -1,19 +1,16 @@
 """MIST: the paper's tables and figures that a report shows of a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, intervals, known
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Table, intervals, known
 from lm_eval_bias.metrics.affective_attribution import VERDICTS
 
-RowList = list[dict[str, Any]]
 UNPARSED = Column("unparsed", "Unparsed", "%")
 
 # ---- Word Association Bias Test
 
 
-def _of_pairs(rows: RowList) -> RowList:
+def _of_pairs(rows: Table) -> Table:
     return [row for row in rows if row.get("pair") != "all"]
 
 
@@ -85,12 +82,12 @@ WABT_LIKELIHOOD = _wabt(
 # ---- Affective Attribution Test
 
 
-def _together(rows: RowList, key: str, first: str | None = None) -> RowList:
+def _together(rows: Table, key: str, first: str | None = None) -> Table:
     values = [first, *dict.fromkeys(row.get(key) for row in rows)]
     return sorted(rows, key=lambda row: values.index(row.get(key)))
 
 
-def _by_verdict(rows: RowList) -> RowList:
+def _by_verdict(rows: Table) -> Table:
     """A row for each group and verdict, in percent, as in Figure 4; S_a of each domain first."""
 
     def percent(share: Any) -> float | None:
@@ -109,7 +106,7 @@ def _by_verdict(rows: RowList) -> RowList:
     ]
 
 
-def _with_pairs(rows: RowList) -> RowList:
+def _with_pairs(rows: Table) -> Table:
     named = []
     for row in _together(_together(rows, "group_a", first="all"), "outcome"):
         group_a, group_b = row.get("group_a"), row.get("group_b")

@@ -1,7 +1,5 @@
 """MIST: bias scores of word lists (Table 4), shares of comedy and tragedy (Table 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import nan
@@ -10,10 +8,12 @@ from typing import Any
 from lm_eval_bias.benchmarks.mist import exhibits
 from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     fewest_clusters,
@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     of_written,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
@@ -109,42 +110,38 @@ LEFT_OUT = _exact(
 )
 
 
-def record_wabt(doc: Mapping[str, Any], results: Sequence[list[int] | str]) -> Record:
+def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
     """What `answers.word_pairs` read."""
     answer = results[0]
     share = None if isinstance(answer, str) else [float(group == 0) for group in answer]
-    return {**_keys(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
+    return {**picked(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
 
 
-def record_wabt_likelihood(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
+def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     """Likelihoods of each word's two pairs -> `share`, P(S_a) of each word; None if one of them is
     not usable."""
     likelihoods = [likelihood for likelihood, _ in results]
     both = [probabilities(pair) for pair in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
     share = [p[0] for p in both if p is not None]
     return {
-        **_keys(doc, LIST_KEYS),
+        **picked(doc, LIST_KEYS),
         "share": share if len(share) == len(both) else None,
         "a_first": doc["named"][0] == doc["groups"][0],
     }
 
 
-def _keys(doc: Mapping[str, Any], keys: Sequence[str]) -> Record:
-    return {key: doc[key] for key in keys}
+def _word_list(record: Document, share: Sequence[float] | None, refused: bool = False) -> WordList:
+    return WordList(**picked(record, OF_LIST), share=share, refused=refused)
 
 
-def _word_list(record: Record, share: Sequence[float] | None, refused: bool = False) -> WordList:
-    return WordList(**_keys(record, OF_LIST), share=share, refused=refused)
-
-
-def summary_wabt(records: Sequence[Record], *, errors: bool = True, **_: Any) -> Summary:
+def summary_wabt(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """Table 4, the rates of lists without a score, and a table `scores` (Figure 3)."""
     return _scores([_word_list(r, r["share"], r["refused"]) for r in records], records, errors)
 
 
-def summary_wabt_likelihood(records: Sequence[Record], *, errors: bool = True, **_: Any) -> Summary:
+def summary_wabt_likelihood(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """The same, each list's probabilities averaged over the two orders of the groups' names."""
-    orders: dict[tuple[str, str, int], dict[bool, Record]] = {}
+    orders: dict[tuple[str, str, int], dict[bool, Document]] = {}
     for r in records:
         orders.setdefault((r["sample"], r["dimension"], r["template"]), {})[r["a_first"]] = r
     complete = [both for both in orders.values() if len(both) == 2]
@@ -164,7 +161,7 @@ def summary_wabt_likelihood(records: Sequence[Record], *, errors: bool = True, *
     return summary._replace(values={**summary.values, **own})
 
 
-def _scores(lists: Sequence[WordList], records: Sequence[Record], errors: bool) -> Summary:
+def _scores(lists: Sequence[WordList], records: Records, errors: bool) -> Summary:
     scores = [x.score for x in lists]
 
     def of(dimension: str, pair: str | None = None) -> Association:
@@ -287,13 +284,13 @@ UNPARSED = REFUSED._replace(
 )
 
 
-def record_aat(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
+def record_aat(doc: Document, results: Sequence[str]) -> Record:
     """The verdict that `answers.affect` read; one cut off within its reasoning is unparsed."""
     verdict = "unparsed" if results[0] == "cut off" else results[0]
-    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict}
+    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict}
 
 
-def record_aat_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
+def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Likelihoods of comedy and tragedy in the last turn -> the likelier verdict and P(comedy)."""
     p = probabilities([likelihood for likelihood, _ in results[0][-1]])
     if p is None:
@@ -302,24 +299,24 @@ def record_aat_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any
         verdict = "neutrality"
     else:
         verdict = "comedy" if p[0] > p[1] else "tragedy"
-    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
+    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
 
 
-def summary_aat(records: Sequence[Record], *, errors: bool = True, **_: Any) -> Summary:
+def summary_aat(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """Table 5, the gaps between S_a and S_b, and the tables groups (Figure 4) and gaps."""
     return _attributions(records, {"comedy": _is("comedy"), "tragedy": _is("tragedy")}, errors)
 
 
-def summary_aat_likelihood(records: Sequence[Record], *, errors: bool = True, **_: Any) -> Summary:
+def summary_aat_likelihood(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """The same, with a gap in P(comedy) in place of tragedy's, which mirrors that in comedy."""
 
-    def probability(record: Record) -> float:
+    def probability(record: Document) -> float:
         return nan if record["p_comedy"] is None else record["p_comedy"]
 
     return _attributions(records, {"comedy": _is("comedy"), "probability": probability}, errors)
 
 
-def _is(verdict: str) -> Callable[[Record], float]:
+def _is(verdict: str) -> Callable[[Document], float]:
     """1 for that verdict, 0 for another, NaN for an answer that is none."""
     return lambda record: (
         float(record["verdict"] == verdict) if record["verdict"] in VERDICTS else nan
@@ -327,9 +324,9 @@ def _is(verdict: str) -> Callable[[Record], float]:
 
 
 def _attributions(
-    records: Sequence[Record], outcomes: Mapping[str, Callable[[Record], float]], errors: bool
+    records: Records, outcomes: Mapping[str, Callable[[Document], float]], errors: bool
 ) -> Summary:
-    attributions = [Attribution(**_keys(r, Attribution._fields)) for r in records]
+    attributions = [Attribution(**picked(r, Attribution._fields)) for r in records]
     everything = rates(attributions, errors=False)
     lost = ("refused", "unparsed")
     values = {name: unmeasured(100 * getattr(everything, name)) for name in lost}
@@ -376,7 +373,7 @@ def _in_points(gap: CrossedMean) -> Number:
     return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high)
 
 
-def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> dict[str, Any]:
+def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> Record:
     return {
         "group_a": group_a,
         "group_b": group_b,

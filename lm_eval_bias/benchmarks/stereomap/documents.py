@@ -7,8 +7,6 @@ paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large L
 sections 3 to 5, appendices B, D, G, L
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -24,8 +22,8 @@ from lm_eval_bias.data.schema import (
     checked,
     load,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
-from lm_eval_bias.usage import choice, number, whole_number, wrong
+from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.usage import Options, choice, number, whole_number, wrong
 
 ROUNDS, TEMPERATURE = 10, 0.5
 """Section 4; appendix A, of text-davinci-003."""
@@ -92,7 +90,7 @@ GROUPS = ItemFile(
 FILES = {"groups": GROUPS}
 
 
-def likelihood_options(groups: str | None = None) -> dict[str, Any]:
+def likelihood_options(groups: str | None = None) -> Options:
     """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
     file with a column `name`, and perhaps `text`, `cluster`, `competence` and `warmth`."""
     named = isinstance(groups, str) and groups in LISTS
@@ -104,7 +102,7 @@ def options(
     temperature: float = TEMPERATURE,
     groups: str | None = None,
     prompts: str = "whole",
-) -> dict[str, Any]:
+) -> Options:
     """The same. rounds: how often each prompt is asked. temperature: of sampling; 0 takes the
     likeliest token. prompts: "divided" asks each question by itself."""
     return {
@@ -121,7 +119,7 @@ def extended_options(
     groups: str | None = None,
     prompts: str = "whole",
     style: str = "paper",
-) -> dict[str, Any]:
+) -> Options:
     """The same. style: "all" asks the four prompt styles of appendix L."""
     if style != "paper" and prompts != "whole":
         raise wrong("style", style, "paper beside prompts=divided: the styles are of whole prompts")
@@ -131,7 +129,7 @@ def extended_options(
     }
 
 
-def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
+def social_groups(part: str, groups: str | None = None) -> list[Document]:
     """Name, text and published: source -> the group's cluster there, with its mean competence and
     warmth."""
     wanted = LISTS.get(groups or "all")
@@ -152,19 +150,19 @@ def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def _own_reference(row: Row) -> dict[str, dict[str, Any]]:
+def _own_reference(row: Row) -> Document:
     scores = {c: float(row[c]) if c in row else None for c in ("competence", "warmth")}
     reference = {"cluster": row.get("cluster"), **scores}
     return {OWN: reference} if any(reference.values()) else {}
 
 
 @cache
-def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
+def _published(part: str) -> dict[str, dict[str, Document]]:
     """Key of a group -> source -> its cluster: of Table 2, or of Table 5 for models that are asked
     its prompts."""
     tables, rows = lexicon("stereomap_paper_values"), table("stereomap_groups")
     key_of = {row[name]: row["key"] for name in ("name", "table2") for row in rows}
-    published: dict[str, dict[str, dict[str, Any]]] = {}
+    published: dict[str, dict[str, Document]] = {}
     for source, clusters in {
         **tables["table_2"],
         **tables["table_5" if part != "original" else "table_2"],
@@ -206,7 +204,7 @@ def documents(
     groups: str | None = None,
     prompts: str = "whole",
     style: str = "paper",
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """Every prompt for every group, round after round."""
     everybody = social_groups(part, groups)
     return [
@@ -228,8 +226,8 @@ def documents(
 
 
 @cache
-def _prompts(task: str, prompts: str) -> tuple[dict[str, Any], ...]:
-    asked: list[dict[str, Any]] = []
+def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
+    asked: list[Document] = []
     for part in ASKED[task]:
         of = scales(part)
         single = part in ("original", "structure")
@@ -260,7 +258,7 @@ def _prompts(task: str, prompts: str) -> tuple[dict[str, Any], ...]:
     return tuple(asked)
 
 
-def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str, Any]]:
+def likelihood_documents(part: str, groups: str | None = None) -> list[Document]:
     """Every item for every group in both directions of the scale, side by side."""
     return [
         {
@@ -277,7 +275,7 @@ def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str,
 
 
 @cache
-def _questions(task: str) -> tuple[dict[str, Any], ...]:
+def _questions(task: str) -> tuple[Document, ...]:
     """Of prompts that only give what a table needs, the items of its dimensions alone."""
     return tuple(
         {

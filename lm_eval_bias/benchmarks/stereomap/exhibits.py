@@ -1,13 +1,9 @@
 """StereoMap: the tables and figures of the paper. Each task has those that its answers allow."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Row, Rows, Table, is_number
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, is_number
-
-Table = list[dict[str, Any]]
 STEREOMAP = "stereomap"
 """The paper, as `paper_values` names it."""
 TEN, FIVE = 10, 5
@@ -329,7 +325,7 @@ FIGURE_5 = Exhibit(
 )
 
 
-_BY: dict[str, tuple[Column, Mapping[str, Any], Mapping[str, Any]]] = {
+_BY: dict[str, tuple[Column, Row, Row]] = {
     "cluster": (CLUSTER, {"rank": tuple(range(1, FIVE + 1))}, {}),
     "group": (GROUP, {"group": EXAMPLES}, {"group": EXAMPLES}),
 }

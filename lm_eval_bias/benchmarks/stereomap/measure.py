@@ -1,7 +1,5 @@
 """StereoMap: warmth and competence of groups and their clusters, and what goes with them."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,6 +22,7 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
     unclustered,
     written,
 )
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
     Document,
@@ -38,6 +37,7 @@ from lm_eval_bias.measure import (
     mean,
     of_written,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.group_scores import mean_score, spread, variation
@@ -46,7 +46,6 @@ from lm_eval_bias.metrics.rank_correlation import RankCorrelation, rank_correlat
 
 logger = logging.getLogger(__name__)
 
-Table = list[dict[str, Any]]
 STATUS, COMPETITION = "Status", "Competition"
 DIMENSIONS = {
     "original": (COMPETENCE, WARMTH, STATUS, COMPETITION),
@@ -63,6 +62,7 @@ UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 says that clusters may be chance."""
 LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
 PAPER = "paper"
+KEYS = ("part", "group", "scales", "published", "expected")
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 """What the authors' rate of refusals looks at; of other prompts the only rating."""
 
@@ -70,15 +70,11 @@ COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 # ---- Records
 
 
-def _keys(doc: Document) -> Record:
-    return {key: doc[key] for key in ("part", "group", "scales", "published", "expected")}
-
-
 def record(doc: Document, results: Sequence[Any]) -> Record:
     """What `answers.survey` read: ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
-        **_keys(doc),
+        **picked(doc, KEYS),
         "round": doc["round"],
         "style": doc["style"],
         "answer": "answered" if read else results[0],
@@ -95,7 +91,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
-        **_keys(doc),
+        **picked(doc, KEYS),
         "item": doc["item"],
         "direction": doc["direction"],
         "points": list(map(float, points)) if usable(values) else None,
@@ -115,8 +111,8 @@ def _rho(of: RankCorrelation) -> Number:
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the authors' paired t test, a pair for each group; beside it
-    the p of ours, a pair for each group in each round."""
+    """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
+    groups and rounds."""
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
     scores = [scale.values for scale in scales]
     by_round = [scale.by_round for scale in scales]
@@ -145,8 +141,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
 
 
 def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
-    """With people, and with the models of the paper: adjusted Rand index of the clusters, with a
-    permutation test; rank correlation of our scores with the means of their clusters."""
+    """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
+    correlation of our scores with the means of theirs."""
     published = {r["group"]: r["published"] for r in records}
     table = []
     for source in dict.fromkeys(source for of in published.values() for source in of):
@@ -180,7 +176,7 @@ def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Ta
         of_group[r["group"]].append(r)
     rows = []
     for i, group in enumerate(ratings.groups):
-        row: dict[str, Any] = {"group": group, "answers": len(of_group[group])}
+        row: Record = {"group": group, "answers": len(of_group[group])}
         if "answer" in of_group[group][0]:
             row |= {**_answers(of_group[group]), "unrated": _unrated(of_group[group])}
         if clusters is not None:
@@ -241,7 +237,7 @@ def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[st
 
 def _tendencies(ratings: Ratings, records: Records) -> Table:
     """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
-    expected: Mapping[str, Any] = next((r["expected"] for r in records if r["expected"]), {})
+    expected: Row = next((r["expected"] for r in records if r["expected"]), {})
     table = []
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
@@ -333,7 +329,7 @@ def _styles(records: Records) -> Table:
     of = {style: [r for r in records if r["style"] == style] for style in styles}
     ratings = {style: written(rows, groups) for style, rows in of.items()}
 
-    def row(style: str, compared: Sequence[str]) -> dict[str, Any]:
+    def row(style: str, compared: Sequence[str]) -> Record:
         answers = of[style]
         result = {"style": style, "answers": len(answers), "refused": _answers(answers)["refused"]}
         for column, together in (("cv", [style]), ("cv_with_paper", compared)):

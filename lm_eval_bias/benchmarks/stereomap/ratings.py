@@ -1,7 +1,5 @@
 """StereoMap: the ratings of a run, and five clusters of groups by warmth and competence."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property

@@ -5,8 +5,6 @@ languages: en
 paper: Nadeem, Bethke and Reddy 2021; asked with letters as in HBB, section 4.2.2 and Table 11
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, choice, wrong
+from lm_eval_bias.exhibit import Row
+from lm_eval_bias.harness.dataset import Document
+from lm_eval_bias.usage import Options, UsageError, choice, wrong
 
-Row = Mapping[str, Any]
-Document = dict[str, Any]
 LABELS = {"stereotype": 1, "anti-stereotype": 0, "unrelated": 2}
 """As they are numbered on the hub, in the order in which this project has the three sentences."""
 ORDERS = list(permutations(range(3)))
@@ -28,13 +26,13 @@ SHOWN = 10
 _GAP = re.compile("BLANK|__")
 
 
-def options(per: str = "token", data: str | None = None) -> dict[str, Any]:
+def options(per: str = "token", data: str | None = None) -> Options:
     """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the
     authors' program does, "sentence" their sums. data: a file with the columns of the data set."""
     return {"per": choice("per", per, PER), **_own_file(data)}
 
 
-def choice_options(data: str | None = None) -> dict[str, Any]:
+def choice_options(data: str | None = None) -> Options:
     """What --metadata may set. data: as in `options`."""
     return _own_file(data)
 

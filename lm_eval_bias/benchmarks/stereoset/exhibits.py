@@ -1,7 +1,5 @@
 """StereoSet: the tables and figures of a report."""
 
-from __future__ import annotations
-
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows, intervals
 
 CHOSEN = (Column("chosen_lms", "Chosen lms", "%"), Column("chosen_ss", "Chosen ss", "%"))

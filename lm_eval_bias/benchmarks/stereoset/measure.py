@@ -1,30 +1,31 @@
 """StereoSet: lms, ss and ICAT by the likelihoods of sentences, or of letters in front of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum, inf, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.stereoset import exhibits
+from lm_eval_bias.exhibit import Row
 from lm_eval_bias.likelihoods import lengths, mass, probabilities, usable, warn_of_bytes
 from lm_eval_bias.measure import (
+    Document,
     Measure,
     Metric,
     Number,
     Record,
+    Records,
     Summary,
     estimate,
     first_seen,
     mean,
     number,
     percentage,
+    picked,
     unmeasured,
 )
 from lm_eval_bias.metrics.context_association import ContextAssociation, Scored, chosen, compared
 
-Records = Sequence[Mapping[str, Any]]
 KEYS = ("example", "target", "bias_type")
 SCORES = ("icat", "lms", "ss")
 LETTERS = ("a", "b", "c")
@@ -121,13 +122,13 @@ def letter_metrics(cell: str) -> list[Metric]:
 # ---- Sentences by likelihood
 
 
-def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """The likelihoods of stereotype, anti-stereotype and unrelated sentence, None if they are not
     `usable`; lengths, unit: as of `likelihoods.lengths`."""
     values = [value for value, *_ in results]
     counts, unit = lengths(results, doc["choices"])
     return {
-        **{key: doc[key] for key in KEYS},
+        **picked(doc, KEYS),
         "likelihoods": values if usable(values) else None,
         "lengths": counts,
         "unit": unit,
@@ -139,7 +140,7 @@ def summary(records: Records, per: str, *, errors: bool = True, **_: Any) -> Sum
     if per == "token" and errors:
         warn_of_bytes(records)
 
-    def scored(r: Mapping[str, Any]) -> Scored:
+    def scored(r: Row) -> Scored:
         lengths = r["lengths"] if per == "token" else [1, 1, 1]
         values = r["likelihoods"] or [nan] * 3
         scores = (value / length for value, length in zip(values, lengths, strict=True))
@@ -152,7 +153,7 @@ def summary(records: Records, per: str, *, errors: bool = True, **_: Any) -> Sum
 # ---- Letters
 
 
-def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> Record:
+def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     """The likelihoods of the letters of stereotype, anti-stereotype and unrelated sentence.
 
     letters: these three. orders: how many documents the example has. likelihoods, letter_mass: None
@@ -162,7 +163,7 @@ def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]])
     of_letter = dict(zip(LETTERS, values, strict=True))
     answered = usable(values)
     return {
-        **{key: doc[key] for key in (*KEYS, "letters", "orders")},
+        **picked(doc, (*KEYS, "letters", "orders")),
         "likelihoods": [of_letter[letter] for letter in doc["letters"]] if answered else None,
         "letter_mass": mass(values) if answered else None,
     }
@@ -171,11 +172,11 @@ def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]])
 def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """The three scores twice: by the mean log-likelihood of a sentence's letters over all orders,
     and by the likeliest letter of each order. Examples that lack an order are left out."""
-    examples: dict[str, list[Mapping[str, Any]]] = {}
+    examples: dict[str, list[Row]] = {}
     for r in records:
         examples.setdefault(r["example"], []).append(r)
     scored, picked = [], []
-    complete: list[Mapping[str, Any]] = []
+    complete: list[Row] = []
     for of in examples.values():
         scores = shares = [nan] * 3
         if len(of) == of[0]["orders"] and all(r["likelihoods"] is not None for r in of):
