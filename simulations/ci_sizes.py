@@ -29,8 +29,8 @@ from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import read_options
 
 UNITS = {
-    "hbb_ci": (156, 0.1),
-    "bistereo_nli_ci": (1042, 5.0),
+    "hbb_ci": (624, 0.1),
+    "bistereo_nli_ci": (1040, 5.0),
     "bistereo_pairs_ci": (708, 0.5),
     "bistereo_analogy": (1535, 5.0),
     "mist_wabt_likelihood_ci": (180, 0.1),

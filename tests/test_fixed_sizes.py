@@ -71,10 +71,10 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     "name, columns, strata, size",
     [
         ("hbb_ci", ["theme"], 12, 156),
-        ("empathy_religion_likelihood_ci", ["emotion"], 12, 2 * (36 + 25)),
+        ("empathy_religion_likelihood_ci", ["emotion"], 12, 36 + 25),
         ("mist_wabt_likelihood_ci", ["pair", "dimension", "template"], None, 4),
-        ("mist_aat_likelihood_ci", ["side", "template"], 2 * 3, 40),
-        ("bistereo_nli_ci", ["favoured"], 2, 1042),
+        ("mist_aat_likelihood_ci", ["side", "template"], 2 * 3, 20),
+        ("bistereo_nli_ci", ["favoured"], 2, 520),
     ],
 )
 def test_every_stratum_has_its_share(name, columns, strata, size):
