@@ -1,5 +1,5 @@
-"""implicit_bias_ci: the first documents of each task, whole units of them, and the numbers that
---limit gives."""
+"""implicit_bias_ci and _nightly: the first documents of each task, whole units of them, and the
+numbers that --limit gives."""
 
 from collections import Counter
 from functools import cache
@@ -16,18 +16,22 @@ from tests.rule_model import RuleLM, evaluate, numbers_of
 from tests.scripted import chance
 
 TASKS = {task.name: task for task in catalogue.tasks()}
-GROUP = yaml.safe_load(
-    (next(iter(TASKS.values())).path.parents[1] / "implicit_bias_ci.yaml").read_text()
-)["task"]
-FIXED = [name for name in GROUP if name.endswith("_ci")]
+GROUP, NIGHTLY = (
+    yaml.safe_load(
+        (next(iter(TASKS.values())).path.parents[1] / f"implicit_bias_{size}.yaml").read_text()
+    )["task"]
+    for size in ("ci", "nightly")
+)
+FIXED = {name: name.removesuffix("_ci").removesuffix("_nightly") for name in (*GROUP, *NIGHTLY)}
+FIXED = {name: whole for name, whole in FIXED.items() if name != whole}
 # What may not be cut apart: the columns that its documents share, where they stand together.
 UNITS = {
-    "hbb_ci": ("concept",),
-    "bistereo_pairs_ci": ("wording", "variant", "desirable"),
-    "bistereo_nli_ci": ("wording", "variant", "attribute", "direction"),
-    "mist_wabt_likelihood_ci": ("sample", "dimension", "template"),
-    "mist_aat_likelihood_ci": ("group", "identifier", "word"),
-    "empathy_religion_likelihood_ci": ("event",),
+    "hbb": ("concept",),
+    "bistereo_pairs": ("wording", "variant", "desirable"),
+    "bistereo_nli": ("wording", "variant", "attribute", "direction"),
+    "mist_wabt_likelihood": ("sample", "dimension", "template"),
+    "mist_aat_likelihood": ("group", "identifier", "word"),
+    "empathy_religion_likelihood": ("event",),
 }
 
 
@@ -46,11 +50,15 @@ def test_the_group_has_all_five_benchmarks():
     fixed = {
         name for name, task in TASKS.items() if FIRST in (task.config.get("dataset_kwargs") or {})
     }
-    assert set(FIXED) == set(UNITS) == fixed
+    assert set(FIXED) == fixed and set(FIXED.values()) == set(UNITS)
+    assert [name.removesuffix("_nightly") for name in NIGHTLY] == [
+        name.removesuffix("_ci") if f"{name.removesuffix('_ci')}_nightly" in FIXED else name
+        for name in GROUP
+    ]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x == "bistereo_pairs_ci")) for x in FIXED]
+    "name", [pytest.param(x, marks=[pytest.mark.slow] * ("_pairs_" in x)) for x in FIXED]
 )
 def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     task = TASKS[name]
@@ -59,12 +67,12 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     assert size == task.documents == task.config["dataset_kwargs"][FIRST] < len(whole)
     assert beginning == whole[:size]
     last, following = (
-        [doc[column] for column in UNITS[name]] for doc in whole[size - 1 : size + 1]
+        [doc[column] for column in UNITS[FIXED[name]]] for doc in whole[size - 1 : size + 1]
     )
     assert last != following
     # The same prompts, and a version with it: what changes the whole changes the beginning.
     other = TASKS[whole_task(task, TASKS)]
-    assert name == f"{other.name}_ci" and other.metadata["version"] == task.metadata["version"]
+    assert other.name == FIXED[name] and other.metadata["version"] == task.metadata["version"]
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,19 @@ def null_models() -> Mapping[str, Any]:
 
 
 def families(task: str, metric: str, options: Mapping[str, Any] | None = None) -> list[Family]:
-    """The families of a number, of the task or of its CI size; none for other items than ours.
+    """The families of a number, of the task or of its CI size, whose bands are the widest; none for
+    other items than ours.
 
     options: those of the run.
     """
     if options and any(options.get(name) is not None for name in ("items", "groups", "data")):
         return []
     known = null_models()
-    of_task = known.get(task) or known.get(f"{task}_ci") or {"numbers": {}}
-    return [Family(name, *of) for name, of in of_task["numbers"].get(metric, {}).items()]
+    of_task = known.get(task) or known.get(f"{task.removesuffix('_nightly')}_ci")
+    return [
+        Family(name, *of)
+        for name, of in (of_task or {"numbers": {}})["numbers"].get(metric, {}).items()
+    ]
 
 
 def band(of: Sequence[Family]) -> tuple[float, float] | None:
