@@ -131,7 +131,7 @@ def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
     assert probabilities(any_case, "a", "b") == pytest.approx([0.53125, 0.1875])
 
 
-def test_an_unseen_choice_has_at_most_the_rest(serve):
+def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
     # shown 0.9375 with 0.0625 as the last; the rest 0.0625 is shared by two
     lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.0625}}))
     assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03125, 0.03125])
@@ -140,6 +140,7 @@ def test_an_unseen_choice_has_at_most_the_rest(serve):
     lm = serve(Server({"": {"a": 0.75, "x": 0.0625}}))
     assert probabilities(lm, "a", "b") == pytest.approx([0.75, 0.0625])
     assert all(isnan(value) for value, _ in lm.loglikelihood(requests("c", "d")))
+    assert "1 of 1 questions are unanswered, since the server showed none" in caplog.text
 
 
 LABELS = {
