@@ -88,14 +88,14 @@ class Raw(NamedTuple):
 
 @contextmanager
 def chatting(answer):
-    """The address of a server with the OpenAI protocol. answer: body of a request -> text, or a
-    whole reply, or `Raw`."""
+    """The address of a server with the OpenAI protocol. answer: body of a request -> text or None,
+    or a whole reply, or `Raw`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             reply = answer(body)
-            if isinstance(reply, str):
+            if not isinstance(reply, (dict, Raw)):
                 message = {"role": "assistant", "content": reply}
                 reply = {"choices": [{"index": 0, "message": message}]}
             if isinstance(reply, dict):

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
-from math import log, nan
+from math import isnan, log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
@@ -99,7 +99,7 @@ class ChatLogprobs(LocalChatCompletion):
         self._answers_as: str | None = None
         self.continues: Mapping[str, Any] | None = None
         """What makes the server continue an assistant's turn, if it does."""
-        self._probed = not prefill
+        self._prefill, self._probed = bool(prefill), not prefill
         # Newer models of OpenAI know only the longer name, other servers perhaps only the other.
         at_openai = any(host in base_url for host in (".openai.com", ".azure."))
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
@@ -112,7 +112,7 @@ class ChatLogprobs(LocalChatCompletion):
         """Let the harness's cache find only answers of this model, read in this way."""
         super().set_cache_hook(cache_hook)
         if cache_hook.dbdict is not None:
-            ways = self._top_logprobs, self.ignore_case, self._probed, self._extra_body
+            ways = self._top_logprobs, self.ignore_case, self._prefill, self._extra_body
             cache_hook.dbdict.encode_key = lambda key: f"{self.base_url} {self.model} {ways} {key}"
 
     def apply_chat_template(
@@ -219,12 +219,20 @@ class ChatLogprobs(LocalChatCompletion):
             async with self._caller() as caller:
                 await ask(new[0], True)  # what is wrong with the server is found by few calls
                 await asyncio.gather(*map(ask, new[1:]))
-        left = sum(None in questions[context].values() for context in new)
+        asked = [questions[context].values() for context in new]
+        hidden = sum(all(answer and isnan(answer[0]) for answer in answers) for answers in asked)
+        if hidden:
+            logger.warning(
+                "%s: %d of %d questions are unanswered, since the server showed none of their "
+                "choices among %d tokens.",
+                *(self.NAME, hidden, len(new), self._top_logprobs),
+            )
+        left = sum(None in answers for answers in asked)
         if left:
             logger.warning(
                 "%s: max_cost is reached (%s); %d of %d questions are unanswered. With --use_cache "
                 "the same command and a larger max_cost goes on from here.",
-                *(self.NAME, self.spending, left, len(questions)),
+                *(self.NAME, self.spending, left, len(new)),
             )
 
     def body(

@@ -131,7 +131,7 @@ def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
     assert probabilities(any_case, "a", "b") == pytest.approx([0.53125, 0.1875])
 
 
-def test_an_unseen_choice_has_at_most_the_rest(serve):
+def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
     # shown 0.9375 with 0.0625 as the last; the rest 0.0625 is shared by two
     lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.0625}}))
     assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03125, 0.03125])
@@ -140,6 +140,7 @@ def test_an_unseen_choice_has_at_most_the_rest(serve):
     lm = serve(Server({"": {"a": 0.75, "x": 0.0625}}))
     assert probabilities(lm, "a", "b") == pytest.approx([0.75, 0.0625])
     assert all(isnan(value) for value, _ in lm.loglikelihood(requests("c", "d")))
+    assert "1 of 1 questions are unanswered, since the server showed none" in caplog.text
 
 
 LABELS = {
@@ -356,7 +357,9 @@ class Real:
         text = self.tokenizer.apply_chat_template(body["messages"], tokenize=False, **ways)
         ids = self.tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
         with self.lock, self.torch.no_grad():
-            values, tokens = self.model(ids).logits[0, -1].log_softmax(-1).topk(20)
+            values, tokens = (
+                self.model(ids).logits[0, -1].log_softmax(-1).topk(body["top_logprobs"])
+            )
         shown = [
             {"token": self.tokenizer.decode([t]), "logprob": v}
             for v, t in zip(values.tolist(), tokens.tolist(), strict=True)
@@ -371,14 +374,15 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
     from lm_eval.models.huggingface import HFLM
 
     hf = HFLM(str(model_folder), device="cpu", dtype="float32")
-    lm = serve(Real(model_folder))
+    # the small model would not write the labels: they are not among its twenty likeliest tokens
+    lm = serve(Real(model_folder), top_logprobs=3000)
     tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood"]
     seen = 0
     for name, task in load(*tasks)["tasks"].items():
         answers = []
         for model in (lm, hf):
             chat = {"apply_chat_template": True, "chat_template": model.apply_chat_template}
-            task.build_all_requests(limit=2, rank=0, world_size=1, tokenizer_name="", **chat)
+            task.build_all_requests(limit=1, rank=0, world_size=1, tokenizer_name="", **chat)
             for request in task.instances:
                 request.request_type = "loglikelihood"
             answers.append(model.loglikelihood(task.instances))
@@ -389,4 +393,4 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
                 assert exp(ours) == pytest.approx(exp(theirs), abs=1e-3), name
                 assert ours == pytest.approx(theirs, abs=0.01) and greedy == is_greedy, name
                 seen += 1
-    assert seen >= 16  # of 2 x (2 + 3 + 5)
+    assert seen >= 9  # of 2 + 3 + 5
