@@ -157,10 +157,11 @@ def _band(task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: Le
 def _decidable(
     metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
 ) -> Least:
-    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time.
+    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time; of
+    models without a standard error, such as one that always says the same, nothing follows.
     errors: those of a change, which is that of two independent runs where none is known; None for
     the number itself."""
-    bound = 0.0
+    bounds, why = [], ""
     for run, number in of:
         clusters = number.clusters or 0
         # the standard error that its interval implies
@@ -168,12 +169,13 @@ def _decidable(
         if errors:
             error, clusters = errors(run, (metric.name, None)) or (sqrt(2) * error, clusters)
         if clusters < FEWEST_CLUSTERS:
-            return Least(inf, f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed.")
-        if not 0 < error < inf:
-            return Least(inf, "It has no standard error here.")
-        df = clusters - 1
-        bound = max(bound, (student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
-    return Least(bound)
+            why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
+        elif not 0 < error < inf:
+            why = why or "It has no standard error here."
+        else:
+            df = clusters - 1
+            bounds.append((student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
+    return Least(max(bounds)) if bounds else Least(inf, why)
 
 
 def _nice(bound: float) -> float:
