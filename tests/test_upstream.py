@@ -1,6 +1,7 @@
 """docs/upstream: each patch applies to what is installed, and mends what its row says: the first
 assertion of a test is the fault, the second the same with the patch."""
 
+import asyncio
 import inspect
 import json
 import math
@@ -12,6 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 
+import aiohttp
 import lm_eval
 import lm_eval.loggers
 import lm_eval.utils
@@ -21,6 +23,7 @@ from lm_eval._cli.run import Run
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.models.api_models import TemplateAPI
 from lm_eval.models.openai_completions import LocalCompletionsAPI
 from lm_eval.tasks._index import TaskIndex
 
@@ -149,6 +152,35 @@ def test_each_repeat_of_a_sampled_answer_has_a_seed_of_its_own(patched):
     assert seeds_of(new, **sampled) == [(1234, both), (1235, both), (1236, both)]
     assert {seed for seed, _ in seeds_of(new, seed=7, **sampled)} == {7, 8, 9}
     assert {seed for seed, _ in seeds_of(new, temperature=0)} == {1234}
+
+
+def logged(base, caplog):
+    """What a chat model logs of a call whose error holds the headers, as those of aiohttp do."""
+
+    class Server(base):
+        header = property(lambda self: {"Authorization": "Bearer secret"})
+        parse_generations = parse_logprobs = None
+
+        def _create_payload(self, messages, **_):
+            return {}
+
+    class Session:
+        def post(self, *_, headers, **__):
+            raise aiohttp.ClientResponseError(
+                aiohttp.RequestInfo("http://nowhere", "POST", headers, "http://nowhere"), ()
+            )
+
+    server = Server(base_url="http://nowhere", model="m", tokenizer_backend=None)
+    caplog.clear()
+    with pytest.raises(aiohttp.ClientResponseError):
+        asyncio.run(server.amodel_call(Session(), asyncio.Semaphore(), ["a"]))
+    return caplog.text
+
+
+def test_a_failed_call_does_not_write_the_key_into_the_log(patched, caplog):
+    assert "secret" in logged(TemplateAPI, caplog)
+    text = logged(patched("key.patch").api_models.TemplateAPI, caplog)
+    assert "ClientResponseError: 0" in text and "secret" not in text
 
 
 def test_the_converter_says_that_a_number_has_no_direction(root, patched, tmp_path, monkeypatch):

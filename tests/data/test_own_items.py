@@ -146,7 +146,8 @@ def causes(known, **paths):
         ),
         (
             "a.jsonl",
-            '{"id": "\\\\ud800", "text": "\\ud83d\\ude00"}\n{"id": "\\ud800"}\n' + "[" * 9999
+            '{"id": "\\\\ud800", "text": "\\ud83d\\ude00"}\n{"id": "\\ud800"}\n'
+            + "[" * 9999
             + "]" * 9999,
             [
                 'a.jsonl, line 2: half of a character, such as "\\ud800"; write the whole one',
