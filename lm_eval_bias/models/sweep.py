@@ -106,7 +106,7 @@ def check(model: TreeModel) -> tuple[float, int, Cost]:
 
     def advance(depth: np.ndarray, cost: Cost) -> Callable[[], Any]:
         chains = np.split(np.resize(tokens, len(depth)), np.flatnonzero(depth == 0)[1:])
-        trie = TokenTrie([[i % 997, *chain[1:]] for i, chain in enumerate(chains)])
+        trie = TokenTrie([[i % min(vocabulary, 997), *chain[1:]] for i, chain in enumerate(chains)])
         last = np.array([trie.size - 1])
         return lambda: Sweep(model, trie, cost).advance(trie.size, last).sum().item()
 

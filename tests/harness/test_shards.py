@@ -22,7 +22,7 @@ FAMILIES = {
     "bistereo_analogy_generate": ({}, "gender"),
     "bistereo_nli_ci": ({}, "domain gender favoured"),
     "bistereo_pairs_ci": ({}, "axis gender"),
-    "empathy_religion_likelihood_ci": ({}, "emotion experiencer"),
+    "empathy_religion_likelihood_ci": ({}, "experiencer"),
     "hbb_ci": ({}, "category placebo identity"),
     "hbb_generate_ses": ({"repeats": 2}, "category"),
     "hbb_sg_ses": ({}, "category type"),

@@ -285,7 +285,8 @@ def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(serve, t
     server.bodies.clear()
     server.faults.clear()
     values = [v for v, _ in lm.loglikelihood(requests("a", "b", questions=20))]
-    assert values == pytest.approx([log(0.5), log(0.25)] * 20) and len(server.bodies) <= 15
+    assert values == pytest.approx([log(0.5), log(0.25)] * 20)
+    assert len(server.bodies) < 20  # an answer that arrives with the refusal may be lost
 
 
 def test_requests_keep_to_their_pace(serve):
