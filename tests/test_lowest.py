@@ -7,7 +7,6 @@ since test_end_to_end.py has them.
 
 import configparser
 import os
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import distributions
 
 import pytest
@@ -57,15 +56,14 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
 
 @pytest.fixture(scope="module")
 def runs(model_folder, tmp_path_factory):
-    """All tasks with the harness's `hf` and with `hf-prefix`, side by side."""
+    """All tasks with the harness's `hf` and with `hf-prefix`."""
     command = ["--tasks", ",".join(TASKS), "--limit", LIMIT, "--gen_kwargs", "max_gen_toks=12"]
-    folders = {model: tmp_path_factory.mktemp(model) for model in ("hf", "hf-prefix")}
-
-    def run(model):
-        return model, Run(model_folder, folders[model], ["--model", model, *command])
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(pool.map(run, folders))
+    return {
+        model: Run(
+            model_folder, tmp_path_factory.mktemp(model), ["--model", model, *command], launch=[]
+        )
+        for model in ("hf", "hf-prefix")
+    }
 
 
 @lowest
