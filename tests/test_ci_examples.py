@@ -35,7 +35,7 @@ assert tasks == "implicit_bias_ci", tasks
 model = str(arguments.model_args)
 for i, (task, numbers) in enumerate(json.loads(Path("made.json").read_text()).items()):
     values = {name: (value, 0.001) for name, value in numbers.items()}
-    values |= {"unanswered": (0.0, None), "invalid": (0.0, None)}
+    values |= dict.fromkeys(("unanswered", "invalid", "unparsed"), (0.0, None))
     run_of(Path(str(arguments.output_path)), "checkpoint", values, task=task, minutes=i)
 """
 
@@ -145,11 +145,12 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         (folder / name).chmod(0o755)
     rules_text = (example / "bias.yaml").read_text(encoding="utf-8")
     (tmp_path / "bias.yaml").write_text(rules_text.replace(rules.WORSE, rules.WITHIN))
-    # each number in the rules is 0
+    # each number in the rules is that of a model without bias
     made = {}
     for rule in rules.read(example / "bias.yaml").rules:
         if rule.metric:
-            made.setdefault(rule.task, {})[rule.metric] = 0.0
+            metrics = {m.name: m for m in catalogue.task(rule.task).measure.metrics}
+            made.setdefault(rule.task, {})[rule.metric] = metrics[rule.metric].null_value
     (tmp_path / "made.json").write_text(json.dumps(made))
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "weights").write_text("1")
