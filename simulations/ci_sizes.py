@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from transformers import AutoTokenizer
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands.plan import Pilot
+from lm_eval_bias.commands.plan import Pilot, pilot_of
 from lm_eval_bias.measure import summarise
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.sample_size import Window, predicted, share, width_of
@@ -91,10 +91,11 @@ def width_at(pilot: Pilot, metric: str, n: int) -> float:
     if n > pilot.run.n:
         now = Window(pilot.run.n, pilot.clusters, width_of(pilot.run.numbers[metric, None]))
         part = share(now, pilot.windows.get(metric, ()))
-        return float(predicted(now, part.value, [n], pilot.grown[:, [n]])[0])
-    records = [record for of in pilot.records[:n] for record in of]
-    options = read_options(pilot.task.name, {}, pilot.task.options)
-    width = width_of(summarise(pilot.measure, records, options).values[metric])
+        width = float(predicted(now, part.value, [n], pilot.grown[:, [n]])[0])
+    else:
+        records = [record for of in pilot.records[:n] for record in of]
+        options = read_options(pilot.task.name, {}, pilot.task.options)
+        width = width_of(summarise(pilot.measure, records, options).values[metric])
     return inf if isnan(width) else width
 
 
@@ -129,10 +130,8 @@ def main() -> None:
     known = {name: catalogue.task(name) for name in UNITS}
     pilots: dict[str, list[Pilot]] = {}
     for run in runs.find(arguments.runs, known).runs:
-        if run.task in known:
-            pilots.setdefault(run.task, []).append(
-                Pilot(run, known[run.task], known[run.task].measure)
-            )
+        if pilot := pilot_of(run, known):
+            pilots.setdefault(run.task, []).append(pilot)
     tasks = {task: sizes(task, of, tokenizer) for task, of in pilots.items()}
     rows = [("task", *(f"{budget:,} tokens" for budget in arguments.tokens))]
     made = [solved(tasks, budget) for budget in arguments.tokens]
