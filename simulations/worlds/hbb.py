@@ -117,7 +117,8 @@ def of_nothing(family: str, rng: Rng) -> Outcomes:
     from null_models import scores_of
 
     model = int(rng.integers(2**31))
-    summary = questions().summary(scores_of(family, "hbb_ci", questions().asked, model))
+    asked = questions()
+    summary = asked.summary(asked.records(scores_of(family, "hbb_ci", asked.asked, model)))
     name = "excess_log_odds"
     return {
         row.get("type", row["category"]): Outcome(
