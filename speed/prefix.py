@@ -34,8 +34,19 @@ from timing import seconds, sentences
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.models.prefix import PrefixLM
 
-SHAPE = ("hidden_size", "intermediate_size", "num_hidden_layers")
-RANDOM = {"1B": (2048, 8192, 16), "8B": (4096, 14336, 32)}
+SHAPE = (
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+)
+# The shapes of SmolLM2 and Llama 3.
+RANDOM = {
+    "135M": (576, 1536, 30, 9, 3),
+    "1B": (2048, 8192, 16, 32, 8),
+    "8B": (4096, 14336, 32, 32, 8),
+}
 HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s"
 
 
@@ -188,8 +199,6 @@ def load(
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=8192,
-        num_attention_heads=32,
-        num_key_value_heads=8,
         **dict(zip(SHAPE, RANDOM[arguments.random], strict=True)),
     )
     with torch.device(arguments.device):
@@ -203,7 +212,7 @@ def measure(
     device = prefix.model.device
     sampled = workload.documents[:: 1 if full else workload.sample]
     factor = len(workload.documents) / len(sampled)
-    sizes = [1, 4, 8] if device.type == "cpu" else [8, 32, 64, 128]
+    sizes = [1, 4, 8] if device.type == "cpu" else [32, 64, 128, 256]
     hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
     run_hf, run_prefix = call(hf, sampled), call(prefix, workload.documents)
     times, hf_times = [], []
@@ -261,7 +270,7 @@ def print_choices(
             "four times the cost": cost._replace(call=cost.call * 4),
             "one call": cost._replace(call=1e9),
         }
-        sizes = {f"packs of {size}": size for size in (256, 512, 1024, 2048)}
+        sizes = {f"packs of {size}": size for size in (256, 1024, 4096, 16384)}
         for workload in workloads:
             run = call(lm, workload.documents)
             times: dict[str, list[float]] = {name: [] for name in choices | sizes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ import numpy as np
 from .pack_size import is_shortage
 from .token_trie import Block, TokenTrie
 
-SIZES = tuple(2**k for k in range(6, 13))
+PACKS = tuple(2**k for k in range(8, 15))
+ROWS = tuple(2**k for k in range(6, 13))
 
 
 class Cost(NamedTuple):
@@ -32,14 +33,14 @@ class Cost(NamedTuple):
 
     def pack_size(self, depth: np.ndarray) -> int:
         """Tokens at a time. depth: of the nodes to compute."""
-        depth = depth[: SIZES[-1]]
+        depth = depth[: PACKS[-1]]
 
         def seconds(size: int) -> float:
             packs = [depth[start : start + size] for start in range(0, len(depth), size)]
             attention = sum(partition(self, pack, int(pack[0]))[0] for pack in packs)
             return self.token * len(depth) + self.once * len(packs) + self.layers * attention
 
-        return _smallest(seconds)
+        return _smallest(PACKS, seconds)
 
     def rows(self, length: int, written: int) -> int:
         """Answers side by side. length: of a prompt. written: tokens of an answer."""
@@ -53,13 +54,13 @@ class Cost(NamedTuple):
             nodes = length + rows * written / 2
             return self.once / rows + self.layers * min(map(attention, blocks)) + self.cell * nodes
 
-        return _smallest(lambda rows: self.token + seconds(rows))
+        return _smallest(ROWS, lambda rows: self.token + seconds(rows))
 
 
-def _smallest(seconds: Callable[[int], float]) -> int:
+def _smallest(sizes: Sequence[int], seconds: Callable[[int], float]) -> int:
     """The first size within 3 % of the fastest: it needs less memory."""
-    each = [seconds(size) for size in SIZES]
-    return next(size for size, s in zip(SIZES, each, strict=True) if s <= 1.03 * min(each))
+    each = [seconds(size) for size in sizes]
+    return next(size for size, s in zip(sizes, each, strict=True) if s <= 1.03 * min(each))
 
 
 def partition(
@@ -151,8 +152,8 @@ def measured(
         return min(times)
 
     def large(of: Callable[[int], float], small: float) -> tuple[int, float]:
-        size, slow = SIZES[0], of(SIZES[0])
-        while slow < 3 * small and size < SIZES[-1]:
+        size, slow = ROWS[0], of(ROWS[0])
+        while slow < 3 * small and size < PACKS[-1]:
             try:
                 size, slow = 2 * size, of(2 * size)
             except Exception as error:
