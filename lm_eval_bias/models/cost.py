@@ -174,9 +174,11 @@ def measured(
     cost = cost._replace(cell=seconds(lambda: row_blocks(cells, cost)) / cells.size)
 
     def rest(size: int) -> float:
+        # A device works on attention while the next calls are asked for.
         depth = np.arange(size) % 32
-        attention = layers * partition(cost, depth, 0)[0]
-        return max(seconds(advance(depth, cost), 2) - attention, 0.0)
+        attention, calls = partition(cost, depth, 0)
+        hidden = cost.call * len(calls) * (size > 1)
+        return max(seconds(advance(depth, cost), 2) - layers * (attention - hidden), 0.0)
 
     one = rest(1)
     size, slow = large(rest, one)

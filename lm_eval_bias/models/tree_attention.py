@@ -148,7 +148,7 @@ class TreeModel:
         mask = query.new_ones((1, 1, queries, keys), dtype=torch.bool)
 
         def run() -> float:
-            with torch.no_grad():
+            with torch.no_grad(), _without_plans():
                 out, _ = _attention(blocks, cut, self, query, key, value, mask)
             return out[0, 0, 0, 0].item()  # waits for the device
 
@@ -169,12 +169,24 @@ class TreeModel:
                 masks[name] = partial(_mask, pack, name == "eager")
                 if name != "eager":
                     attentions[name] = partial(_attention, pack.blocks, cut)
-            yield
+            with _without_plans():
+                yield
         finally:
             for table, mapping in before:
                 table._local_mapping = mapping
             for handle in hooks:
                 handle.remove()
+
+
+@contextmanager
+def _without_plans() -> Iterator[None]:
+    """cuDNN's attention makes a plan for each new shape, and hardly two calls have the same."""
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:

@@ -148,4 +148,6 @@ def test_costs_are_found(cost, memory, more):
     cost = cost._replace(call=cost.call + more * MICRO, cell=0.0)
     machine = Machine(cost, memory)
     found = measured(machine.attend, machine.advance, cost.layers, lambda: machine.time)
-    assert found == pytest.approx(cost, rel=1e-3, abs=1e-12)
+    # The trial's calls, of which none has fewer than 31 tokens, may have waited behind its tokens.
+    assert 0 <= found.token - cost.token <= cost.layers * cost.call / 31
+    assert found._replace(token=cost.token) == pytest.approx(cost, rel=1e-3, abs=1e-12)
