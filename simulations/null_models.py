@@ -272,11 +272,10 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
     return task, {**of_task, "numbers": result}
 
 
-def judged(path: Path, families: Sequence[str], models: int) -> str:
-    """The verdicts of `gate` on models of a family, each with the model before it as baseline."""
+def judged(path: Path, families: Sequence[str], models: int) -> None:
+    """Print the verdicts of `gate` on models of a family, each with the model before it as baseline."""
     wanted = read_rules(path)
     tasks = list(dict.fromkeys(rule.task for rule in wanted.rules if rule.metric))
-    lines = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for family in families:
             parts = list(pool.map(runs_of, tasks, repeat(family), repeat(models)))
@@ -288,8 +287,7 @@ def judged(path: Path, families: Sequence[str], models: int) -> str:
                     wanted, now, before, lambda run, _, key, of=changes: of[run.task][key]
                 )
                 found.update(v.verdict for v in verdicts.verdicts if v.rule.metric)
-            lines.append(f"{family}, {models - 1} models: {dict(found)}")
-    return "\n".join(lines)
+            print(f"{family}, {models - 1} models: {dict(found)}", flush=True)
 
 
 def runs_of(task: str, family: str, models: int) -> tuple[list[Run], list[dict[Any, Difference]]]:
@@ -385,7 +383,7 @@ def main() -> None:
     parser.add_argument("--rules", type=Path, metavar="FILE", help="judge them; write nothing")
     arguments = parser.parse_args()
     if arguments.rules:
-        print(judged(arguments.rules, arguments.families or QUICK, arguments.models))
+        judged(arguments.rules, arguments.families or QUICK, arguments.models)
         return
     data = (
         json.loads(DATA.read_text())
