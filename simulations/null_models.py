@@ -273,7 +273,7 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
 
 
 def judged(path: Path, families: Sequence[str], models: int) -> None:
-    """Print the verdicts of `gate` on models of a family, each with the model before it as baseline."""
+    """Print the verdicts of `gate` on models, each with the one before it as baseline."""
     wanted = read_rules(path)
     tasks = list(dict.fromkeys(rule.task for rule in wanted.rules if rule.metric))
     with ProcessPoolExecutor(os.cpu_count()) as pool:
