@@ -103,8 +103,7 @@ def check(model: TreeModel) -> tuple[float, int, Cost]:
     error, effect = shared - expected, plain(other) - expected
     most = error.abs().max().item()
     if not most <= max(1e-4, 0.05 * effect.abs().max().item()):
-        hook = model.model.get_input_embeddings().register_forward_hook(rounded)
-        with hook:
+        with model.model.get_input_embeddings().register_forward_hook(rounded):
             noise = plain(prefix) - expected
         if not error.norm() <= noise.norm():
             raise Unsupported(
