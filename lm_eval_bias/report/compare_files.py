@@ -165,17 +165,18 @@ def _figures(comparison: Comparison) -> list[str]:
     """The differences of each unit with their intervals, the largest first."""
     units: dict[str, list[dict[str, Any]]] = {}
     for row in comparison.rows:
-        of, significant = row.difference, "" if row.p <= LEVEL else "not "
         if not row.why:
-            ends = estimate("difference", Number(*of[2:6]))
-            number, verdict = f"{row.name}, {row.task}", f"{significant}significant after Holm"
             unit = "points" if row.metric.unit == "%" else row.metric.unit
             units.setdefault(unit, []).append(
-                {"task": row.task, "number": number, "verdict": verdict, **ends}
+                {
+                    "task": row.task,
+                    "number": f"{row.name}, {row.task}",
+                    "differs": row.p <= LEVEL,
+                    "p": f"p {number_text(row.p, 'p')}",
+                    **estimate("difference", Number(*row.difference[2:6])),
+                }
             )
-    how = intervals("difference", "number", reference=0)._replace(
-        colour="verdict", null="no difference"
-    )
+    how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
     names = (("first", comparison.first), ("second", comparison.second))
     return [
         drawn.figure(
@@ -183,9 +184,9 @@ def _figures(comparison: Comparison) -> list[str]:
             rows[:DRAWN],
             (Column("difference", "Second less first", unit),),
             name=f"d{i}",
-            title=f"The {len(rows[:DRAWN])} largest of {len(rows)} differences, in standard errors",
-            seen=f"{sum('not' not in row['verdict'] for row in rows)} of {len(rows)} numbers in "
-            f"{unit} differ between the models",
+            title=(f"The {DRAWN} largest of {len(rows)}. " if len(rows) > DRAWN else "")
+            + "Largest in standard errors first; p after Holm",
+            seen=f"{sum(row['differs'] for row in rows)} of {len(rows)} numbers in {unit} differ",
             source=drawn.source(
                 [
                     run._replace(model=f"{which} {model}")
