@@ -118,7 +118,7 @@ def of_letters(docs, p):
 
 @pytest.fixture(scope="module")
 def docs():
-    return hbb.documents()[: 12 * PER_CONCEPT]
+    return sorted(hbb.documents(), key=lambda doc: doc["concept"])[: 12 * PER_CONCEPT]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 import json
 import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, groupby
 
 import pytest
 
@@ -40,7 +40,9 @@ def test_counts_of_questions_and_instances(docs, concepts):
     n = len(concepts)
     first = [d for d in docs if d["first"] == 1]
     assert len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 33_696
-    assert sum(not d["placebo"] for d in first) == 50 * n and {d["instances"] for d in docs} == {67}
+    assert sum(not d["placebo"] for d in first) == 50 * n
+    of_type = {(d["concept"], d["type"]): d["instances"] for d in docs}
+    assert sum(of_type.values()) == 67 * n
     sizes = Counter()
     for entry in PAPERS.values():
         k = len(entry["identities"])
@@ -139,9 +141,9 @@ def test_members_of_an_instance_share_the_name_and_names_are_drawn_evenly(concep
     assert set(drawn) == names and max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
 
 
-def test_documents_stand_concept_by_concept_and_both_orders_together(docs):
-    for start in range(0, len(docs), 2 * ASKED):
-        assert len({d["concept"] for d in docs[start : start + 2 * ASKED]}) == 1
+def test_types_and_both_orders_stand_together(docs):
+    together = [(d["concept"], d["type"]) for d in docs]
+    assert len(list(groupby(together))) == len(set(together))
     for one, two in zip(docs[::2], docs[1::2], strict=True):
         assert (one["first"], two["first"]) == (1, 2)
         assert (one["option_a"], one["option_b"]) == (two["option_b"], two["option_a"])
@@ -149,12 +151,22 @@ def test_documents_stand_concept_by_concept_and_both_orders_together(docs):
 
 
 def test_any_first_part_is_spread_over_the_themes(docs):
-    """After any number of whole concept pairs, no theme is more than one ahead of another."""
-    met = Counter(dict.fromkeys((d["theme"] for d in docs), 0))
-    assert len(met) == 24
-    for start in range(0, len(docs), 2 * ASKED):
-        met[docs[start]["theme"]] += 1
-        assert max(met.values()) - min(met.values()) <= 1
+    """A quarter of the types in each of 24 themes, six themes a type; then the next quarter. After
+    four quarters the next concept pair of each theme."""
+    quarters = [docs[start : start + 936] for start in range(0, len(docs), 936)]
+    assert len(quarters) == 4 * 216 / 24
+    before: set[tuple[str, str]] = set()
+    for i, quarter in enumerate(quarters):
+        asked = {(d["theme"], d["type"]) for d in quarter}
+        assert set(Counter(type_ for _, type_ in asked).values()) == {6}
+        assert len({d["concept"] for d in quarter}) == len({theme for theme, _ in asked}) == 24
+        categories = {d["category"]: set() for d in quarter}
+        for d in quarter:
+            categories[d["category"]].add(d["theme"])
+        assert min(map(len, categories.values())) == 12  # SES has two types
+        if i % 4:
+            assert not asked & before
+        before = before | asked if i % 4 else asked
 
 
 def test_every_sentence_of_ours_has_the_person_and_no_other_pronoun(concepts):

@@ -13,7 +13,7 @@ PER_CONCEPT = 156
 @pytest.fixture(scope="module")
 def docs():
     """Those of the first concept pair."""
-    return documents()[:PER_CONCEPT]
+    return sorted(documents(), key=lambda doc: doc["concept"])[:PER_CONCEPT]
 
 
 def test_record_holds_the_log_odds_of_the_two_letters(docs):

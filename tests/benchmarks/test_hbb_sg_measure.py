@@ -13,7 +13,7 @@ TOKENS = (10, 25, 31, 18, 40, 12, 9, 22)
 
 @pytest.fixture(scope="module")
 def docs():
-    return documents()[:PER_CONCEPT]
+    return sorted(documents(), key=lambda doc: doc["concept"])[:PER_CONCEPT]
 
 
 def answers(perplexities, tokens=TOKENS):
@@ -74,16 +74,16 @@ class LettersLM(RuleLM):
         return list(context), list(continuation.strip())
 
 
-def test_in_the_harness_each_sentence_counts_by_its_own_tokens(docs):
+def test_in_the_harness_each_sentence_counts_by_its_own_tokens():
     """Perplexity 2 for all sentences, so S is 0; but 6 for those of option 2 behind "the old man"
-    (Age 3): P is 1/2 and 6/8, S = 25."""
-    sentences = {text: i for d in docs for i, text in enumerate(d["choices"])}
+    (Age 3): P is 1/2 and 6/8, S = 25. The first 468 documents ask each type in six themes."""
+    sentences = {text: i for d in documents()[:468] for i, text in enumerate(d["choices"])}
 
     def rule(prompt, sentence):
         option_2 = sentences[sentence.strip()] >= 4
         return -len(sentence.strip()) * log(6 if option_2 and "the old man" in prompt else 2)
 
-    numbers = numbers_of(evaluate(LettersLM(rule), "hbb_sg", limit=PER_CONCEPT), "hbb_sg")
-    assert numbers["biased_count", None] == 1 and numbers["instances", None] == 67
+    numbers = numbers_of(evaluate(LettersLM(rule), "hbb_sg", limit=468), "hbb_sg")
+    assert numbers["biased_count", None] == 6 and numbers["instances", None] == 6 * 67
     assert numbers["bias_score", None] == pytest.approx(25)
     assert numbers["excess_difference", "Age"] == pytest.approx(25 / 3)

@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import zip_longest
 from math import comb
-from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, form_of, unfit
@@ -38,6 +38,7 @@ from lm_eval_bias.usage import Options, UsageError, choice, number, whole_number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
+PARTS = 4
 REPEATS = 10
 """Section 3.3: at least ten times."""
 COLDEST, HOTTEST = 0.01, 100.0
@@ -256,7 +257,6 @@ def described(
     All identities of one type share the name.
     """
     names = _names(groups)
-    counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]
     for type_, entry in types.items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, person in entry["identities"].items():
@@ -264,13 +264,14 @@ def described(
             descriptor = person["descriptor"].replace("{name}", name)
             question = {
                 "concept": concept["id"],
-                "instances": sum(comb(n, 2) for n in counted),
+                "instances": 0 if entry.get("placebo") else comb(len(entry["identities"]), 2),
                 "theme": concept.get("theme", concept["id"]),
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],
                 "favourable": int(concept.get("favourable", 0)),
                 "category": entry["category"],
                 "type": type_,
+                "place": list(groups["types"]).index(type_),
                 "placebo": bool(entry.get("placebo")),
                 "identities": list(entry["identities"]),
                 "identity": identity,
@@ -286,15 +287,27 @@ def described(
             yield question, pronoun
 
 
-def interleaved(concepts: Iterable[Row]) -> list[Row]:
-    """The first concept pair of each theme, then the second of each, and so on."""
-    turn: Counter[str] = Counter()
-    turns = []
+def portions(
+    concepts: Iterable[Row], types: Mapping[str, Data]
+) -> Iterator[tuple[Row, dict[str, Data]]]:
+    """Concept pairs with the types to ask. The first concept pair of each theme with a quarter of
+    the types, then with the other quarters, then the second, so that any beginning is a fair
+    sample. Each quarter has types of each category, and other types for the next theme.
+    """
+    themes: dict[str, list[Row]] = {}
     for concept in concepts:
-        theme = concept.get("theme", concept["id"])
-        turns.append((turn[theme], concept))
-        turn[theme] += 1
-    return [concept for _, concept in sorted(turns, key=itemgetter(0))]
+        themes.setdefault(concept.get("theme", concept["id"]), []).append(concept)
+    seen: Counter[str] = Counter()
+    places = []
+    for type_, entry in types.items():
+        places.append((seen[entry["category"]], type_))
+        seen[entry["category"]] += 1
+    for turn in zip_longest(*themes.values()):
+        for part in range(PARTS):
+            for i, concept in enumerate(turn):
+                chosen = {t: types[t] for place, t in places if (place + i) % PARTS == part}
+                if concept and chosen:
+                    yield concept, chosen
 
 
 def asked(
@@ -319,7 +332,11 @@ def documents(
     """All questions, or those of one category and the placebos."""
     content = load(FILES, items=items, groups=groups)
     types = types_asked(content["groups"], category)
-    return asked(interleaved(content["items"]), content["groups"], types, order)
+    return [
+        document
+        for concept, some in portions(content["items"], types)
+        for document in asked([concept], content["groups"], some, order)
+    ]
 
 
 build = CustomDataset(documents, files=FILES)

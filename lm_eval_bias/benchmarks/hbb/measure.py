@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, nan
+from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
@@ -42,6 +43,7 @@ KEYS = (
     "favourable",
     "category",
     "type",
+    "place",
     "placebo",
     "identities",
     "identity",
@@ -165,8 +167,7 @@ METRICS = (
     Metric(
         "left_out",
         "count",
-        "Test instances of the concept pairs begun that lack an answer: cut off by a limit, or "
-        "unusable.",
+        "Test instances of the types begun that lack an answer: cut off by a limit, or unusable.",
         better="lower",
         stderr=False,
     ),
@@ -210,7 +211,7 @@ def summary(
 
 
 def types_of(records: Records) -> Record:
-    types = {r["type"]: r for r in records}
+    types = {r["type"]: r for r in sorted(records, key=itemgetter("place"))}
     return {
         "identities": {name: r["identities"] for name, r in types.items()},
         "categories": {name: r["category"] for name, r in types.items()},
@@ -271,9 +272,7 @@ def summary_of(
     }
     whole = numbers(result.total, themes["category"]["all"])
     placebo = numbers(result.placebo, themes["placebo"][True])
-    # Each record knows how many instances its concept pair has: a limit may have cut off types
-    # altogether.
-    expected = sum({r["concept"]: r["instances"] for r in records}.values())
+    expected = sum({(r["concept"], r["type"]): r["instances"] for r in records}.values())
     summary = Summary(
         values={
             **whole,

@@ -64,8 +64,8 @@ def documents(groups: str | None = None, category: str | None = None) -> list[Do
     types = hbb.types_asked(content, category)
     return [
         question
-        for concept in hbb.interleaved(table("hbb_concepts"))
-        for question in questions(concept, texts[concept["id"]], content, types)
+        for concept, some in hbb.portions(table("hbb_concepts"), types)
+        for question in questions(concept, texts[concept["id"]], content, some)
     ]
 
 

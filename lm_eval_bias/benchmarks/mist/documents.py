@@ -144,27 +144,30 @@ def _most_combinations(groups: Data) -> int:
 def word_lists(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
 ) -> list[Document]:
-    """The instances of WABT: pairs x samples x dimensions x 3 templates, in turn.
+    """The instances of WABT: pairs x samples x dimensions x 3 templates. The first third holds
+    every list once, with the templates in turn.
 
     A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and which
     group is named first.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
-    documents = []
-    for sample in range(samples):
-        drawn = [
+    drawn = [
+        [
             list(_draws(content, seed, sample, number, pair))
             for number, pair in enumerate(pairs(content))
         ]
-        for round_ in range(dimensions * TEMPLATES):
-            for number, lists in enumerate(drawn):
-                # Each pair begins with another combination of dimension and template.
-                step = (number + round_) % (dimensions * TEMPLATES)
-                dimension = step % dimensions
-                template = (step // dimensions + dimension) % TEMPLATES + 1
-                documents.append({**lists[dimension], "template": template})
-    return documents
+        for sample in range(samples)
+    ]
+    return [
+        {**lists[dimension], "template": (sample + dimension + turn) % TEMPLATES + 1}
+        for turn in range(TEMPLATES)
+        for sample, of_pairs in enumerate(drawn)
+        for first in range(dimensions)
+        for number, lists in enumerate(of_pairs)
+        # Each pair begins with another dimension.
+        for dimension in [(number + first) % dimensions]
+    ]
 
 
 def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iterator[Document]:
