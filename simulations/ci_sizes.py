@@ -1,7 +1,7 @@
 """Sizes of tasks within a budget of tokens: the widest interval, in units of what matters, is made
 as narrow as the budget allows.
 
-    python simulations/ci_sizes.py RUNS... --model .model --tokens 300000
+    python simulations/ci_sizes.py RUNS... --model .model --tokens 170000
 
 RUNS: finished runs of the tasks with --log_samples, of one model or several; of several the widest
 interval counts. A task grows by whole units (`UNITS`). Its interval is that of the run's first
@@ -29,7 +29,7 @@ from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import read_options
 
 UNITS = {
-    "hbb_ci": (624, 0.1),
+    "hbb_ci": (468, 0.1),
     "bistereo_nli_ci": (1040, 5.0),
     "bistereo_pairs_ci": (708, 0.5),
     "bistereo_analogy": (1535, 5.0),
@@ -49,14 +49,16 @@ class Size(NamedTuple):
     width: float
 
 
-def tokens(samples: Sequence[dict[str, Any]], tokenizer: Any) -> list[int]:
+def tokens(samples: Sequence[dict[str, Any]], tokenizer: Any, pairs: bool = False) -> list[int]:
     """How many tokens the first n documents compute, shape (documents + 1,)."""
     trie: dict[int, Any] = {}
     totals = [0]
     for sample in samples:
         new = 0
         for arguments in sample["arguments"].values():
-            text = "".join(part for part in arguments.values() if isinstance(part, str))
+            # Both arguments of a sentence pair are sentences, in either order.
+            texts = [part for part in arguments.values() if isinstance(part, str)]
+            text = "".join(texts[:1] if pairs else texts)
             node = trie
             for token in tokenizer(text, add_special_tokens=False)["input_ids"][:-1]:
                 new += token not in node
@@ -76,7 +78,7 @@ def sizes(task: str, pilots: Sequence[Pilot], tokenizer: Any) -> list[Size]:
         (json.loads(line) for path in run.samples for line in path.open(encoding="utf-8")),
         key=lambda sample: sample["doc_id"],
     )
-    cost = tokens(lines, tokenizer)
+    cost = tokens(lines, tokenizer, "sentences" in pilots[0].task.config)
     (metric,) = (m for m in run.metrics if m.question)
     made = []
     for n in range(unit, len(pilots[0].labels) + 1, unit):
@@ -111,7 +113,7 @@ def solved(tasks: Mapping[str, Sequence[Size]], budget: int) -> dict[str, Size]:
         twice = [size for size in larger if size.documents <= 2 * now.documents]
         spent = sum(size.tokens for size in chosen.values()) - now.tokens
         helps = now.width == inf or (twice and twice[-1].width < 0.9 * now.width)
-        if helps and spent + larger[0].tokens <= budget:
+        if larger and helps and spent + larger[0].tokens <= budget:
             chosen[task] = larger[0]
         else:
             ended.add(task)
