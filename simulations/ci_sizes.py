@@ -29,7 +29,7 @@ from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import read_options
 
 UNITS = {
-    "hbb_ci": (468, 0.1),
+    "hbb_ci": (936, 0.1),
     "bistereo_nli_ci": (1040, 5.0),
     "bistereo_pairs_ci": (708, 0.5),
     "bistereo_analogy": (1535, 5.0),

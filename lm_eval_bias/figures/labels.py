@@ -1,7 +1,7 @@
 """Where the labels of points stand."""
 
 from collections.abc import Sequence
-from math import hypot
+from math import cos, hypot, pi, sin
 from statistics import median
 from typing import NamedTuple
 
@@ -28,6 +28,13 @@ PLACES: tuple[tuple[float, float, str], ...] = (
     ),
 )
 """Where a label may stand, the best first: (right, down, alignment)."""
+_RING = tuple(
+    (reach * cos(turn), reach * sin(turn), align)
+    for reach in range(16, 161, 6)
+    for turn in (2 * pi * k / 32 for k in range(32))
+    for align in (("left",), ("right",))[cos(turn) < 0] + ("center",) * (abs(cos(turn)) < 0.9)
+)
+"""Where those may stand that a reader looks for first and that found no place."""
 
 
 class Spot(NamedTuple):
@@ -51,10 +58,12 @@ def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | N
     """Place labels so that none covers another, its line or a point; None without room. What is
     farthest from the middle comes first."""
     order = outermost(spots)
+    first, hard = order[:FIRST], set[int]()
     for _ in range(FIRST):
-        places = _placed(spots, order, width, height)
-        lacking = [i for i in outermost(spots)[:FIRST] if places[i] is None and spots[i].text]
+        places = _placed(spots, order, hard, width, height)
+        lacking = [i for i in first if places[i] is None and spots[i].text]
         order = [*lacking, *(i for i in order if i not in lacking)]
+        hard.update(lacking)
         if not lacking:
             break
     return places
@@ -67,7 +76,7 @@ def outermost(spots: Sequence[Spot]) -> list[int]:
 
 
 def _placed(
-    spots: Sequence[Spot], order: Sequence[int], width: float, height: float
+    spots: Sequence[Spot], order: Sequence[int], hard: set[int], width: float, height: float
 ) -> list[Place | None]:
     dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
     places: list[Place | None] = [None] * len(spots)
@@ -76,7 +85,7 @@ def _placed(
         x, y, text = spots[index]
         long = wide(text, SMALL)
         others = [*taken, *dots[:index], *dots[index + 1 :]]
-        for right, down, align in PLACES if text else ():
+        for right, down, align in (PLACES + _RING * (index in hard)) if text else ():
             left = x + right - {"left": 0, "right": long, "center": long / 2}[align]
             box = left - 1, y + down - SMALL / 2, left + long + 1, y + down + SMALL / 2
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height

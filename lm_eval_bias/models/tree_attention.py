@@ -74,6 +74,7 @@ class TreeModel:
             m for m in base.modules() if "alibi" in inspect.signature(m.forward).parameters
         ]
         self._positions = "position_ids" in parameters
+        self._cache = "cache" if "cache" in parameters else "past_key_values"  # before 5.24
         self._keep = "logits_to_keep" in parameters
         self._implementations = {
             m.config._attn_implementation
@@ -113,9 +114,10 @@ class TreeModel:
             ],
         )
         kept = on_device(read if len(read) else np.zeros(1))
+        cache = _cache(past)
         arguments = {
             "input_ids": on_device(tokens.astype(np.int64))[None],
-            "past_key_values": _cache(past),
+            self._cache: cache,
             "use_cache": True,
         }
         if self._positions:
@@ -125,7 +127,7 @@ class TreeModel:
         with torch.no_grad(), self._attend(pack):
             out = self.model(**arguments)
         logits = out.logits[0] if self._keep else out.logits[0, kept.to(out.logits.device)]
-        return logits[: len(read)], [layer.stored() for layer in out.past_key_values.layers]
+        return logits[: len(read)], [layer.stored() for layer in cache.layers]
 
     def calls(
         self, layer: CacheLayer, queries: int, keys: int, copied: bool, calls: int
