@@ -1,7 +1,7 @@
 """Sizes of tasks within a budget of tokens: the widest interval, in units of what matters, is made
 as narrow as the budget allows.
 
-    python simulations/ci_sizes.py RUNS... --model .model --tokens 170000
+    python simulations/ci_sizes.py RUNS... --model .model --tokens 190000
 
 RUNS: finished runs of the tasks with --log_samples, of one model or several; of several the widest
 interval counts. A task grows by whole units (`UNITS`). Its interval is that of the run's first
