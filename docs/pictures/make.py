@@ -18,7 +18,7 @@ from pathlib import Path
 from lm_eval_bias import cli
 from lm_eval_bias.commands import report
 
-LARGEST = 200_000
+LARGEST = 250_000
 """Bytes that the picture may have."""
 GALLERY = {
     "emotions.svg": "report/figures/chat-empathy_religion_likelihood_ci-Figures-2-3-5-and-6.svg",

@@ -215,15 +215,20 @@ class Row(NamedTuple):
 
 
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
-    """The rows of the first figure, strongest first, and what limits all of them. Tests of a task
-    and a null band share a row."""
+    """The rows of the first figure, strongest first, and what limits all answers of a model. Tests
+    of a task and a null band share a row."""
     groups: dict[object, list[Tested]] = {}
     for test in strongest(tests):
         key = (test.run.task, test.metric.name, band(test.families))
         groups.setdefault(key, []).append(test)
-    lines = limits(tests)
-    shared = [line for line, of in lines.items() if len(of) == len(tests) > 1]
-    own = {line: of for line, of in lines.items() if line not in shared}
+    own, shared = limits(tests), []
+    all_of = Counter(test.run.model for test in tests)
+    for line, of in list(own.items()):
+        models = dict.fromkeys(test.run.model for test in of)
+        if len(of) == sum(all_of[model] for model in models) > len(models):
+            del own[line]
+            names = ", ".join(map(shortened, models))
+            shared.append(line if len(models) == len(all_of) else f"{names}: {line}")
     return [_row(of, own) for of in groups.values()], shared
 
 
@@ -285,7 +290,7 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
     if told:
         what = f"answer{'s' * (told != 1)} with an interval"
         result.append(
-            "The surest answer stands first. By chance alone, without bias, at most about "
+            "The strongest evidence stands first. By chance alone, without bias, at most about "
             f"{told / 20:.1f} of the {told} {what} would be a yes."
         )
     if told and not evidence:
@@ -324,8 +329,8 @@ RULE = (
     "reaches into the band is unclear.",
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
-    "The surest answer comes first: its distance from the value without bias, over the length of "
-    "the interval on that side, is the largest. Runs without a warning come first. Numbers of "
+    "The strongest evidence comes first: its distance from the value without bias, over the length "
+    "of the interval on that side, is the largest. Runs without a warning come first. Numbers of "
     "different units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",

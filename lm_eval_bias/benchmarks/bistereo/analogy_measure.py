@@ -83,8 +83,8 @@ METRICS = (
         "in each other's place; without those whose words praise or blame by themselves.",
         null_value=50,
         question=QUESTION,
-        above="{size} above the half that chance gives",
-        below="{size} below the half that chance gives",
+        above="{size} above the 50 % that chance gives",
+        below="{size} below the 50 % that chance gives",
     ),
     _by_gender(
         PER_TOKEN,
