@@ -373,6 +373,17 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert "4 of 4 answers of 2 models are yes." in overview
 
 
+def test_what_limits_all_answers_of_a_model_is_said_once(tmp_path):
+    for i, (model, of) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
+        n = {"a": 50, "b": 20}[model]
+        run_of(tmp_path / "runs", model, task=of, minutes=i, n=n, of=1000)
+    _, pages = reported(tmp_path / "runs", tmp_path / "out")
+    overview = Page(pages["index.html"]).text
+    assert "Of every answer: a: asked 50 of 1,000 documents; one wording" in overview
+    assert "; b: asked 20 of 1,000 documents." in overview
+    assert overview.count("asked 20 of 1,000 documents") == 1
+
+
 def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
     values = {"gap": (3.0, 1.0, 0, None), "in_form": (79.6, None)}
     run_of(tmp_path / "runs", "a", values, task="mine_generate")
