@@ -76,7 +76,7 @@ def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> s
     which = "clearest " if len(beyond) > NAMED else ""
     leave = "leaves" if len(beyond) == 1 else "leave"
     return (
-        f"{what}: {len(beyond)} of {total} intervals {leave} out {null}, "
+        f"{what}: {len(beyond)} of {total} intervals {leave} out {null}: "
         f"{which}{names}; by chance {total / 20:.1g} would"
     )
 

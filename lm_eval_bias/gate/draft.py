@@ -125,7 +125,7 @@ def _change(
                 f"{with_unit(bound, apart)} can."
             )
         return blank._replace(bound=kind, reason="Your bound.")
-    how = "paired with the baseline" if paired else "no baseline yet, so perhaps too wide"
+    how = "paired with the baseline" if paired else "no older run was given, so perhaps too wide"
     return blank._replace(bound=bound, reason=f"{_of(of)}; {how}.")
 
 

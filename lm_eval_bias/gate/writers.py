@@ -79,17 +79,16 @@ def numbers(verdict: Verdict) -> str:
     unit = verdict.metric.unit if verdict.metric else ""
     if verdict.rule.condition == UNUSABLE:
         return with_unit(verdict.value, "%")
-    worse = verdict.rule.condition == WORSE
-    if worse:
-        unit = unit_of_difference(unit)
-        number = f"{with_unit(abs(verdict.value), unit)} "
-        number += "worse" if verdict.value >= 0 else "better"
-    else:
-        number = with_unit(verdict.value, unit)
-    if isnan(verdict.low) or isnan(verdict.high):
+    value, low, high, way = verdict.value, verdict.low, verdict.high, ""
+    if verdict.rule.condition == WORSE:
+        unit, way = unit_of_difference(unit), "worse"
+        if value < 0:
+            value, low, high, way = -value, -high, -low, "better"
+    number = f"{with_unit(value, unit)} {way}".strip()
+    if isnan(low) or isnan(high):
         return number
-    interval = interval_text(Number(verdict.value, nan, verdict.low, verdict.high), unit)
-    sign = " (positive is worse)" if worse else ""
+    interval = interval_text(Number(value, nan, low, high), unit)
+    sign = f" (positive is {way})" if way else ""
     return f"{number}, {interval} at {percent(verdict.confidence)} %{sign}"
 
 

@@ -303,6 +303,7 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     several = len({test.run.model for test in tests}) > 1
     return [
         f"{shortened(t.run.model) + ': ' if several else ''}{t.metric.question} {t.answer} "
+        f"{'' if t.families else 'What models without meaning have is not known. '}"
         f"[{t.run.task} {t.metric.name}]"
         for t in strongest(tests)
     ]

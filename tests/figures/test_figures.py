@@ -257,7 +257,7 @@ FOUND = [
     (
         POINTS,
         points((1, 0.5, 1.5), (-6, -8, -4), (0.2, -1, 1)),
-        "2 of 3 intervals leave out 0 (no bias), Gender (−6.0) and Age (1.0); by chance 0.1 would",
+        "2 of 3 intervals leave out 0 (no bias): Gender (−6.0) and Age (1.0); by chance 0.1 would",
     ),
     (POINTS, points((1, -1, 3), (1, 0, 2)), "none of 2 intervals leaves out 0 (no bias)"),
     (POINTS, points((1, 0.5, 3)), "the interval leaves out 0 (no bias)"),

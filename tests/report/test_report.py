@@ -121,7 +121,8 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     assert count == "2 of 3 answers are yes, 1 no difference found."
     assert "0.1 of the 3 answers" in chance  # 3 / 20
     strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
-    assert written.answers[0] == f"Q {strongest} [mine gap]"
+    unknown = "What models without meaning have is not known."
+    assert written.answers[0] == f"Q {strongest} {unknown} [mine gap]"
     text = " ".join(Page(pages["index.html"]).text.split())
     assert count in text and text.index("Q mine gap") < text.index("S mine ss")
     assert "10 points above 50, the value without bias (between 2 and 20)." in text
