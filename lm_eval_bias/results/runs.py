@@ -804,8 +804,8 @@ def _but_wording(run: Run) -> tuple[Any, ...]:
 
 def _differences(run: Run, other: Run) -> str:
     parts = [
-        f"{key} {shortened(there, 40)} there, {shortened(here, 40)} here"
-        for key, there, here in different(run.asked, other.asked)
+        f"{key} {shortened(one, 40)} in the first, {shortened(two, 40)} in the second"
+        for key, one, two in different(run.asked, other.asked)
     ]
     if run.template and other.template and run.template != other.template:
         parts.append("another chat template")

@@ -86,13 +86,14 @@ def hbb_records(model: Model, clusters: int) -> Records:
                 answer = sign * log_odds + 0.3 + 0.3 * model.chance()
                 yield {
                     "concept": f"{theme}/{k}",
-                    "instances": 2,
+                    "instances": int(not placebo),
                     "theme": str(theme),
                     "concept_1": "x",
                     "concept_2": "y",
                     "favourable": 1,
                     "category": "placebo" if placebo else type_,
                     "type": type_,
+                    "place": list(types).index(type_),
                     "placebo": placebo,
                     "identities": list(names),
                     "identity": name,

@@ -218,7 +218,9 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
     found = found_in(tmp_path)
     assert only(found).numbers["gap", None].value == 2.0
     assert only(found).date == MORNING + timedelta(minutes=1)
-    difference = "version 1 there, 2 here; documents 10 there, 100 here"
+    difference = (
+        "version 1 in the first, 2 in the second; documents 10 in the first, 100 in the second"
+    )
     assert found.notes == [f"{old}: mine of m is not shown, {new} is newer ({difference})"]
 
 
