@@ -76,9 +76,9 @@ def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):
-    """Two of 24 themes: 46 and 26 documents, which are no evidence of 72. Ten
-    have 384, since four ask each type once, in 156: 2 x 156 + 46 + 26. What has ten of them is
-    said in place of a plan, and of one reason for all numbers there is no table."""
+    """Two of 24 themes: 46 and 26 documents, which are no evidence of 72. Ten have 384, since four
+    ask each type once, in 156: 2 x 156 + 46 + 26. What has ten of them is said in place of a plan,
+    and of one reason for all numbers there is no table."""
     ask(tmp_path, "m", scripted("m"), "hbb", limit=72)
     _, _, text = plan(tmp_path, "2")
     assert "mean_difference" in text
