@@ -114,7 +114,7 @@ def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package
     assert "\n   ".join(build) in (root / "docs" / "releasing.md").read_text()
     tried = jobs["try"]["strategy"]["matrix"]["python"]
     claimed = re.findall(r"Python :: (3\.\d+)", package["classifiers"])
-    assert claimed == tried and jobs["publish"]["needs"] == "try"
+    assert claimed and set(claimed) <= set(tried) and jobs["publish"]["needs"] == "try"
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
 
     def status(line, of="v" + package["version"], cwd=root):
