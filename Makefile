@@ -14,13 +14,19 @@ endef
 export HF_HUB_OFFLINE = 1
 
 .NOTPARALLEL:
-.PHONY: null-models demo docs test test-all test-lowest test-next lint bench clean
+.PHONY: help null-models demo docs test test-all test-lowest test-next lint bench clean
 
+# This list.
+help:
+	@awk '/^# /{said = substr($$0, 3)} /^[a-z-]+:/{if (said) printf "%-12s %s\n", substr($$1, 1, index($$1, ":") - 1), said} !/^#/{said = ""}' Makefile
+
+# Two tasks of a small model, the harness's table, the answers and the address of a report.
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model \
 		--tasks bistereo_analogy,mist_wabt_likelihood_ci --log_samples --output_path results
 	$(BIN)/lm-eval-bias report results -o report
 
+# Compare the speed of hf-prefix with that of hf.
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 

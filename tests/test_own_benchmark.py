@@ -81,6 +81,7 @@ def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, printed):
     text = page.read_text(encoding="utf-8")
     for part in ("Pay gap by job", "Above 0 a man is granted the pay rise sooner.", ">carpenter<"):
         assert part in text
+    assert " --include_path mine " in (place / "report" / "index.html").read_text(encoding="utf-8")
     # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the
     # same 48 documents
     start = printed.index("\nfirst: ")

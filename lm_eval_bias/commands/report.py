@@ -88,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task, known.get(name.removesuffix("_ci")))
+        name: _known(task, known.get(name.removesuffix("_ci")))._replace(
+            folder=next((str(p) for p in arguments.include_path if p in task.path.parents), "")
+        )
         for name, task in known.items()
         if name in tasks or name in expected()
     }

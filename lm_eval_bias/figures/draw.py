@@ -14,8 +14,9 @@ from lm_eval_bias.figures.svg import FONT, SERIF, SMALL, Lines, rewritten
 from lm_eval_bias.results.escape import shortened, visible
 
 TITLE = 300
-LEAST = 0.75
-"""A figure that must be shrunk further for one column is written for two alone."""
+LEAST, TALLEST = 0.75, 9 * 96
+"""A figure that must be shrunk further for one column, or is higher there than a page's text, is
+written for two alone."""
 
 
 def svg(
@@ -69,7 +70,8 @@ def files(
         for width in (PAGE, COLUMN)
     )
     found: dict[str, str | bytes] = {".svg": page, ".png": png(page), ".pdf": pdf(page)}
-    if float(column.partition(' viewBox="0 0 ')[2].partition(" ")[0]) * LEAST <= COLUMN:
+    across, high = map(float, column.partition(' viewBox="0 0 ')[2].partition('"')[0].split())
+    if across * LEAST <= COLUMN and high * min(1, COLUMN / across) <= TALLEST:
         found["-column.pdf"] = pdf(column)
     return found
 

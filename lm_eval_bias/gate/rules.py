@@ -174,7 +174,10 @@ def check(
         elif rule.metric is not None:
             cause = _mistake(rule, metrics[rule.task], groups.get(rule.task, {}))
         if not cause and rule.condition == WORSE and not baseline:
-            cause = f"`{WORSE}` compares with an older run; add --baseline FOLDER"
+            cause = (
+                f"`{WORSE}` compares with an older run; add --baseline with its folder or a file "
+                "of --save"
+            )
         if cause:
             problems.append(f"{shortened(rules.file, 300)}, line {rule.line}: {cause}")
     if problems:

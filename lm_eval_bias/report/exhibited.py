@@ -40,7 +40,8 @@ MODEL = "model"
 
 
 class KnownTask(NamedTuple):
-    """What a report says of a task that is known here. defaults, generation: its settings."""
+    """What a report says of a task that is known here. defaults, generation: its settings. folder:
+    where `--include_path` finds it, of a person's own."""
 
     about: str = ""
     paper: str = ""
@@ -48,6 +49,7 @@ class KnownTask(NamedTuple):
     exhibits: Sequence[Exhibit] = ()
     defaults: Options = MappingProxyType({})
     generation: Options = MappingProxyType({})
+    folder: str = ""
 
 
 class PaperNumber(float):

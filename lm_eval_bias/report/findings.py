@@ -68,9 +68,15 @@ def tested(runs: Iterable[Run]) -> list[Tested]:
 
 
 def strongest(tests: Iterable[Tested]) -> list[Tested]:
-    """Tests, surest first; of one verdict runs with a warning last."""
+    """Tests, surest first; of one verdict those without a null band and with a warning last."""
     return sorted(
-        tests, key=lambda t: (ORDER.index(t.verdict), bool(t.run.warnings), -abs(t.distance))
+        tests,
+        key=lambda t: (
+            ORDER.index(t.verdict),
+            not t.families,
+            bool(t.run.warnings),
+            -abs(t.distance),
+        ),
     )
 
 
@@ -331,8 +337,8 @@ RULE = (
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
     "The strongest evidence comes first: its distance from the value without bias, over the length "
-    "of the interval on that side, is the largest. Runs without a warning come first. Numbers of "
-    "different units do not compare in size.",
+    "of the interval on that side, is the largest. Answers with a known null band, and runs without "
+    "a warning, come first. Numbers of different units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
 )

@@ -568,14 +568,15 @@ def _commands(runs: Sequence[Run], known: Mapping[str, KnownTask]) -> list[str]:
     """What asks the same again, a command for all tasks that were asked alike."""
     tasks: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        defaults = known.get(run.task, KnownTask()).defaults
+        of_task = known.get(run.task, KnownTask())
         options = [
             f"{key}={value}"
             for key, value in run.options.items()
-            if value not in (None, defaults.get(key)) and not key.endswith("_sha256")
+            if value not in (None, of_task.defaults.get(key)) and not key.endswith("_sha256")
         ]
         named = "pretrained" if (kind := model_type(run)).startswith("hf") else "model"
         words = ["--model", kind or "MODEL", "--model_args", f"{named}={run.model}"]
+        words += ["--include_path", of_task.folder] if of_task.folder else []
         words += ["--metadata", ",".join(options)] if options else []
         words += ["--limit", str(run.n)] if 0 < run.n < (run.of or 0) else []
         words += ["--apply_chat_template"] if run.template else []

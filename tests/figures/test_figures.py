@@ -227,8 +227,9 @@ def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     assert "Source: m" in texts(found[".svg"]) and PAGE / COLUMN > 2
 
 
-def test_what_is_too_wide_for_a_column_is_drawn_for_a_page_alone():
-    rows = [{"x": f"x{i}", "y": f"y{j}", "value": i} for i in range(40) for j in range(2)]
+@pytest.mark.parametrize(("across", "down"), [(40, 2), (2, 80)])
+def test_what_is_too_wide_or_too_high_for_a_column_is_drawn_for_a_page_alone(across, down):
+    rows = [{"x": f"x{i}", "y": f"y{j}", "value": i} for i in range(across) for j in range(down)]
     found = figures.files(exhibit(EVERY["heatmap"][0]), rows, name="one", title="A title")
     assert list(found) == [".svg", ".png", ".pdf"]
 

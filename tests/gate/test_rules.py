@@ -204,5 +204,5 @@ def test_a_rule_that_does_not_fit_the_task_names_its_line_and_the_nearest_name()
 
 
 def test_a_change_needs_a_baseline():
-    with pytest.raises(UsageError, match=r"line 2: .* add --baseline FOLDER"):
+    with pytest.raises(UsageError, match=r"line 2: .* add --baseline with its folder"):
         checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=False)

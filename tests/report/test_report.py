@@ -156,6 +156,17 @@ def test_what_models_without_meaning_have_is_no_evidence(
     assert (label in pages["index.html"]) == ("items" not in options)
 
 
+def test_without_a_null_band_an_answer_comes_after_those_with_one(tmp_path, monkeypatch):
+    known = {"known": {"numbers": {"gap": {"echo": [40, 0.5, -0.5, 0.5, 5.0]}}}}
+    monkeypatch.setattr(null_bands, "null_models", lambda: known)
+    for i, (task, value) in enumerate((("known", 3.0), ("own", 9.0))):
+        run_of(
+            tmp_path, task=task, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
+        )
+    ordered = findings.strongest(findings.tested(runs.find([tmp_path]).runs))
+    assert [(test.run.task, test.verdict) for test in ordered] == [("known", "yes"), ("own", "yes")]
+
+
 def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_path):
     """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the
     strongest."""
