@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 import torch
 import torch.nn.functional as F
@@ -258,7 +258,8 @@ def slower(microseconds: float) -> Iterator[list[int]]:
 def print_choices(
     workloads: list[Workload], make: Callable[[], PrefixLM], more: float, rounds: int
 ) -> None:
-    """Each choice in turns: its attention calls, and its time as a multiple of the chosen one's."""
+    """Each choice in turns: its attention calls, and its time as a multiple of the chosen one's,
+    the median of all rounds, with its quartiles."""
     with slower(more) as count:
         lm = make()
         cost, device = lm._cost, lm.model.device
@@ -276,14 +277,18 @@ def print_choices(
             times: dict[str, list[float]] = {name: [] for name in choices | sizes}
             calls = {}
             for _ in range(rounds):
-                for name, taken in times.items():
+                for name in random.sample(list(times), len(times)):
                     lm._cost, lm._pack_tokens = choices.get(name, cost), sizes.get(name)
                     before = count[0]
-                    taken.append(seconds(run, device, clock))
+                    times[name].append(seconds(run, device, clock))
                     calls[name] = count[0] - before
             for name, taken in times.items():
-                ratio = min(taken) / min(times["chosen"])
-                print(f"{workload.name:33} | {name:21} | {calls[name]:6,} calls | {ratio:.3f}")
+                ratios = [a / b for a, b in zip(taken, times["chosen"], strict=True)]
+                low, middle, high = quantiles(ratios, n=4)
+                print(
+                    f"{workload.name:33} | {name:21} | {calls[name]:6,} calls | {middle:.3f} "
+                    f"({low:.3f} to {high:.3f})"
+                )
 
 
 def print_row(cells: list[str]) -> None:

@@ -151,9 +151,9 @@ def measured(
             times.append(clock() - start)
         return min(times)
 
-    def large(of: Callable[[int], float], small: float) -> tuple[int, float]:
+    def large(of: Callable[[int], float], small: float, times: int) -> tuple[int, float]:
         size, slow = ROWS[0], of(ROWS[0])
-        while slow < 3 * small and size < PACKS[-1]:
+        while slow < times * small and size < PACKS[-1]:
             try:
                 size, slow = 2 * size, of(2 * size)
             except Exception as error:
@@ -166,9 +166,9 @@ def measured(
         return seconds(attend(queries, keys, copied, calls)) / calls
 
     small = call(1, 1, calls=8)  # a device computes some while the next are asked for
-    size, slow = large(lambda n: call(n, n), small)
+    size, slow = large(lambda n: call(n, n), small, 10)  # a tile is computed whole
     pair = max(slow - small, 0.0) / (size**2 - 1)
-    key = max(call(1, 512, True) - call(1, 512), 0.0) / 512
+    key = max(call(64, 512, True) - call(64, 512), 0.0) / 512
     cells = np.ones((64, 4096), dtype=bool)
     cost = Cost(small - pair, key, pair, layers)
     cost = cost._replace(cell=seconds(lambda: row_blocks(cells, cost)) / cells.size)
@@ -181,6 +181,6 @@ def measured(
         return max(seconds(advance(depth, cost), 2) - layers * (attention - hidden), 0.0)
 
     one = rest(1)
-    size, slow = large(rest, one)
+    size, slow = large(rest, one, 3)
     token = max(slow - one, 0.0) / (size - 1)
     return cost._replace(once=max(one - token, 0.0), token=token)
