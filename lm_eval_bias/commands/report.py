@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task, known.get(name.removesuffix("_ci")))._replace(
+        name: _known(task, known.get(name.removesuffix("_ci").removesuffix("_nightly")))._replace(
             folder=next((str(p) for p in arguments.include_path if p in task.path.parents), "")
         )
         for name, task in known.items()
