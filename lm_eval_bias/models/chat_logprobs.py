@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
-from math import isnan, log, nan
+from math import exp, isnan, log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
@@ -316,9 +316,11 @@ class Question:
         prefix: bytes = b"",
         total: float = 0.0,
         greedy: bool = True,
+        hidden: float = 0.0,
     ) -> None:
         """Read choices that begin with the tokens of `path`. prefix: these as the server wrote
-        them; total: their log-probability; greedy: whether each was the likeliest."""
+        them; total: their log-probability; greedy: whether each was the likeliest; hidden: the
+        most that longer tokens in their place may have, which the server did not show."""
         model, messages = self._model, self._messages
         if path:
             messages = [*messages, _assistant(prefix.decode())]
@@ -349,11 +351,12 @@ class Question:
                 longer.setdefault(token, []).append(choice)
         continues = bool(longer) and await model.can_continue(self._caller, self._messages, reply)
         walks = []
+        more = hidden + exp(total) * top.bound(1)
         for token, begins in longer.items():
             text, tokens = prefix + token.text, (*path, parts[begins[0]][: token.size])
             if continues and _is_text(text):
                 log_p, likeliest = total + log(token.probability), greedy and token.likeliest
-                walks.append(self._walk(begins, tokens, text, log_p, likeliest))
+                walks.append(self._walk(begins, tokens, text, log_p, likeliest, more))
             elif len(begins) == 1 and token.text not in whole:
                 self._put(begins[0], tokens, total, token, greedy, "first token")
             else:
@@ -364,8 +367,8 @@ class Question:
                 f"same token, and the server does not continue an assistant's turn; {INSTEAD}"
             )
         for choice in unseen:
-            bound = log(top.bound(len(unseen)))
-            self._answers[choice] = Read(total + bound, self._shown, "unseen"), False
+            bound = log(exp(total) * top.bound(len(unseen)) + hidden)
+            self._answers[choice] = Read(bound, self._shown, "unseen"), False
         await asyncio.gather(*walks)
 
     def _put(

@@ -143,6 +143,16 @@ def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
     assert "1 of 1 questions are unanswered, since the server showed none" in caplog.text
 
 
+def test_an_unseen_choice_may_begin_with_a_longer_token_that_is_hidden(serve):
+    """Behind "N" at most 0.125 is left for "eutral"; "Ne" is not shown, so it has 0.0625 or less."""
+    language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625}, "N": {"o": 0.75, "a": 0.125}}
+    language["Ent"] = {"ailment": 1.0}
+    lm = serve(Server(language))
+    expected = [0.5, 0.125 * 0.125 + 0.0625]
+    assert probabilities(lm, "Entailment", "Neutral") == pytest.approx(expected)
+    assert hows(lm, "Entailment", "Neutral") == ["", "unseen"]
+
+
 LABELS = {
     "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
     "Ent": {"ail": 0.5, "ity": 0.5},
