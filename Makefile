@@ -53,7 +53,7 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 
 # The harness's next version, in an environment of its own: the same numbers as the tested one gives.
 test-next: .venv-next/tests .model/lm_eval_bias.json
-	$(NEXT)/python -m pytest -q -n 0 --durations 3 tests/test_next_harness.py tests/harness/test_run.py
+	$(NEXT)/python -m pytest -q --durations 3 tests/test_next_harness.py tests/harness/test_run.py
 
 lint: .venv/tests
 	$(BIN)/ruff check .
