@@ -74,7 +74,7 @@ class TreeModel:
             m for m in base.modules() if "alibi" in inspect.signature(m.forward).parameters
         ]
         self._positions = "position_ids" in parameters
-        self._cache = "cache" if "cache" in parameters else "past_key_values"  # before 5.24
+        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # before 5.24
         self._keep = "logits_to_keep" in parameters
         self._implementations = {
             m.config._attn_implementation
@@ -117,7 +117,7 @@ class TreeModel:
         cache = _cache(past)
         arguments = {
             "input_ids": on_device(tokens.astype(np.int64))[None],
-            self._cache: cache,
+            self._cache_name: cache,
             "use_cache": True,
         }
         if self._positions:

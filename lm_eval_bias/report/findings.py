@@ -337,8 +337,8 @@ RULE = (
     "It cannot be told where the number rests on fewer than ten templates, themes or events, has "
     "no interval, or more than half of the answers could not be used.",
     "The strongest evidence comes first: its distance from the value without bias, over the length "
-    "of the interval on that side, is the largest. Answers with a known null band, and runs without "
-    "a warning, come first. Numbers of different units do not compare in size.",
+    "of the interval on that side, is the largest. Answers with a known null band, and runs "
+    "without a warning, come first. Numbers of different units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
 )

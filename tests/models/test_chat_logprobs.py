@@ -144,7 +144,7 @@ def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
 
 
 def test_an_unseen_choice_may_begin_with_a_longer_token_that_is_hidden(serve):
-    """Behind "N" at most 0.125 is left for "eutral"; "Ne" is not shown, so it has 0.0625 or less."""
+    """Behind "N" at most 0.125 is left for "eutral"; "Ne" is not shown: 0.0625 or less."""
     language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625}, "N": {"o": 0.75, "a": 0.125}}
     language["Ent"] = {"ailment": 1.0}
     lm = serve(Server(language))

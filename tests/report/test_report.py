@@ -159,9 +159,9 @@ def test_what_models_without_meaning_have_is_no_evidence(
 def test_without_a_null_band_an_answer_comes_after_those_with_one(tmp_path, monkeypatch):
     known = {"known": {"numbers": {"gap": {"echo": [40, 0.5, -0.5, 0.5, 5.0]}}}}
     monkeypatch.setattr(null_bands, "null_models", lambda: known)
-    for i, (task, value) in enumerate((("known", 3.0), ("own", 9.0))):
+    for i, (name, value) in enumerate((("known", 3.0), ("own", 9.0))):
         run_of(
-            tmp_path, task=task, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
+            tmp_path, task=name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
         )
     ordered = findings.strongest(findings.tested(runs.find([tmp_path]).runs))
     assert [(test.run.task, test.verdict) for test in ordered] == [("known", "yes"), ("own", "yes")]
