@@ -105,6 +105,8 @@ class ChatLogprobs(LocalChatCompletion):
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
         self.paths: dict[str, tuple[bytes, ...]] = {}
         """The tokens that a choice was last read from."""
+        self.longest: dict[tuple[bytes, bytes], int] = {}
+        """Behind a prefix: the bytes of the longest token that began the rest of a choice."""
 
     # ---- What the harness asks
 
@@ -339,6 +341,12 @@ class Question:
         begun = sum(map(len, path))
         parts = {choice: choice.encode()[begun:] for choice in choices}
         found = beginnings(top, parts.values(), not path, model.ignore_case)
+        for part, begin in list(found.items()):
+            # where another answer showed a longer token, this one hides it
+            if begin.size < model.longest.get((prefix, part), 0):
+                del found[part]
+            elif not begin.text.startswith(b" "):
+                model.longest[prefix, part] = begin.size
         unseen = [choice for choice, part in parts.items() if part not in found]
         whole: set[bytes] = set()
         longer: dict[Beginning, list[str]] = {}

@@ -153,6 +153,21 @@ def test_an_unseen_choice_may_begin_with_a_longer_token_that_is_hidden(serve):
     assert hows(lm, "Entailment", "Neutral") == ["", "unseen"]
 
 
+def test_a_shorter_token_is_not_taken_for_one_that_another_answer_showed(serve):
+    """ "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less."""
+    server = Server(LABELS)
+    lm = serve(server)
+    assert hows(lm, "Entailment", "Neutral") == ["", ""]
+    server.language = {
+        **LABELS,
+        "": {"Ent": 0.5, "N": 0.125, "x": 0.0625},
+        "N": {"e": 0.5},
+        "Ne": {"utral": 1},
+    }
+    assert probabilities(lm, "Entailment", "Neutral")[1] == pytest.approx(0.0625)
+    assert hows(lm, "Entailment", "Neutral") == ["", "unseen"]
+
+
 LABELS = {
     "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
     "Ent": {"ail": 0.5, "ity": 0.5},
