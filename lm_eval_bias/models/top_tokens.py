@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 NOT_A_VALUE = -9999.0
 """What OpenAI writes in place of a very small log-probability."""
-ROUNDING = 1e-6
-"""By how much the sum of twenty probabilities in float32 may be wrong."""
+ROUNDING = 3e-3
+"""By how much the sum of probabilities may be wrong: vLLM 0.32's are 0.25 % too large on a CPU."""
 
 
 class Top(NamedTuple):
