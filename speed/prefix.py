@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 import torch
 import torch.nn.functional as F
@@ -259,7 +259,7 @@ def print_choices(
     workloads: list[Workload], make: Callable[[], PrefixLM], more: float, rounds: int
 ) -> None:
     """Each choice in turns: its attention calls, and its time as a multiple of the chosen one's,
-    the median of all rounds, with its quartiles."""
+    the median of all rounds, with the least and the most."""
     with slower(more) as count:
         lm = make()
         cost, device = lm._cost, lm.model.device
@@ -284,10 +284,9 @@ def print_choices(
                     calls[name] = count[0] - before
             for name, taken in times.items():
                 ratios = [a / b for a, b in zip(taken, times["chosen"], strict=True)]
-                low, middle, high = quantiles(ratios, n=4)
                 print(
-                    f"{workload.name:33} | {name:21} | {calls[name]:6,} calls | {middle:.3f} "
-                    f"({low:.3f} to {high:.3f})"
+                    f"{workload.name:33} | {name:21} | {calls[name]:6,} calls | "
+                    f"{median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
                 )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.report import page
 from lm_eval_bias.report.exhibited import KnownTask
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task, known.get(name.removesuffix("_ci").removesuffix("_nightly")))._replace(
+        name: _known(task, known[plan.whole_task(task, known)])._replace(
             folder=next((str(p) for p in arguments.include_path if p in task.path.parents), "")
         )
         for name, task in known.items()

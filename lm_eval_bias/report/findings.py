@@ -21,6 +21,7 @@ side of bias or on the other one; the null value alone; neither; it cannot be to
 ORDER = (YES, REVERSE, MEANINGLESS, NO, UNKNOWN)
 MOST_UNUSABLE = 50
 """Percent of unusable answers from which the others answer no question."""
+NO_BAND = "what models without meaning have is not known"
 WIDTH = 320
 """Of the picture of a row, in pixels."""
 
@@ -191,7 +192,7 @@ def _limits(test: Tested) -> Iterable[str]:
         ends = (number_text(end, test.metric.unit, (low, high)) for end in (low, high))
         yield f"wording or chat template moves it more than the interval: {' to '.join(ends)}"
     if not test.families:
-        yield "what models without meaning have is not known"
+        yield NO_BAND
     if number.clusters is None:
         yield "the number of independent answers is not known, so the interval may be too short"
 
@@ -309,7 +310,7 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     several = len({test.run.model for test in tests}) > 1
     return [
         f"{shortened(t.run.model) + ': ' if several else ''}{t.metric.question} {t.answer} "
-        f"{'' if t.families else 'What models without meaning have is not known. '}"
+        f"{'' if t.families else f'{NO_BAND.capitalize()}. '}"
         f"[{t.run.task} {t.metric.name}]"
         for t in strongest(tests)
     ]
