@@ -1,8 +1,8 @@
 """`--model chat-logprobs`: likelihoods of short choices from a chat API.
 
 Most give the likeliest tokens at the first position of an answer, so one call serves all choices
-that part there. Longer ones are asked on from an assistant's turn that holds their beginning, where
-the server continues one. See docs/how-to/chat_api.md.
+that part there. Where the server continues an assistant's turn, longer ones are asked on behind
+their beginning, and vLLM gives the likelihood of a whole turn. See docs/how-to/chat_api.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
-from math import exp, isnan, log, nan
+from math import isnan, log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
@@ -28,7 +28,7 @@ from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError
 
 from .chat_calls import KEY, Caller, Refused, Spending
-from .top_tokens import Beginning, Top, beginnings, steps
+from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +36,11 @@ OPENAI = "https://api.openai.com/v1/chat/completions"
 MOST_STEPS = 150
 """Characters of the choices of a question; a call is needed for about four."""
 CONTINUED: Sequence[Mapping[str, Any]] = (
-    {"continue_final_message": True, "add_generation_prompt": False},  # vLLM, SGLang
+    {"continue_final_message": True, "add_generation_prompt": False, "prompt_logprobs": 0},
     {},
 )
-"""What makes a server continue an assistant's turn, in the order tried."""
+"""What makes a server continue an assistant's turn: vLLM and SGLang, others. The last field makes
+vLLM give the likelihood of each token of a prompt."""
 INSTEAD = "ask a task with written answers, or a model of your own with --model hf"
 
 
@@ -99,14 +100,16 @@ class ChatLogprobs(LocalChatCompletion):
         self._answers_as: str | None = None
         self.continues: Mapping[str, Any] | None = None
         """What makes the server continue an assistant's turn, if it does."""
+        self.gives_whole = False
+        """Whether the server gives the likelihood of such a turn."""
+        self.longer: dict[tuple[bytes, bytes], bool] = {}
+        """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
         self._prefill, self._probed = bool(prefill), not prefill
         # Newer models of OpenAI know only the longer name, other servers perhaps only the other.
         at_openai = any(host in base_url for host in (".openai.com", ".azure."))
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
         self.paths: dict[str, tuple[bytes, ...]] = {}
         """The tokens that a choice was last read from."""
-        self.longest: dict[tuple[bytes, bytes], int] = {}
-        """Behind a prefix: the bytes of the longest token that began the rest of a choice."""
 
     # ---- What the harness asks
 
@@ -275,8 +278,9 @@ class ChatLogprobs(LocalChatCompletion):
                     begun = await caller(self.body([*messages, _assistant("a")], more))
                 except Refused:
                     continue
-                if 0 < _prompt_tokens(begun) - _prompt_tokens(reply) <= 2:
+                if 0 < prompt_tokens(begun) - prompt_tokens(reply) <= 2:
                     self.continues = more
+                    self.gives_whole = [t.text for t in turn(begun, reply)] == [b"a"]
                     break
             self._probed = True
         return self.continues is not None
@@ -318,16 +322,10 @@ class Question:
         prefix: bytes = b"",
         total: float = 0.0,
         greedy: bool = True,
-        hidden: float = 0.0,
     ) -> None:
         """Read choices that begin with the tokens of `path`. prefix: these as the server wrote
-        them; total: their log-probability; greedy: whether each was the likeliest; hidden: the
-        most that longer tokens in their place may have, which the server did not show."""
-        model, messages = self._model, self._messages
-        if path:
-            messages = [*messages, _assistant(prefix.decode())]
-        reply = await self._caller(model.body(messages, model.continues if path else None))
-        model.check_model(reply)
+        them; total: their log-probability; greedy: whether each was the likeliest."""
+        model, reply = self._model, await self._ask(prefix.decode())
         top = Top.of(reply)
         if top is None:
             if self._is_first:
@@ -341,30 +339,35 @@ class Question:
         begun = sum(map(len, path))
         parts = {choice: choice.encode()[begun:] for choice in choices}
         found = beginnings(top, parts.values(), not path, model.ignore_case)
-        for part, begin in list(found.items()):
-            # where another answer showed a longer token, this one hides it
-            if begin.size < model.longest.get((prefix, part), 0):
-                del found[part]
-            elif not begin.text.startswith(b" "):
-                model.longest[prefix, part] = begin.size
-        unseen = [choice for choice, part in parts.items() if part not in found]
         whole: set[bytes] = set()
-        longer: dict[Beginning, list[str]] = {}
+        others = []
         for choice, part in parts.items():
             token = found.get(part)
             if token is not None and token.whole:
                 whole.add(token.text)
                 self._put(choice, (*path, part), total, token, greedy)
-            elif token is not None:
+            else:
+                others.append(choice)
+        continues = others and await model.can_continue(self._caller, self._messages, reply)
+        if continues and model.gives_whole:
+            await asyncio.gather(*(self._ask_whole(choice, reply) for choice in others))
+            return
+        unseen = []
+        longer: dict[Beginning, list[str]] = {}
+        for choice in others:
+            token, part = found.get(parts[choice]), parts[choice]
+            if token is None or (
+                continues and await self._goes_on(prefix + token.text, part[token.size :], reply)
+            ):
+                unseen.append(choice)
+            else:
                 longer.setdefault(token, []).append(choice)
-        continues = bool(longer) and await model.can_continue(self._caller, self._messages, reply)
         walks = []
-        more = hidden + exp(total) * top.bound(1)
         for token, begins in longer.items():
             text, tokens = prefix + token.text, (*path, parts[begins[0]][: token.size])
             if continues and _is_text(text):
                 log_p, likeliest = total + log(token.probability), greedy and token.likeliest
-                walks.append(self._walk(begins, tokens, text, log_p, likeliest, more))
+                walks.append(self._walk(begins, tokens, text, log_p, likeliest))
             elif len(begins) == 1 and token.text not in whole:
                 self._put(begins[0], tokens, total, token, greedy, "first token")
             else:
@@ -375,9 +378,35 @@ class Question:
                 f"same token, and the server does not continue an assistant's turn; {INSTEAD}"
             )
         for choice in unseen:
-            bound = log(exp(total) * top.bound(len(unseen)) + hidden)
+            bound = total + log(top.bound(len(unseen)))
             self._answers[choice] = Read(bound, self._shown, "unseen"), False
         await asyncio.gather(*walks)
+
+    async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
+        """Whether the last token of `begin` is only a part of one of the choice, which the server
+        did not show: a longer beginning takes no more tokens. before: the reply without them."""
+        known = self._model.longer
+        if (begin, rest) not in known:
+            texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]
+            asked = [self._ask(text.decode()) for text in texts if _is_text(text)]
+            sizes = map(prompt_tokens, await asyncio.gather(*asked))
+            known[begin, rest] = prompt_tokens(before) + 1 in sizes
+        return known[begin, rest]
+
+    async def _ask_whole(self, choice: str, question: Mapping[str, Any]) -> None:
+        """Let the server say the likelihood of a choice. question: the reply without an answer."""
+        tokens = turn(await self._ask(choice), question)
+        self._model.paths[choice] = tuple(token.text for token in tokens)
+        value = Read(sum(token.log_p for token in tokens), self._shown)
+        self._answers[choice] = value, all(token.likeliest for token in tokens)
+
+    async def _ask(self, begun: str = "") -> Mapping[str, Any]:
+        """What follows an answer that has begun so."""
+        model = self._model
+        messages = [*self._messages, _assistant(begun)] if begun else self._messages
+        reply = await self._caller(model.body(messages, model.continues if begun else None))
+        model.check_model(reply)
+        return reply
 
     def _put(
         self,
@@ -395,10 +424,6 @@ class Question:
 
 def _assistant(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
-
-
-def _prompt_tokens(reply: Mapping[str, Any]) -> int:
-    return int((reply.get("usage") or {}).get("prompt_tokens") or 0)
 
 
 def _is_text(text: bytes) -> bool:

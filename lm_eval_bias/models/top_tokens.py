@@ -41,7 +41,7 @@ class Top(NamedTuple):
     def bound(self, unseen: int) -> float:
         """The most for each of so many unseen choices: a share of the rest, and no more than the
         last token shown."""
-        return min(self.tokens[-1][1], max(1 - self.mass, ROUNDING) / unseen)
+        return min(self.tokens[-1][1], (max(1 - self.mass, 0) + ROUNDING) / unseen)
 
 
 class Beginning(NamedTuple):
@@ -83,6 +83,29 @@ def beginnings(
             likeliest = text == top.tokens[0][0]
             found[part] = Beginning(text, size, probability, size == len(part), likeliest)
     return found
+
+
+class Written(NamedTuple):
+    """A token of a turn that was asked with the question."""
+
+    text: bytes
+    log_p: float
+    likeliest: bool
+
+
+def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> list[Written]:
+    """The tokens of an assistant's turn, as vLLM gives them. question: the reply to the messages
+    without this turn. Empty if the server does not give them."""
+    found = []
+    for row in (reply.get("prompt_logprobs") or [])[prompt_tokens(question) :]:
+        [token] = row.values()
+        written = token["decoded_token"].encode(), token["logprob"], token["rank"] == 1
+        found.append(Written(*written))
+    return found
+
+
+def prompt_tokens(reply: Mapping[str, Any]) -> int:
+    return int((reply.get("usage") or {}).get("prompt_tokens") or 0)
 
 
 def _is_whole(token: bytes, part: bytes) -> bool:

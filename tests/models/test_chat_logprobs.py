@@ -29,12 +29,12 @@ class Server:
     """A chat server whose next token depends on the beginning of its answer.
 
     language: beginning -> token -> probability; a token is a text or bytes. continues: an
-    assistant's turn; else it begins another. bodies: of all requests. faults: answers in place of
-    the first ones. more: fields of a reply.
+    assistant's turn; else it begins another. whole: gives likelihoods of such a turn, as vLLM does.
+    bodies: of all requests. faults: answers in place of the first ones. more: fields of a reply.
     """
 
-    def __init__(self, language, continues=True):
-        self.language, self.continues = language, continues
+    def __init__(self, language, continues=True, whole=False):
+        self.language, self.continues, self.whole = language, continues, whole
         self.bodies, self.faults, self.more, self.lock = [], [], {}, threading.Lock()
 
     def answer(self, body):
@@ -47,7 +47,8 @@ class Server:
             return fault
         last = body["messages"][-1]
         begun = last["content"] if last["role"] == "assistant" else ""
-        used = 10 + len(begun) + (0 if self.continues else 5) * bool(begun)
+        written = self.tokens(begun)
+        used = 10 + len(written) + (0 if self.continues else 5) * bool(begun)
         tokens = self.language.get(begun if self.continues else "", {"x": 1.0})
         shown = [
             {
@@ -63,7 +64,22 @@ class Server:
             "logprobs": {"content": [{"top_logprobs": shown[: body.get("top_logprobs", 0)]}]},
         }
         usage = {"prompt_tokens": used, "completion_tokens": 1}
-        return {"model": body["model"], "choices": [choice], "usage": usage, **self.more}
+        reply = {"model": body["model"], "choices": [choice], "usage": usage, **self.more}
+        if self.whole and body.get("prompt_logprobs") == 0:
+            reply["prompt_logprobs"] = [None] * 10
+            for i, token in enumerate(written):
+                known = self.language.get("".join(written[:i]), {})
+                p, likeliest = known.get(token, 0.001), max(known.values(), default=1)
+                row = {"decoded_token": token, "logprob": log(p), "rank": 2 - (p == likeliest)}
+                reply["prompt_logprobs"].append({"7": row})
+        return reply
+
+    def tokens(self, text):
+        """The longest known token that begins the text, else its letter or bytes, and so on."""
+        known = {token for p in self.language.values() for token in p if isinstance(token, str)}
+        first = max((t for t in known if text.startswith(t)), key=len, default=text[:1])
+        pieces = [first] if first in known or first.isascii() else ["?"] * len(first.encode())
+        return [*pieces, *self.tokens(text[len(first) :])] if text else []
 
 
 @pytest.fixture
@@ -132,9 +148,9 @@ def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
 
 
 def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
-    # shown 0.9375 with 0.0625 as the last; the rest 0.0625 is shared by two
+    # shown 0.9375 with 0.0625 as the last; the rest, 0.0625 and 0.003 of rounding, is for two
     lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.0625}}))
-    assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03125, 0.03125])
+    assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03275, 0.03275])
     assert hows(lm, "a", "c", "d") == ["", "unseen", "unseen"]
     # the last one shown has 0.0625, and no token that is not shown has more; the rest is 0.1875
     lm = serve(Server({"": {"a": 0.75, "x": 0.0625}}))
@@ -143,29 +159,24 @@ def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
     assert "1 of 1 questions are unanswered, since the server showed none" in caplog.text
 
 
-def test_an_unseen_choice_may_begin_with_a_longer_token_that_is_hidden(serve):
-    """Behind "N" at most 0.125 is left for "eutral"; "Ne" is not shown: 0.0625 or less."""
-    language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625}, "N": {"o": 0.75, "a": 0.125}}
-    language["Ent"] = {"ailment": 1.0}
-    lm = serve(Server(language))
-    expected = [0.5, 0.125 * 0.125 + 0.0625]
-    assert probabilities(lm, "Entailment", "Neutral") == pytest.approx(expected)
-    assert hows(lm, "Entailment", "Neutral") == ["", "unseen"]
-
-
-def test_a_shorter_token_is_not_taken_for_one_that_another_answer_showed(serve):
+def test_a_shorter_token_is_not_taken_for_one_that_is_hidden(serve):
     """ "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less."""
-    server = Server(LABELS)
-    lm = serve(server)
-    assert hows(lm, "Entailment", "Neutral") == ["", ""]
-    server.language = {
-        **LABELS,
-        "": {"Ent": 0.5, "N": 0.125, "x": 0.0625},
-        "N": {"e": 0.5},
-        "Ne": {"utral": 1},
-    }
-    assert probabilities(lm, "Entailment", "Neutral")[1] == pytest.approx(0.0625)
+    language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}, "N": {"eutral": 0.5}}
+    language["Ent"] = {"ailment": 1.0}
+    lm = serve(Server(language), top_logprobs=3)
+    assert probabilities(lm, "Entailment", "Neutral") == pytest.approx([0.5, 0.0625])
     assert hows(lm, "Entailment", "Neutral") == ["", "unseen"]
+
+
+def test_a_server_that_gives_the_likelihood_of_a_turn_hides_nothing(serve):
+    server = Server(LABELS, whole=True)
+    lm = serve(server, top_logprobs=1)
+    answers = lm.loglikelihood(requests("Entailment", "Neutral", questions=2))
+    expected = [(log(0.5 * 0.5 * 0.75), True), (log(0.25 * 0.5), False)] * 2
+    assert [(pytest.approx(value), greedy) for value, greedy in expected] == answers
+    assert {value.how for value, _ in answers} == {""}
+    # the questions with their two labels, and whether the server continues
+    assert len(server.bodies) == 2 * 3 + 1
 
 
 LABELS = {
@@ -178,10 +189,14 @@ LABELS = {
 
 def test_a_choice_of_several_tokens_is_asked_on_where_the_server_continues(serve):
     server = Server(LABELS)
-    found = probabilities(serve(server), "Entailment", "Neutral")
+    lm = serve(server)
+    found = probabilities(lm, "Entailment", "Neutral")
     assert found == pytest.approx([0.5 * 0.5 * 0.75, 0.25 * 0.5])
-    # the question, whether the server continues, "Ent", "Entail" and "Ne"
-    assert len(server.bodies) == 5
+    # the question, "Ent", "Entail" and "Ne"; once, whether the server continues, and whether a
+    # token goes on into "ailment", "ment" or "utral", letter by letter
+    assert len(server.bodies) == 4 + 1 + 7 + 4 + 5
+    lm.loglikelihood(requests("Entailment", "Neutral", questions=2))
+    assert len(server.bodies) == 21 + 2 * 4
     server = Server(LABELS, continues=False)
     lm = serve(server)
     assert probabilities(lm, "Entailment", "Neutral") == pytest.approx([0.5, 0.25])
