@@ -1,37 +1,59 @@
 """Time a model type of the harness on a GPU, on the workloads of prefix.py.
 
     python speed/gpu.py hf-prefix --model .model
-    python speed/gpu.py vllm --model .model --model_args enable_prefix_caching=True
+    python speed/gpu.py vllm --random 8B --model_args enable_prefix_caching=True
 
 A quarter of the documents warms up and the others are timed once, since libraries prepare for each
 new shape of a GPU's work.
 """
 
 import argparse
+import tempfile
+import time
 
 import torch
+import transformers
+from lm_eval.api.model import LM
 from lm_eval.api.registry import get_model
+from lm_eval.models.huggingface import HFLM
 from lm_eval.utils import simple_parse_args_string
-from prefix import call, workloads
+from prefix import RANDOM, call, load, random_config, workloads
 from timing import seconds
+
+
+def make(arguments: argparse.Namespace) -> LM:
+    kind = get_model(arguments.type)
+    options = simple_parse_args_string(arguments.model_args)
+    options |= {"batch_size": arguments.batch_size}
+    if issubclass(kind, HFLM):
+        model, tokenizer = load(arguments)
+        return kind(model, tokenizer=tokenizer, **options)
+    folder = arguments.model
+    if arguments.random:
+        folder, options["load_format"] = tempfile.mkdtemp(), "dummy"
+        tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model)
+        tokenizer.save_pretrained(folder)
+        random_config(arguments.random, tokenizer).save_pretrained(folder)
+    return kind(pretrained=folder, dtype=arguments.dtype, device=arguments.device, **options)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("type", help="hf, hf-prefix, vllm, ...")
-    parser.add_argument("--model", default=".model", help="folder of a model")
+    parser.add_argument("type", help="hf, hf-prefix, vllm, sglang, ...")
+    parser.add_argument(
+        "--model", default=".model", help="folder of a model; of its tokenizer alone with --random"
+    )
+    parser.add_argument("--random", choices=RANDOM, help="a Llama of this size with random weights")
     parser.add_argument("--model_args", default="")
     parser.add_argument("--batch_size", default="auto")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--scale", type=float, default=8.0, help="more or fewer documents")
     arguments = parser.parse_args()
-    lm = get_model(arguments.type)(
-        pretrained=arguments.model,
-        dtype="bfloat16",
-        batch_size=arguments.batch_size,
-        device=arguments.device,
-        **simple_parse_args_string(arguments.model_args),
-    )
+    start = time.perf_counter()
+    lm = make(arguments)
+    name = f"{arguments.type}, {arguments.random or arguments.model}"
+    print(f"{name}: {time.perf_counter() - start:.0f} s to start", flush=True)
     device = torch.device(arguments.device)
     for workload in workloads(arguments.scale, None):
         quarter = max(len(workload.documents) // 4, 1)

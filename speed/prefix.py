@@ -188,6 +188,17 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
     return min(sizes, key=time_of)
 
 
+def random_config(
+    size: str, tokenizer: transformers.PreTrainedTokenizerBase
+) -> transformers.LlamaConfig:
+    return transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=8192,
+        architectures=["LlamaForCausalLM"],
+        **dict(zip(SHAPE, RANDOM[size], strict=True)),
+    )
+
+
 def load(
     arguments: argparse.Namespace,
 ) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
@@ -196,11 +207,7 @@ def load(
     if not arguments.random:
         model = kind.from_pretrained(arguments.model, dtype=dtype).to(arguments.device)
         return model.eval(), tokenizer
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=8192,
-        **dict(zip(SHAPE, RANDOM[arguments.random], strict=True)),
-    )
+    config = random_config(arguments.random, tokenizer)
     with torch.device(arguments.device):
         return kind.from_config(config, dtype=dtype).eval(), tokenizer
 

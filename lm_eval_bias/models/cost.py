@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +36,15 @@ class Cost(NamedTuple):
         """Tokens at a time. depth: of the nodes to compute."""
         depth = depth[: PACKS[-1]]
 
-        def seconds(size: int) -> float:
-            packs = [depth[start : start + size] for start in range(0, len(depth), size)]
-            attention = sum(partition(self, pack, int(pack[0]))[0] for pack in packs)
-            return self.token * len(depth) + self.once * len(packs) + self.layers * attention
+        def rest(size: int) -> float:
+            return self.token * len(depth) + self.once * -(-len(depth) // size)
 
-        return _smallest(PACKS, seconds)
+        def seconds(size: int) -> float:
+            packs = (depth[start : start + size] for start in range(0, len(depth), size))
+            attention = sum(partition(self, pack, int(pack[0]))[0] for pack in packs)
+            return rest(size) + self.layers * attention
+
+        return _smallest(PACKS, seconds, rest)
 
     def rows(self, length: int, written: int) -> int:
         """Answers side by side. length: of a prompt. written: tokens of an answer."""
@@ -57,10 +61,19 @@ class Cost(NamedTuple):
         return _smallest(ROWS, lambda rows: self.token + seconds(rows))
 
 
-def _smallest(sizes: Sequence[int], seconds: Callable[[int], float]) -> int:
-    """The first size within 3 % of the fastest: it needs less memory."""
-    each = [seconds(size) for size in sizes]
-    return next(size for size, s in zip(sizes, each, strict=True) if s <= 1.03 * min(each))
+def _smallest(
+    sizes: Sequence[int],
+    seconds: Callable[[int], float],
+    least: Callable[[int], float] = lambda size: 0.0,
+) -> int:
+    """The smallest size within 3 % of the fastest, for the sake of memory. least: seconds without
+    what takes long to find out; on a GPU these decide."""
+    each, best = {}, inf
+    for size in sorted(sizes, key=least):
+        if least(size) <= 1.03 * best:
+            each[size] = seconds(size)
+            best = min(best, each[size])
+    return min(size for size in each if each[size] <= 1.03 * best)
 
 
 def partition(

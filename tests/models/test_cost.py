@@ -97,6 +97,18 @@ def test_slower_calls_are_fewer():
     assert steps == sorted(steps, reverse=True) and steps[0] > steps[2] > steps[3] == 1
 
 
+@pytest.mark.parametrize("once", [0.0, 0.002, 0.02, 1.0])
+def test_sizes_that_are_passed_over_would_not_be_chosen(once):
+    cost, depth = Cost(70 * MICRO, 0.04 * MICRO, 40e-12, 30, once, 60e-9), np.arange(3000) % 90
+    seconds = {}
+    for size in PACKS:
+        packs = np.split(depth, range(size, len(depth), size))
+        calls = sum(partition(cost, pack, int(pack[0]))[0] for pack in packs)
+        seconds[size] = 60e-9 * 3000 + once * len(packs) + 30 * calls
+    least = min(seconds.values())
+    assert cost.pack_size(depth) == min(s for s in PACKS if seconds[s] <= 1.03 * least)
+
+
 def test_a_pass_that_costs_more_takes_more_tokens():
     """0.15 s add 4.9 % to 512 tokens of 6 ms, 2.4 % to 1024 and 0.2 % to 16384, and 1024 are the
     fewest within 3 % of the fastest. Where a pass costs nothing the smallest will do."""
