@@ -378,13 +378,13 @@ class Question:
                 f"same token, and the server does not continue an assistant's turn; {INSTEAD}"
             )
         for choice in unseen:
-            bound = total + log(top.bound(len(unseen)))
-            self._answers[choice] = Read(bound, self._shown, "unseen"), False
+            self._answers[choice] = Read(total + log(top.bound), self._shown, "unseen"), False
         await asyncio.gather(*walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
         """Whether the last token of `begin` is only a part of one of the choice, which the server
-        did not show: a longer beginning takes no more tokens. before: the reply without them."""
+        did not show: a longer beginning takes no more tokens. before: the reply without them.
+        Tokenizers take the longest token but for rare words."""
         known = self._model.longer
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]

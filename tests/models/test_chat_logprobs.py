@@ -148,9 +148,9 @@ def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
 
 
 def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
-    # shown 0.9375 with 0.0625 as the last; the rest, 0.0625 and 0.003 of rounding, is for two
-    lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.0625}}))
-    assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03275, 0.03275])
+    # shown 0.96875 with 0.09375 as the last; the rest is 0.03125, and 0.0001 of rounding
+    lm = serve(Server({"": {"a": 0.75, "b": 0.125, "x": 0.09375}}))
+    assert probabilities(lm, "a", "c", "d") == pytest.approx([0.75, 0.03135, 0.03135])
     assert hows(lm, "a", "c", "d") == ["", "unseen", "unseen"]
     # the last one shown has 0.0625, and no token that is not shown has more; the rest is 0.1875
     lm = serve(Server({"": {"a": 0.75, "x": 0.0625}}))
