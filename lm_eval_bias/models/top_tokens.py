@@ -21,18 +21,20 @@ class Top(NamedTuple):
     def of(cls, reply: Mapping[str, Any]) -> Top | None:
         """Of the first position of a chat completion; None if the reply has no such list."""
         try:
-            logprobs = reply["choices"][0]["logprobs"]
+            logprobs, drawn = reply["choices"][0]["logprobs"], None
             if "content" in logprobs:
-                shown = [
-                    (bytes(t["bytes"]) if t.get("bytes") else t["token"].encode(), t["logprob"])
-                    for t in logprobs["content"][0]["top_logprobs"]
-                ]
+                first = logprobs["content"][0]
+                shown = [(_bytes(token), token["logprob"]) for token in first["top_logprobs"]]
+                drawn = _bytes(first) if "token" in first else None
             else:  # Together
                 shown = [(t.encode(), value) for t, value in logprobs["top_logprobs"][0].items()]
             tokens = [(token, exp(value)) for token, value in shown if value > NOT_A_VALUE]
         except (LookupError, TypeError, AttributeError):
             return None
-        return cls(sorted(tokens, key=lambda token: -token[1])) if tokens else None
+        tokens.sort(key=lambda token: -token[1])
+        if len(tokens) > 1 and tokens[-1][0] == drawn:
+            tokens.pop()  # vLLM shows the answer's token also where others have more
+        return cls(tokens) if tokens else None
 
     @property
     def mass(self) -> float:
@@ -42,6 +44,10 @@ class Top(NamedTuple):
     def bound(self) -> float:
         """The most that an unseen choice has: the rest, and no more than the last token shown."""
         return min(self.tokens[-1][1], max(1 - self.mass, 0) + ROUNDING)
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes:
+    return bytes(token["bytes"]) if token.get("bytes") else token["token"].encode()
 
 
 class Beginning(NamedTuple):

@@ -159,6 +159,15 @@ def test_an_unseen_choice_has_at_most_the_rest(serve, caplog):
     assert "1 of 1 questions are unanswered, since the server showed none" in caplog.text
 
 
+def test_the_token_of_the_answer_is_shown_though_others_have_more(serve):
+    """As vLLM does: "c" may have 0.125, as the last of those that have the most, not 2 ** -10."""
+    server = Server({})
+    shown = [{"token": t, "logprob": log(p)} for t, p in (("x", 2**-10), ("a", 0.5), ("b", 0.125))]
+    content = [{"token": "x", "logprob": log(2**-10), "top_logprobs": shown}]
+    server.more = {"choices": [{"index": 0, "logprobs": {"content": content}}]}
+    assert probabilities(serve(server), "a", "c") == pytest.approx([0.5, 0.125])
+
+
 def test_a_shorter_token_is_not_taken_for_one_that_is_hidden(serve):
     """ "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less."""
     language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}, "N": {"eutral": 0.5}}
