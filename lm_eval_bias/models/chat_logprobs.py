@@ -396,9 +396,10 @@ class Question:
     async def _ask_whole(self, choice: str, question: Mapping[str, Any]) -> None:
         """Let the server say the likelihood of a choice. question: the reply without an answer."""
         tokens = turn(await self._ask(choice), question)
-        self._model.paths[choice] = tuple(token.text for token in tokens)
-        value = Read(sum(token.log_p for token in tokens), self._shown)
-        self._answers[choice] = value, all(token.likeliest for token in tokens)
+        if tokens:
+            self._model.paths[choice] = tuple(token.text for token in tokens)
+            value = Read(sum(token.log_p for token in tokens), self._shown)
+            self._answers[choice] = value, all(token.likeliest for token in tokens)
 
     async def _ask(self, begun: str = "") -> Mapping[str, Any]:
         """What follows an answer that has begun so."""

@@ -102,12 +102,12 @@ class Written(NamedTuple):
 def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> list[Written]:
     """The tokens of an assistant's turn, as vLLM gives them. question: the reply to the messages
     without this turn. Empty if the server does not give them."""
-    found = []
-    for row in (reply.get("prompt_logprobs") or [])[prompt_tokens(question) :]:
-        [token] = row.values()
-        written = token["decoded_token"].encode(), token["logprob"], token["rank"] == 1
-        found.append(Written(*written))
-    return found
+    try:
+        rows = reply["prompt_logprobs"][prompt_tokens(question) :]
+        tokens = [token for row in rows for token in row.values()]  # one each
+        return [Written(t["decoded_token"].encode(), t["logprob"], t["rank"] == 1) for t in tokens]
+    except (LookupError, TypeError, AttributeError):
+        return []
 
 
 def prompt_tokens(reply: Mapping[str, Any]) -> int:
