@@ -35,6 +35,9 @@ logger = logging.getLogger(__name__)
 OPENAI = "https://api.openai.com/v1/chat/completions"
 MOST_STEPS = 150
 """Characters of the choices of a question; a call is needed for about four."""
+MOST_WHOLE = 10
+"""Choices behind one beginning that are asked each in a call of its own, where a server gives the
+likelihood of a whole turn. More are read from the likeliest tokens behind longer beginnings."""
 CONTINUED: Sequence[Mapping[str, Any]] = (
     {"continue_final_message": True, "add_generation_prompt": False, "prompt_logprobs": 0},
     {},
@@ -300,6 +303,7 @@ class Question:
         self._model, self._caller, self._choices = model, caller, choices
         self._messages = model.create_message([context])
         self._is_first, self._shown = is_first, nan
+        self._before: Mapping[str, Any] = {}
         self._answers: dict[str, Likelihood] = {}
 
     async def read(self) -> dict[str, Likelihood]:
@@ -335,7 +339,7 @@ class Question:
                 )
             return
         if not path:
-            self._shown = top.mass
+            self._shown, self._before = top.mass, reply
         begun = sum(map(len, path))
         parts = {choice: choice.encode()[begun:] for choice in choices}
         found = beginnings(top, parts.values(), not path, model.ignore_case)
@@ -349,8 +353,8 @@ class Question:
             else:
                 others.append(choice)
         continues = others and await model.can_continue(self._caller, self._messages, reply)
-        if continues and model.gives_whole:
-            await asyncio.gather(*(self._ask_whole(choice, reply) for choice in others))
+        if continues and model.gives_whole and len(others) <= MOST_WHOLE:
+            await asyncio.gather(*map(self._ask_whole, others))
             return
         unseen = []
         longer: dict[Beginning, list[str]] = {}
@@ -393,9 +397,9 @@ class Question:
             known[begin, rest] = prompt_tokens(before) + 1 in sizes
         return known[begin, rest]
 
-    async def _ask_whole(self, choice: str, question: Mapping[str, Any]) -> None:
-        """Let the server say the likelihood of a choice. question: the reply without an answer."""
-        tokens = turn(await self._ask(choice), question)
+    async def _ask_whole(self, choice: str) -> None:
+        """Let the server say the likelihood of a choice."""
+        tokens = turn(await self._ask(choice), self._before)
         if tokens:
             self._model.paths[choice] = tuple(token.text for token in tokens)
             value = Read(sum(token.log_p for token in tokens), self._shown)

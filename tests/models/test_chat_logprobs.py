@@ -188,6 +188,18 @@ def test_a_server_that_gives_the_likelihood_of_a_turn_hides_nothing(serve):
     assert len(server.bodies) == 2 * 3 + 1
 
 
+def test_many_choices_are_not_asked_each_for_itself(serve):
+    """Thirteen numbers are read behind their first digit; "22", hidden there, is asked whole."""
+    rest = {str(digit): 0.0625 for digit in range(10)}
+    language = {"": {"1": 0.5, "2": 0.25}, "1": rest, "2": {"0": 0.5, "1": 0.25, "x": 0.125}}
+    server = Server(language, whole=True)
+    choices = [str(number) for number in range(10, 22)] + ["22"]
+    found = probabilities(serve(server), *choices)
+    assert found == pytest.approx([0.5 * 0.0625] * 10 + [0.25 * 0.5, 0.25 * 0.25, 0.25 * 0.001])
+    # the question, "a", behind "1" and "2", once for each choice whether its token is longer, "22"
+    assert len(server.bodies) == 1 + 1 + 2 + 13 + 1
+
+
 LABELS = {
     "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
     "Ent": {"ail": 0.5, "ity": 0.5},
