@@ -7,9 +7,9 @@ import json
 import logging
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from lm_eval_bias.usage import UsageError
 
@@ -29,6 +29,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 KEY = "OPENAI_API_KEY"
 AGAIN = frozenset({408, 409, 425, 429})
@@ -43,6 +44,28 @@ class Refused(UsageError):
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.status = status
+
+
+class Carried(Exception):
+    """A UsageError on its way out of a task: as a SystemExit it would stop the event loop there."""
+
+    def __init__(self, error: UsageError) -> None:
+        self.error = error
+
+
+async def carried(work: Awaitable[T]) -> T:
+    try:
+        return await work
+    except UsageError as error:
+        raise Carried(error) from None
+
+
+async def together(works: Iterable[Awaitable[T]]) -> list[T]:
+    """All results, side by side, or the first UsageError."""
+    try:
+        return await asyncio.gather(*map(carried, works))
+    except Carried as way:
+        raise way.error from None
 
 
 class Fault(Exception):

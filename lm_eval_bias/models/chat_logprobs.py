@@ -27,7 +27,7 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError
 
-from .chat_calls import KEY, Caller, Refused, Spending
+from .chat_calls import KEY, Caller, Carried, Refused, Spending, carried, together
 from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
 
 logger = logging.getLogger(__name__)
@@ -38,12 +38,12 @@ MOST_STEPS = 150
 MOST_WHOLE = 10
 """Choices behind one beginning that are asked each in a call of its own, where a server gives the
 likelihood of a whole turn. More are read from the likeliest tokens behind longer beginnings."""
-CONTINUED: Sequence[Mapping[str, Any]] = (
-    {"continue_final_message": True, "add_generation_prompt": False, "prompt_logprobs": 0},
-    {},
+CONTINUED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = (
+    ({"continue_final_message": True, "add_generation_prompt": False}, {"prompt_logprobs": 0}),
+    ({}, {}),
 )
-"""What makes a server continue an assistant's turn: vLLM and SGLang, others. The last field makes
-vLLM give the likelihood of each token of a prompt."""
+"""What makes a server continue an assistant's turn, and what makes it give the likelihood of this
+turn: vLLM (SGLang knows the first part), then others."""
 INSTEAD = "ask a task with written answers, or a model of your own with --model hf"
 
 
@@ -103,8 +103,8 @@ class ChatLogprobs(LocalChatCompletion):
         self._answers_as: str | None = None
         self.continues: Mapping[str, Any] | None = None
         """What makes the server continue an assistant's turn, if it does."""
-        self.gives_whole = False
-        """Whether the server gives the likelihood of such a turn."""
+        self.whole: Mapping[str, Any] | None = None
+        """What makes the server give the likelihood of such a turn, if it does."""
         self.longer: dict[tuple[bytes, bytes], bool] = {}
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
         self._prefill, self._probed = bool(prefill), not prefill
@@ -177,7 +177,10 @@ class ChatLogprobs(LocalChatCompletion):
             self._check(request, questions[request.args[0]])
         new = [context for context, answers in questions.items() if None in answers.values()]
         if new:
-            asyncio.run(self._ask_all(new, questions, disable_tqdm))
+            try:
+                asyncio.run(carried(self._ask_all(new, questions, disable_tqdm)))
+            except Carried as way:
+                raise way.error from None
         return [questions[context][choice] or (nan, False) for context, choice in pairs]
 
     def _check(self, request: Any, choices: Mapping[str, Any]) -> None:
@@ -226,7 +229,7 @@ class ChatLogprobs(LocalChatCompletion):
         with tqdm(total=len(new), desc=title, unit=" questions", disable=disable_tqdm) as bar:
             async with self._caller() as caller:
                 await ask(new[0], True)  # what is wrong with the server is found by few calls
-                await asyncio.gather(*map(ask, new[1:]))
+                await together(map(ask, new[1:]))
         asked = [questions[context].values() for context in new]
         hidden = sum(all(answer and isnan(answer[0]) for answer in answers) for answers in asked)
         if hidden:
@@ -276,14 +279,16 @@ class ChatLogprobs(LocalChatCompletion):
         """Whether the server continues an assistant's turn: another one takes more tokens than the
         letter added. reply: to these messages."""
         async with self._probing:
-            for more in () if self._probed else CONTINUED:
+            for more, whole in () if self._probed else CONTINUED:
                 try:
-                    begun = await caller(self.body([*messages, _assistant("a")], more))
+                    asked = self.body([*messages, _assistant("a")], {**more, **whole})
+                    begun = await caller(asked)
                 except Refused:
                     continue
                 if 0 < prompt_tokens(begun) - prompt_tokens(reply) <= 2:
                     self.continues = more
-                    self.gives_whole = [t.text for t in turn(begun, reply)] == [b"a"]
+                    if [token.text for token in turn(begun, reply)] == [b"a"]:
+                        self.whole = {**more, **whole}
                     break
             self._probed = True
         return self.continues is not None
@@ -352,9 +357,9 @@ class Question:
                 self._put(choice, (*path, part), total, token, greedy)
             else:
                 others.append(choice)
-        continues = others and await model.can_continue(self._caller, self._messages, reply)
-        if continues and model.gives_whole and len(others) <= MOST_WHOLE:
-            await asyncio.gather(*map(self._ask_whole, others))
+        continues = others and await model.can_continue(self._caller, self._messages, self._before)
+        if model.whole and len(others) <= MOST_WHOLE:
+            await together(map(self._ask_whole, others))
             return
         unseen = []
         longer: dict[Beginning, list[str]] = {}
@@ -383,7 +388,7 @@ class Question:
             )
         for choice in unseen:
             self._answers[choice] = Read(total + log(top.bound), self._shown, "unseen"), False
-        await asyncio.gather(*walks)
+        await together(walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
         """Whether the last token of `begin` is only a part of one of the choice, which the server
@@ -393,23 +398,26 @@ class Question:
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]
             asked = [self._ask(text.decode()) for text in texts if _is_text(text)]
-            sizes = map(prompt_tokens, await asyncio.gather(*asked))
+            sizes = map(prompt_tokens, await together(asked))
             known[begin, rest] = prompt_tokens(before) + 1 in sizes
         return known[begin, rest]
 
     async def _ask_whole(self, choice: str) -> None:
         """Let the server say the likelihood of a choice."""
-        tokens = turn(await self._ask(choice), self._before)
+        tokens = turn(await self._ask(choice, self._model.whole), self._before)
         if tokens:
             self._model.paths[choice] = tuple(token.text for token in tokens)
             value = Read(sum(token.log_p for token in tokens), self._shown)
             self._answers[choice] = value, all(token.likeliest for token in tokens)
 
-    async def _ask(self, begun: str = "") -> Mapping[str, Any]:
-        """What follows an answer that has begun so."""
-        model = self._model
-        messages = [*self._messages, _assistant(begun)] if begun else self._messages
-        reply = await self._caller(model.body(messages, model.continues if begun else None))
+    async def _ask(
+        self, begun: str = "", whole: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """What follows an answer that has begun so. whole: what asks for its own likelihood."""
+        model, messages, more = self._model, self._messages, whole
+        if begun:
+            messages, more = [*messages, _assistant(begun)], whole or model.continues
+        reply = await self._caller(model.body(messages, more))
         model.check_model(reply)
         return reply
 
