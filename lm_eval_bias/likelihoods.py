@@ -17,15 +17,20 @@ class Read(float):
     """A log-likelihood from the likeliest tokens that a server showed.
 
     shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
-    most that it can be; "first token" if the others were not asked; or "".
+    most that it can be; "first token" if the others were not asked; or "". without: the
+    log-likelihood if no unseen answer has any probability.
     """
 
     shown: float
     how: str
+    without: float
 
-    def __new__(cls, value: float, shown: float = nan, how: str = "") -> Read:
+    def __new__(
+        cls, value: float, shown: float = nan, how: str = "", without: float | None = None
+    ) -> Read:
         read = super().__new__(cls, value)
         read.shown, read.how = shown, how
+        read.without = value if without is None else without
         return read
 
     @classmethod
@@ -40,7 +45,9 @@ class Read(float):
         """Nested results in which unseen answers have no probability."""
         if isinstance(results, (list, tuple)):
             return [cls.without_unseen(part) for part in results]
-        return -inf if isinstance(results, cls) and results.how == "unseen" else results
+        if not isinstance(results, cls):
+            return results
+        return -inf if results.how == "unseen" else results.without
 
 
 def usable(values: Sequence[float]) -> bool:
@@ -95,12 +102,25 @@ def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) ->
 
     longer: for each choice its next longer ones, which begin with its tokens. Their probabilities
     are taken from the choice's: minus infinity where nothing remains, NaN where one is not a
-    number. A choice is greedy only if no longer one is.
+    number. A choice is greedy only if no longer one is. Where a longer one is unseen, a choice that
+    is seen has the least that it can have, and one that is not the most.
     """
     result = []
     for (value, greedy), others in zip(likelihoods, longer, strict=True):
-        if others and value != -inf:
-            rest = 1 - sum(exp(min(likelihoods[i][0] - value, 700.0)) for i in others)
-            value = nan if isnan(rest) else value + log(rest) if rest > 0 else -inf
+        if others:
+            taken = [likelihoods[i][0] for i in others]
+            least, most = _less(value, taken), _less(value, Read.without_unseen(taken))
+            if isinstance(value, Read):
+                end = most if value.how == "unseen" else least
+                value = Read(end, value.shown, value.how, most)
+            else:
+                value = least
         result.append((value, greedy and not any(likelihoods[i][1] for i in others)))
     return result
+
+
+def _less(value: float, taken: Sequence[float]) -> float:
+    if value == -inf:
+        return value
+    rest = 1 - sum(exp(min(other - value, 700.0)) for other in taken)
+    return nan if isnan(rest) else value + log(rest) if rest > 0 else -inf

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from lm_eval_bias.likelihoods import apart, likeliest, mass, probabilities, usable
+from lm_eval_bias.likelihoods import Read, apart, likeliest, mass, probabilities, usable
 
 numbers = st.floats(-2000, 0)
 possible = st.lists(numbers | st.just(-inf), min_size=1, max_size=12).filter(
@@ -81,3 +81,16 @@ def test_what_longer_choices_take_is_taken_away():
     )
     assert [exp(value) for value, _ in result] == pytest.approx([0.1, 0.3, 0.2, 0.3])
     assert [greedy for _, greedy in result] == [False, True, False, False]
+
+
+def test_what_unseen_longer_choices_may_take_shows_at_both_ends():
+    """P("1") = 0.5, of which "10" takes 0.2 and "11" at most 0.1; "2" and "20" have at most 0.05,
+    each perhaps all of it."""
+    one, ten, eleven = Read(log(0.5), 0.9), Read(log(0.2), 0.9), Read(log(0.1), 0.9, "unseen")
+    two = Read(log(0.05), 0.9, "unseen")
+    reads = [(read, False) for read in (one, ten, eleven, two, two)]
+    result = [value for value, _ in apart(reads, [[1, 2], [], [], [4], []])]
+    assert [exp(value) for value in result] == pytest.approx([0.2, 0.2, 0.1, 0.05, 0.05])
+    assert [value.how for value in result] == ["", "", *["unseen"] * 3]
+    without = Read.without_unseen(result)
+    assert [exp(value) for value in without] == pytest.approx([0.3, 0.2, 0, 0, 0])

@@ -7,7 +7,8 @@ import json
 import logging
 import os
 import textwrap
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -60,12 +61,19 @@ async def carried(work: Awaitable[T]) -> T:
         raise Carried(error) from None
 
 
-async def together(works: Iterable[Awaitable[T]]) -> list[T]:
-    """All results, side by side, or the first UsageError."""
+@contextmanager
+def landing() -> Iterator[None]:
+    """Raise a UsageError that was carried here."""
     try:
-        return await asyncio.gather(*map(carried, works))
+        yield
     except Carried as way:
         raise way.error from None
+
+
+async def together(works: Iterable[Awaitable[T]]) -> list[T]:
+    """All results, side by side, or the first UsageError."""
+    with landing():
+        return await asyncio.gather(*map(carried, works))
 
 
 class Fault(Exception):

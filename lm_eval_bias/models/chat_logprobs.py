@@ -21,13 +21,12 @@ from lm_eval.api.model import hash_args
 from lm_eval.models.api_models import TemplateAPI
 from lm_eval.models.openai_completions import LocalChatCompletion
 from tqdm import tqdm
-from tqdm.asyncio import tqdm_asyncio
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError
 
-from .chat_calls import KEY, Caller, Carried, Refused, Spending, carried, together
+from .chat_calls import KEY, Caller, Refused, Spending, carried, landing, together
 from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
 
 logger = logging.getLogger(__name__)
@@ -154,11 +153,16 @@ class ChatLogprobs(LocalChatCompletion):
             [text] = self.parse_generations(await caller({**payload, **self._extra_body}))
             if text is not None:
                 self.cache_hook.add_partial("generate_until", key, text)
+            bar.update()
             return [text or ""]
 
-        async with self._caller() as caller:
-            title = f"Asking {self.model}"
-            return await tqdm_asyncio.gather(*map(ask, requests, cache_keys), desc=title)
+        with tqdm(total=len(requests), desc=f"Asking {self.model}") as bar:
+            async with self._caller() as caller:
+                return await carried(together(map(ask, requests, cache_keys)))
+
+    def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+        with landing():
+            return super().generate_until(requests, disable_tqdm)
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
         raise UsageError(
@@ -177,10 +181,8 @@ class ChatLogprobs(LocalChatCompletion):
             self._check(request, questions[request.args[0]])
         new = [context for context, answers in questions.items() if None in answers.values()]
         if new:
-            try:
+            with landing():
                 asyncio.run(carried(self._ask_all(new, questions, disable_tqdm)))
-            except Carried as way:
-                raise way.error from None
         return [questions[context][choice] or (nan, False) for context, choice in pairs]
 
     def _check(self, request: Any, choices: Mapping[str, Any]) -> None:
@@ -361,14 +363,14 @@ class Question:
         if model.whole and len(others) <= MOST_WHOLE:
             await together(map(self._ask_whole, others))
             return
-        unseen = []
+        unseen: dict[str, float] = {}
         longer: dict[Beginning, list[str]] = {}
         for choice in others:
             token, part = found.get(parts[choice]), parts[choice]
             if token is None or (
                 continues and await self._goes_on(prefix + token.text, part[token.size :], reply)
             ):
-                unseen.append(choice)
+                unseen[choice] = top.bound
             else:
                 longer.setdefault(token, []).append(choice)
         walks = []
@@ -380,14 +382,17 @@ class Question:
             elif len(begins) == 1 and token.text not in whole:
                 self._put(begins[0], tokens, total, token, greedy, "first token")
             else:
-                unseen += begins
+                unseen |= dict.fromkeys(begins, max(top.bound, token.probability))
         if self._is_first and longer and len(unseen) == len(self._choices):
+            some = ", ".join(map(repr, [*unseen][:3]))
             raise UsageError(
-                f"{model.base_url}: the choices {', '.join(map(repr, unseen[:3]))} begin with the "
-                f"same token, and the server does not continue an assistant's turn; {INSTEAD}"
+                f"{model.base_url}: the choices {some} begin with the same token, and the "
+                f"server does not continue an assistant's turn; {INSTEAD}"
             )
-        for choice in unseen:
-            self._answers[choice] = Read(total + log(top.bound), self._shown, "unseen"), False
+        for choice, most in unseen.items():
+            self._answers[choice] = Read(total + log(most), self._shown, "unseen"), False
+            if path:
+                model.paths.setdefault(choice, (*path, parts[choice]))
         await together(walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness.choices import Nesting
-from lm_eval_bias.likelihoods import apart
+from lm_eval_bias.likelihoods import Read, apart
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.results import runs
 from lm_eval_bias.usage import UsageError
@@ -245,6 +245,25 @@ def test_a_number_does_not_have_the_probability_of_longer_ones(serve):
         assert [exp(v) for v, _ in exclusive] == pytest.approx([of_eight, 0.125])
 
 
+def test_a_number_may_have_what_a_hidden_longer_one_has_not(serve):
+    """Behind "8", 0.5, the server shows "." and "4"; "5" has at most 0.125, as "4"."""
+    lm = serve(Server({"": {"8": 0.5, "9": 0.25}, "8": {".": 0.5, "4": 0.125, "5": 0.0625}}))
+    lm._top_logprobs = 2
+    choices = ["8", "84", "85"]
+    answers = [
+        value for value, _ in apart(lm.loglikelihood(requests(*choices)), Nesting(lm)("", choices))
+    ]
+    assert [exp(v) for v in answers] == pytest.approx([0.5 - 0.0625 - 0.0625, 0.0625, 0.0625])
+    assert [exp(v) for v in Read.without_unseen(answers)] == pytest.approx([0.4375, 0.0625, 0])
+
+
+def test_numbers_that_share_their_first_token_may_have_all_of_it(serve):
+    """The server does not go on behind "8", which has 0.5; the rest of the tokens has less."""
+    lm = serve(Server({"": {"8": 0.5, "9": 0.25}}, continues=False))
+    assert probabilities(lm, "8", "84", "85", "7") == pytest.approx([0.5, 0.5, 0.5, 0.25])
+    assert hows(lm, "8", "84", "85", "7") == ["", *["unseen"] * 3]
+
+
 def test_pieces_of_a_letter_are_joined_by_their_bytes(serve):
     lm = serve(Server({"": {"é".encode()[:1]: 0.5, "n": 0.25}}))
     assert probabilities(lm, "été", "n") == pytest.approx([0.5, 0.25])
@@ -316,11 +335,13 @@ def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(serve, caplog):
         with pytest.raises(UsageError, match=sentence) as error:
             probabilities(serve(server, max_retries=2), "a", "b")
         assert KEY not in str(error.value) + caplog.text
-    request = Instance("generate_until", {}, (requests("a")[0].args[0], {"until": ["x"]}), 0)
-    server.faults = [Raw(401, b"no")]
+    questions = [request.args[0] for request in requests("a", questions=2)]
+    written = [Instance("generate_until", {}, (q, {"until": ["x"]}), 0) for q in questions]
+    server.faults = [Raw(401, b"no")] * 2
     with pytest.raises(UsageError, match="status 401"):
-        serve(server, max_retries=2).generate_until([request])
-    assert KEY not in caplog.text
+        serve(server, max_retries=2).generate_until(written)
+    gc.collect()  # asyncio tells of errors that nobody took when their tasks are dropped
+    assert KEY not in caplog.text and "never retrieved" not in caplog.text
 
 
 def test_a_question_held_back_by_a_filter_is_unanswered(serve):
@@ -356,7 +377,7 @@ def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(
     server.faults = [None] * 5 + [Raw(402, b"no credit")] * 9
     with pytest.raises(UsageError, match="status 402: no credit"):
         lm.loglikelihood(requests("a", "b", questions=20))
-    gc.collect()  # asyncio tells of errors that nobody took when their tasks are dropped
+    gc.collect()
     assert "never retrieved" not in capfd.readouterr().err + caplog.text
     server.bodies.clear()
     server.faults.clear()
