@@ -6,6 +6,7 @@ Expected likelihoods are products of the probabilities that a server was given, 
 import gc
 import json
 import logging
+import os
 import threading
 import time
 from math import exp, isnan, log
@@ -467,13 +468,23 @@ class Real:
 
 
 @pytest.mark.model
-def test_likelihoods_are_those_of_hf(serve, model_folder):
-    """Letters, labels of two and three tokens, and ratings."""
+@pytest.mark.parametrize("server", ["in this process", "CHAT_SERVER"])
+def test_likelihoods_are_those_of_hf(serve, model_folder, server):
+    """Letters, labels of two and three tokens, and ratings. vLLM for the CPU is too large for CI:
+
+    vllm serve .model --served-model-name m --dtype float32 --max-model-len 4096
+    CHAT_SERVER=http://localhost:8000/v1/chat/completions pytest THIS_FILE -k those_of_hf
+    """
     from lm_eval.models.huggingface import HFLM
 
+    if server in os.environ:
+        lm = ChatLogprobs(os.environ[server], model="m")
+    elif server == "CHAT_SERVER":
+        pytest.skip("for a server that is started by hand")
+    else:
+        # the small model would not write the labels: they are not among its likeliest tokens
+        lm = serve(Real(model_folder), top_logprobs=3000)
     hf = HFLM(str(model_folder), device="cpu", dtype="float32")
-    # the small model would not write the labels: they are not among its twenty likeliest tokens
-    lm = serve(Real(model_folder), top_logprobs=3000)
     tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood"]
     seen = 0
     for name, task in load(*tasks)["tasks"].items():
