@@ -473,12 +473,13 @@ def test_likelihoods_are_those_of_hf(serve, model_folder, server):
     """Letters, labels of two and three tokens, and ratings. vLLM for the CPU is too large for CI:
 
     vllm serve .model --served-model-name m --dtype float32 --max-model-len 4096
-    CHAT_SERVER=http://localhost:8000/v1/chat/completions pytest THIS_FILE -k those_of_hf
+    CHAT_SERVER=model=m,base_url=http://localhost:8000/v1/chat/completions pytest -k those_of_hf
     """
     from lm_eval.models.huggingface import HFLM
+    from lm_eval.utils import simple_parse_args_string
 
     if server in os.environ:
-        lm = ChatLogprobs(os.environ[server], model="m")
+        lm = ChatLogprobs(**simple_parse_args_string(os.environ[server]))
     elif server == "CHAT_SERVER":
         pytest.skip("for a server that is started by hand")
     else:
