@@ -6,9 +6,11 @@ The harness's table, docs/reference/metrics.md, the table `numbers` in the resul
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
@@ -98,13 +100,16 @@ def cut(of: Number, scale: Ends | None) -> Number:
     return of._replace(low=max(of.low, scale[0]), high=min(of.high, scale[1]))
 
 
-def beyond(difference: Number, gap: Number) -> Number:
-    """A gap less that of its placebos, with an interval that covers the gap's own too.
+def beyond(of: Number, other: Number) -> Number:
+    """A number whose interval covers that of another, too: of a gap less that of its placebos, and
+    the gap; or of a number at both ends of what unseen answers may have.
 
-    A gap without an interval is its value.
+    Another without an interval is its value; if that is undefined, there is no interval.
     """
-    ends = [gap.low, gap.high] if gap.low < gap.high else [gap.value]
-    return difference._replace(low=min(difference.low, *ends), high=max(difference.high, *ends))
+    if isnan(other.value):
+        return of._replace(low=nan, high=nan)
+    ends = [other.low, other.high] if other.low < other.high else [other.value]
+    return of._replace(low=min(of.low, *ends), high=max(of.high, *ends))
 
 
 class Metric(NamedTuple):
@@ -158,6 +163,13 @@ class Summary(NamedTuple):
     values: Mapping[str, Number]
     groups: Mapping[str, Mapping[str, Number]] = {}
     tables: Mapping[str, Table] = {}
+
+    def number(self, key: tuple[str, str | None]) -> Number:
+        """Of a metric, and of a group or the whole; NaN where there is none."""
+        metric, group = key
+        if group is None:
+            return self.values.get(metric, Number(nan))
+        return self.groups.get(metric, {}).get(group, Number(nan))
 
 
 class Measure(NamedTuple):
@@ -261,32 +273,60 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
     return first._replace(tables={**first.tables, WORDINGS: rows})
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without what a summary has to say: it has said so in the run."""
+    logger = logging.getLogger("lm_eval_bias")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def other_end(records: Iterable[Record]) -> list[Record]:
+    """Records as if unseen answers had no probability."""
+    return [record.get(WITHOUT_UNSEEN, record) for record in records]
+
+
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
+    others = None
+    if any(WITHOUT_UNSEEN in record for record in records):
+        with quietly():
+            others = measure.summary(other_end(records), errors=True, **options)
     clusters = {
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
     }
 
-    def completed(metric: Metric, group: str | None, of: Number) -> Number:
+    def completed(metric: Metric, group: str | None = None) -> Number:
         n = clusters[metric.by].get(group)
-        if metric.stderr and not metric.own_interval:
-            of = number(of, n or 0, metric.unit, metric.scale)
-        of = cut(of, metric.scale or RANGE.get(metric.unit))
+
+        def with_interval(of: Number) -> Number:
+            if metric.stderr and not metric.own_interval:
+                of = number(of, n or 0, metric.unit, metric.scale)
+            return cut(of, metric.scale or RANGE.get(metric.unit))
+
+        key = metric.name, group
+        of = with_interval(summary.number(key))
+        if others and not isnan(of.value):
+            of = beyond(of, with_interval(others.number(key)))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, n)
 
-    values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
+    values = {m.name: completed(m) for m in measure.metrics}
     groups = {
-        m.name: {group: completed(m, group, of) for group, of in summary.groups[m.name].items()}
+        m.name: {group: completed(m, group) for group in summary.groups[m.name]}
         for m in measure.metrics
         if m.name in summary.groups
     }
-    seen = _seen(measure, records, summary, options)
+    seen = _seen(measure, records, summary, others or summary)
     return Summary(values, groups, {**summary.tables, SEEN: seen} if seen else summary.tables)
 
 
 def _seen(
-    measure: Measure, records: Sequence[Record], summary: Summary, options: Mapping[str, Any]
+    measure: Measure, records: Sequence[Record], summary: Summary, without: Summary
 ) -> list[dict[str, Any]]:
     read = [record for record in records if SEEN_MASS in record]
     if not read:
@@ -296,11 +336,6 @@ def _seen(
         FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
         "unseen": 100 * mean(WITHOUT_UNSEEN in record for record in read),
     }
-    if shares["unseen"]:
-        others = [record.get(WITHOUT_UNSEEN, record) for record in records]
-        without = measure.summary(others, errors=False, **options)
-    else:
-        without = summary
     return [
         {
             "metric": metric.name,

@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from math import inf, isnan, log, nan, sqrt
 
+import numpy as np
 import pytest
 from exhibit_slips import compared, place, slips
 from overt_rows import rows as overt_rows
@@ -575,6 +576,30 @@ def test_what_only_placebos_show_is_no_evidence():
     assert beyond(Number(5, 1, 3, 7), Number(9, 1, 7, 11))[2:4] == (3, 11)
     assert beyond(Number(5, 1, 3, 7), Number(-9, 1, -11, -7))[2:4] == (-11, 7)
     assert isnan(beyond(Number(5), Number(9, 1, 7, 11)).low)
+
+
+def test_an_interval_covers_what_answers_that_were_not_shown_may_change():
+    """The mean of 1 to 10 is 5.5; if 10 is hidden and 0, it is 4.5. Both have a standard error of
+    0.9574, and an interval of 2.262 (Student's t of 9 degrees of freedom) * sqrt(10 / 9) of it."""
+
+    def summary(records, **_):
+        x = [r["x"] for r in records]
+        of = Number(sum(x) / len(x), np.std(x, ddof=1) / sqrt(len(x)))
+        return Summary({"m": of}, {"m": {"a": of}})
+
+    m = Metric("m", "points", "", primary=True, by="group")
+    measure = Measure(lambda doc, results: {}, summary, [m], clusters=(("c",),))
+    read = {"group": "a", "seen_mass": 0.5, "first_token": False}
+    records = [{**read, "x": x, "c": x} for x in range(1, 11)]
+    records[-1]["without_unseen"] = {**records[-1], "x": 0}
+    found = summarise(measure, records, {})
+    arm = 2.262 * sqrt(10 / 9) * 0.9574
+    for of in (found.values["m"], found.groups["m"]["a"]):
+        assert of[:4] == pytest.approx((5.5, 0.9574, 4.5 - arm, 5.5 + arm), abs=1e-3)
+    [row] = found.tables["seen"]
+    assert (row["value"], row["without_unseen"], row["unseen"]) == (5.5, 4.5, pytest.approx(10))
+    records[-1]["without_unseen"]["x"] = nan
+    assert isnan(summarise(measure, records, {}).values["m"].low)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,11 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Measure, Metric, clusters_of
+from lm_eval_bias.measure import Measure, Metric, clusters_of, quietly
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.paired import quietly
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
 

@@ -20,12 +20,20 @@ logger = logging.getLogger(__name__)
 
 
 def check(evaluation: Options, arguments: Options) -> None:
-    """Gets the arguments of `evaluate` and of `simple_evaluate`. Raises UsageError if the output
-    path cannot be written.
+    """Gets the arguments of `evaluate` and of `simple_evaluate`. Raises UsageError if the model
+    cannot be asked a task, or the output path cannot be written.
     """
-    tasks = evaluation["task_dict"]["tasks"]
-    if evaluation["lm"].rank or not any(isinstance(t, CompiledTask) for t in tasks.values()):
+    lm, tasks = evaluation["lm"], evaluation["task_dict"]["tasks"]
+    if lm.rank or not any(isinstance(t, CompiledTask) for t in tasks.values()):
         return
+    refusal = getattr(lm, "refusal", lambda task: None)
+    reasons = {name: why for name, task in tasks.items() if (why := refusal(task))}
+    if reasons:
+        others = ",".join(name for name in tasks if name not in reasons)
+        raise UsageError(
+            f"--model {lm.NAME} cannot be asked {'; '.join(': '.join(r) for r in reasons.items())}."
+            f" Ask {'--tasks ' + others if others else 'a task with written answers'}"
+        )
     for sentence in ignored(tasks, arguments):
         logger.warning("lm-eval-bias: %s", sentence)
     tracker: Any = arguments.get("evaluation_tracker")

@@ -11,9 +11,10 @@ import asyncio
 import difflib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
+from itertools import islice
 from math import isnan, log, nan
 from typing import Any
 
@@ -185,13 +186,19 @@ class ChatLogprobs(LocalChatCompletion):
                 asyncio.run(carried(self._ask_all(new, questions, disable_tqdm)))
         return [questions[context][choice] or (nan, False) for context, choice in pairs]
 
-    def _check(self, request: Any, choices: Mapping[str, Any]) -> None:
+    def refusal(self, task: Any) -> str | None:
+        """Why a task of the harness cannot be asked, by its first document; None if it can."""
+        if getattr(task, "PLAIN", False) or task.OUTPUT_TYPE == "loglikelihood_rolling":
+            return "it scores texts as they stand"
+        documents = [] if task.config.doc_to_choice is None else islice(task.eval_docs, 1)
+        return next((_too_long(task.doc_to_choice(doc)) for doc in documents), None)
+
+    def _check(self, request: Any, choices: Iterable[str]) -> None:
         self.create_message(request.args)
-        size = steps(choices)
-        if size > MOST_STEPS or "" in choices:
+        if why := _too_long(choices):
             raise UsageError(
-                f"{request.task_name}: the choices of a question have {size} characters. --model "
-                f"{self.NAME} is for letters, labels and numbers; {INSTEAD}"
+                f"{request.task_name}: {why}; --model {self.NAME} is for letters, labels and "
+                f"numbers. Instead, {INSTEAD}"
             )
 
     # ---- Calls
@@ -239,6 +246,13 @@ class ChatLogprobs(LocalChatCompletion):
                 "%s: %d of %d questions are unanswered, since the server showed none of their "
                 "choices among %d tokens.",
                 *(self.NAME, hidden, len(new), self._top_logprobs),
+            )
+        bounded = sum(any(read.how == "unseen" for read in Read.all_in([*a])) for a in asked)
+        if bounded:
+            logger.warning(
+                "%s: in %d of %d questions the server showed some of the choices. The others count "
+                "with the largest probability possible, and intervals cover 0, too.",
+                *(self.NAME, bounded, len(new)),
             )
         left = sum(None in answers for answers in asked)
         if left:
@@ -438,6 +452,13 @@ class Question:
         self._model.paths[choice] = tokens
         value = Read(total + log(last.probability), self._shown, how)
         self._answers[choice] = value, greedy and last.likeliest
+
+
+def _too_long(choices: Iterable[str]) -> str | None:
+    size = steps(choices)
+    if size > MOST_STEPS or "" in choices:
+        return f"the choices of a question have {size} characters"
+    return None
 
 
 def _assistant(text: str) -> dict[str, str]:

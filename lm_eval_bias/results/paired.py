@@ -5,9 +5,7 @@ The measure's own summary is computed again without some clusters of records, th
 """
 
 import hashlib
-import logging
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, cached_property
 from itertools import combinations
 from math import isfinite, isnan, nan
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_bias.measure import (
+    WITHOUT_UNSEEN,
     Measure,
     Metric,
     Number,
@@ -24,10 +23,13 @@ from lm_eval_bias.measure import (
     Summary,
     clusters_of,
     fewest_clusters,
+    other_end,
+    quietly,
     summed_up,
 )
 from lm_eval_bias.metrics.crossed import Variance, combined
 from lm_eval_bias.metrics.jackknife import (
+    Test,
     against_zero,
     groups_of,
     jackknife_variance,
@@ -186,6 +188,13 @@ class Replicates:
             self.whole = summed_up(self.measure, list(records), options)
 
     @cached_property
+    def _other(self) -> Summary:
+        if not any(WITHOUT_UNSEEN in record for record in self.records):
+            return self.whole
+        with quietly():
+            return self.measure.summary(other_end(self.records), errors=False, **self.options)
+
+    @cached_property
     def without(self) -> list[list[Summary | None]]:
         """For each part, the summaries without each of its groups; None where there is none."""
         with quietly():
@@ -217,13 +226,17 @@ class Replicates:
         return digest.hexdigest()
 
     def number(self, key: Key) -> Number:
-        return _number(self.whole, key)
+        return self.whole.number(key)
+
+    def ends(self, key: Key) -> set[float]:
+        """The number, and what it would be if unseen answers had no probability."""
+        return {self.number(key).value, self._other.number(key).value}
 
     def changes(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, how the number changes without each of its groups."""
         value = self.number(key).value
         return [
-            np.array([nan if of is None else _number(of, key).value - value for of in part])
+            np.array([nan if of is None else of.number(key).value - value for of in part])
             for part in self.without
         ]
 
@@ -270,25 +283,6 @@ def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
     return [value[i] for i in kept] if is_list else value
 
 
-def _number(summary: Summary, key: Key) -> Number:
-    metric, group = key
-    if group is None:
-        return summary.values.get(metric, Number(nan))
-    return summary.groups.get(metric, {}).get(group, Number(nan))
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Without what a summary has to say: it has said so in the run."""
-    logger = logging.getLogger("lm_eval_bias")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) -> Variance:
     """Of a number, or of a combination of those of several runs, from its changes."""
     single, joint = [], []
@@ -315,6 +309,9 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if first.answers == second.answers:
         return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, "the answers are the same")
     result = result._replace(difference=two - one)
+    ends = [b - a for a in first.ends(key) for b in second.ends(key)]
+    if not all(map(isfinite, ends)):
+        return result._replace(why="not defined without the answers that a server did not show")
     if not measured(metric):
         return result._replace(why="its error does not come from clusters alone")
     scale = (metric.own_interval and metric.scale) or ()  # a number that may be cut off
@@ -325,7 +322,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         a, b, share = (of[0] for of in (first.changes(key), second.changes(key), first.shares(key)))
         if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
             return result._replace(why="a number is the same, or undefined, without some cluster")
-        return result._replace(p=sign_flip_p(two - one, b - a, share), test=SIGN_FLIP)
+        return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
     if cut := [end for run in runs.values() for end in run.number(key)[2:4] if end in scale]:
         end = f"the interval of one of them ends at {cut[0]:g}"
         return result._replace(why=f"{end}, beyond which it cannot lie")
@@ -333,13 +330,24 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
         return result._replace(why=few)
     changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
-    test = against_zero(two - one, variance(changes, first, key), max(abs(one), abs(two)))
+    test = _against_zero(ends, variance(changes, first, key), max(abs(one), abs(two)))
     why = ""
     if isnan(test.p):
         why = "not defined without some of its clusters"
         if test.stderr == 0:
             why = "no cluster differs from the others, which is no certainty"
     return result._replace(**test._asdict(), why=why, test="" if why else JACKKNIFE)
+
+
+def _nearest(ends: Sequence[float]) -> float:
+    return 0.0 if min(ends) <= 0 <= max(ends) else min(ends, key=abs)
+
+
+def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> Test:
+    """`against_zero` of a number between these."""
+    least, most = min(ends), max(ends)
+    low, near, high = (against_zero(v, variance, scale) for v in (least, _nearest(ends), most))
+    return Test(near.stderr, low.low, high.high, near.p)
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
@@ -358,8 +366,8 @@ def pair_p(
     result = difference(first, second, key)
     if isnan(result.p) or null_value is None or first.answers == second.answers:
         return result.p
-    mirrored = result.first + result.second - 2 * null_value
+    mirrored = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
     changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     size = max(abs(result.first), abs(result.second))
-    p = against_zero(mirrored, variance(changes, first, key), size).p
+    p = _against_zero(mirrored, variance(changes, first, key), size).p
     return nan if isnan(p) else max(result.p, p)

@@ -190,6 +190,34 @@ def test_where_a_difference_has_no_test_it_says_why(runs, number, why):
     assert why in found.why and isnan(found.p) == bool(why) and not isnan(found.difference)
 
 
+def unseen(records, less):
+    """Records whose number is less by so much if what was not shown has no probability."""
+    return [{**r, "without_unseen": {**r, "x": r["x"] - less}} for r in records]
+
+
+def test_a_difference_is_judged_where_hidden_answers_leave_least_of_it():
+    """The second run is higher by 3 or so, or by 3 less 2; or by less than nothing."""
+    first, second = noisy(20, 0, 3)
+    by = [b["x"] - a["x"] for a, b in zip(first, second, strict=True)]
+    changes = np.array(by).reshape(20, 2).mean(axis=1)
+
+    def ends(less):
+        return stats.ttest_1samp(changes - less, 0)
+
+    (found,) = differences(TOY, first, unseen(second, 2), {}, [WHOLE]).values()
+    low, high = ends(2).confidence_interval()[0], ends(0).confidence_interval()[1]
+    assert found.difference == pytest.approx(changes.mean())
+    assert (found.low, found.high, found.p) == pytest.approx((low, high, ends(2).pvalue))
+    # if the first hides answers, the second may be higher by more
+    (found,) = differences(TOY, unseen(first, 2), second, {}, [WHOLE]).values()
+    assert found.high == pytest.approx(ends(-2).confidence_interval()[1])
+    assert found.p == pytest.approx(ends(0).pvalue)
+    (found,) = differences(TOY, first, unseen(second, 9), {}, [WHOLE]).values()
+    assert found.low < 0 < found.high and found.p == 1
+    (found,) = differences(TOY, first, unseen(second, nan), {}, [WHOLE]).values()
+    assert "a server did not show" in found.why and isnan(found.p)
+
+
 def test_runs_on_other_clusters_and_old_samples_are_refused():
     records, old = made(12, lambda s, c: s), [{"colour": "red", "x": 1.0}]
     for measure, first, second, message in (
