@@ -640,12 +640,8 @@ def _of_seen(run: Run) -> list[str]:
                 changed.append(f"{name} {with_} or {without}")
         lines.append(
             f"{unseen:.0f} % of questions: an answer is not among the tokens that the server "
-            "showed. Its probability is taken as the largest possible; intervals cover 0, too. "
-            + (
-                f"With the one or the other: {', '.join(changed)}"
-                if changed
-                else "No number changes"
-            )
+            "showed. Its probability is taken as the largest possible, and intervals cover 0, too; "
+            + (f"with one or the other: {', '.join(changed)}" if changed else "no number changes")
         )
     if first > 0:
         lines.append(f"{first:.0f} % of questions: an answer was read from its first token alone")
