@@ -300,7 +300,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
     }
 
-    def completed(metric: Metric, group: str | None = None) -> Number:
+    def completed(metric: Metric, group: str | None, of: Number) -> Number:
         n = clusters[metric.by].get(group)
 
         def with_interval(of: Number) -> Number:
@@ -308,16 +308,15 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
                 of = number(of, n or 0, metric.unit, metric.scale)
             return cut(of, metric.scale or RANGE.get(metric.unit))
 
-        key = metric.name, group
-        of = with_interval(summary.number(key))
+        of = with_interval(of)
         if others and not isnan(of.value):
-            of = beyond(of, with_interval(others.number(key)))
+            of = beyond(of, with_interval(others.number((metric.name, group))))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, n)
 
-    values = {m.name: completed(m) for m in measure.metrics}
+    values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {
-        m.name: {group: completed(m, group) for group in summary.groups[m.name]}
+        m.name: {group: completed(m, group, of) for group, of in summary.groups[m.name].items()}
         for m in measure.metrics
         if m.name in summary.groups
     }

@@ -190,8 +190,10 @@ class ChatLogprobs(LocalChatCompletion):
         """Why a task of the harness cannot be asked, by its first document; None if it can."""
         if getattr(task, "PLAIN", False) or task.OUTPUT_TYPE == "loglikelihood_rolling":
             return "it scores texts as they stand"
-        documents = [] if task.config.doc_to_choice is None else islice(task.eval_docs, 1)
-        return next((_too_long(task.doc_to_choice(doc)) for doc in documents), None)
+        if task.OUTPUT_TYPE == "generate_until" or task.config.doc_to_choice is None:
+            return None
+        choices = (task.doc_to_choice(doc) for doc in islice(task.eval_docs, 1))
+        return next((_too_long([*map(str, of)]) for of in choices), None)
 
     def _check(self, request: Any, choices: Iterable[str]) -> None:
         self.create_message(request.args)
