@@ -7,10 +7,10 @@ import json
 import logging
 import os
 import textwrap
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
@@ -30,7 +30,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 KEY = "OPENAI_API_KEY"
 AGAIN = frozenset({408, 409, 425, 429})
@@ -39,7 +38,11 @@ LONGEST = 60.0
 """Seconds between two tries, if the server names no time."""
 
 
-class Refused(UsageError):
+class Failed(Exception):
+    """What ends a run. A UsageError, a SystemExit, would stop the event loop in its task."""
+
+
+class Refused(Failed):
     """The server will not answer this request, however often it is asked."""
 
     def __init__(self, text: str, status: int) -> None:
@@ -47,33 +50,13 @@ class Refused(UsageError):
         self.status = status
 
 
-class Carried(Exception):
-    """A UsageError on its way out of a task: as a SystemExit it would stop the event loop there."""
-
-    def __init__(self, error: UsageError) -> None:
-        self.error = error
-
-
-async def carried(work: Awaitable[T]) -> T:
-    try:
-        return await work
-    except UsageError as error:
-        raise Carried(error) from None
-
-
 @contextmanager
-def landing() -> Iterator[None]:
-    """Raise a UsageError that was carried here."""
+def outside_of_tasks() -> Iterator[None]:
+    """Make `Failed` a UsageError."""
     try:
         yield
-    except Carried as way:
-        raise way.error from None
-
-
-async def together(works: Iterable[Awaitable[T]]) -> list[T]:
-    """All results, side by side, or the first UsageError."""
-    with landing():
-        return await asyncio.gather(*map(carried, works))
+    except Failed as error:
+        raise UsageError(str(error)) from None
 
 
 class Fault(Exception):
@@ -105,7 +88,7 @@ class Spending:
             )
         self.cost = None if cost is None or self.cost is None else self.cost + cost
         if self.cost is None and self._most is not None:
-            raise UsageError(
+            raise Failed(
                 "max_cost in --model_args: the server names no cost of a call; add input_price and "
                 "output_price, in dollars for a million tokens"
             )
@@ -155,7 +138,7 @@ class Caller:
         await self._session.close()
 
     async def __call__(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply. Raises Refused, and UsageError after the last try."""
+        """The reply. Raises Refused, and Failed after the last try."""
         tries = AsyncRetrying(
             stop=stop_after_attempt(self._tries),
             retry=retry_if_exception_type(Fault),
@@ -167,7 +150,7 @@ class Caller:
             try:
                 reply: dict[str, Any] = await tries(self._once, payload)
             except Fault as fault:
-                raise UsageError(
+                raise Failed(
                     f"{self.url}: asked {self._tries} times in vain: {fault}. With --use_cache the "
                     "same command goes on from here"
                 ) from None

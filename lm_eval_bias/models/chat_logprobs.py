@@ -27,7 +27,7 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError
 
-from .chat_calls import KEY, Caller, Refused, Spending, carried, landing, together
+from .chat_calls import KEY, Caller, Failed, Refused, Spending, outside_of_tasks
 from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
 
 logger = logging.getLogger(__name__)
@@ -159,10 +159,12 @@ class ChatLogprobs(LocalChatCompletion):
 
         with tqdm(total=len(requests), desc=f"Asking {self.model}") as bar:
             async with self._caller() as caller:
-                return await carried(together(map(ask, requests, cache_keys)))
+                return await asyncio.gather(*map(ask, requests, cache_keys))
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
-        with landing():
+        for request in requests:
+            self.create_message(request.args)
+        with outside_of_tasks():
             return super().generate_until(requests, disable_tqdm)
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
@@ -182,8 +184,8 @@ class ChatLogprobs(LocalChatCompletion):
             self._check(request, questions[request.args[0]])
         new = [context for context, answers in questions.items() if None in answers.values()]
         if new:
-            with landing():
-                asyncio.run(carried(self._ask_all(new, questions, disable_tqdm)))
+            with outside_of_tasks():
+                asyncio.run(self._ask_all(new, questions, disable_tqdm))
         return [questions[context][choice] or (nan, False) for context, choice in pairs]
 
     def refusal(self, task: Any) -> str | None:
@@ -240,7 +242,7 @@ class ChatLogprobs(LocalChatCompletion):
         with tqdm(total=len(new), desc=title, unit=" questions", disable=disable_tqdm) as bar:
             async with self._caller() as caller:
                 await ask(new[0], True)  # what is wrong with the server is found by few calls
-                await together(map(ask, new[1:]))
+                await asyncio.gather(*map(ask, new[1:]))
         asked = [questions[context].values() for context in new]
         hidden = sum(all(answer and isnan(answer[0]) for answer in answers) for answers in asked)
         if hidden:
@@ -279,14 +281,14 @@ class ChatLogprobs(LocalChatCompletion):
         }
 
     def check_model(self, reply: Mapping[str, Any]) -> None:
-        """Raises UsageError if another model answers than before."""
+        """Raises Failed if another model answers than before."""
         name = str(reply.get("model") or self.model)
         if self._answers_as is None:
             self._answers_as = name
             if str(self.model) not in name:
                 logger.warning("%s: asked %s, answered by %s.", self.NAME, self.model, name)
         if name != self._answers_as:
-            raise UsageError(
+            raise Failed(
                 f"{self.base_url}: {self._answers_as} answered before, now {name} does, and a run "
                 "is of one model. Ask for one that the server does not replace"
             )
@@ -356,7 +358,7 @@ class Question:
         top = Top.of(reply)
         if top is None:
             if self._is_first:
-                raise UsageError(
+                raise Failed(
                     f"{model.base_url}: the answer has no top_logprobs, so this model gives no "
                     "likelihoods there. Ask a task with written answers"
                 )
@@ -377,7 +379,7 @@ class Question:
                 others.append(choice)
         continues = others and await model.can_continue(self._caller, self._messages, self._before)
         if model.whole and len(others) <= MOST_WHOLE:
-            await together(map(self._ask_whole, others))
+            await asyncio.gather(*map(self._ask_whole, others))
             return
         unseen: dict[str, float] = {}
         longer: dict[Beginning, list[str]] = {}
@@ -401,7 +403,7 @@ class Question:
                 unseen |= dict.fromkeys(begins, max(top.bound, token.probability))
         if self._is_first and longer and len(unseen) == len(self._choices):
             some = ", ".join(map(repr, [*unseen][:3]))
-            raise UsageError(
+            raise Failed(
                 f"{model.base_url}: the choices {some} begin with the same token, and the "
                 f"server does not continue an assistant's turn; {INSTEAD}"
             )
@@ -409,7 +411,7 @@ class Question:
             self._answers[choice] = Read(total + log(most), self._shown, "unseen"), False
             if path:
                 model.paths.setdefault(choice, (*path, parts[choice]))
-        await together(walks)
+        await asyncio.gather(*walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
         """Whether the last token of `begin` is only a part of one of the choice, which the server
@@ -419,7 +421,7 @@ class Question:
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]
             asked = [self._ask(text.decode()) for text in texts if _is_text(text)]
-            sizes = map(prompt_tokens, await together(asked))
+            sizes = map(prompt_tokens, await asyncio.gather(*asked))
             known[begin, rest] = prompt_tokens(before) + 1 in sizes
         return known[begin, rest]
 
