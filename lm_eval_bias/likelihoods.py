@@ -109,8 +109,9 @@ def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) ->
     for (value, greedy), others in zip(likelihoods, longer, strict=True):
         if others:
             taken = [likelihoods[i][0] for i in others]
-            least, most = _less(value, taken), _less(value, Read.without_unseen(taken))
+            least = _less(value, taken)
             if isinstance(value, Read):
+                most = _less(value, Read.without_unseen(taken))
                 end = most if value.how == "unseen" else least
                 value = Read(end, value.shown, value.how, most)
             else:

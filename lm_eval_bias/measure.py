@@ -274,9 +274,9 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Without what a summary has to say: it has said so in the run."""
-    logger = logging.getLogger("lm_eval_bias")
+def quietly(name: str = "lm_eval_bias") -> Iterator[None]:
+    """Without what a logger has to say: by default of a summary, which has said so in the run."""
+    logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
@@ -285,32 +285,36 @@ def quietly() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def other_end(records: Iterable[Record]) -> list[Record]:
-    """Records as if unseen answers had no probability."""
-    return [record.get(WITHOUT_UNSEEN, record) for record in records]
+def without_unseen(
+    measure: Measure, records: Sequence[Record], options: Options, *, errors: bool
+) -> Summary | None:
+    """The summary if unseen answers had no probability; None if there are none."""
+    if not any(WITHOUT_UNSEEN in record for record in records):
+        return None
+    others = [record.get(WITHOUT_UNSEEN, record) for record in records]
+    with quietly():
+        return measure.summary(others, errors=errors, **options)
+
+
+def _with_interval(metric: Metric, of: Number, clusters: int | None) -> Number:
+    if metric.stderr and not metric.own_interval:
+        of = number(of, clusters or 0, metric.unit, metric.scale)
+    return cut(of, metric.scale or RANGE.get(metric.unit))
 
 
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
-    others = None
-    if any(WITHOUT_UNSEEN in record for record in records):
-        with quietly():
-            others = measure.summary(other_end(records), errors=True, **options)
+    others = without_unseen(measure, records, options, errors=True)
     clusters = {
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
     }
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
         n = clusters[metric.by].get(group)
-
-        def with_interval(of: Number) -> Number:
-            if metric.stderr and not metric.own_interval:
-                of = number(of, n or 0, metric.unit, metric.scale)
-            return cut(of, metric.scale or RANGE.get(metric.unit))
-
-        of = with_interval(of)
+        of = _with_interval(metric, of, n)
         if others and not isnan(of.value):
-            of = beyond(of, with_interval(others.number((metric.name, group))))
+            other = others.number((metric.name, group))
+            of = beyond(of, _with_interval(metric, other, n))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, n)
 

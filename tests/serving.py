@@ -1,6 +1,7 @@
 """Servers on the loopback address: of files, with interruptions, and of a chat model."""
 
 import json
+import socket
 import threading
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -47,6 +48,11 @@ class Files:
             self.go_on.wait(60)
         if not self.breaks_after and cut:
             handler.wfile.write(content[cut:])
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import atexit
 import json
 import multiprocessing
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
+
+from tests.serving import free_port
 
 # Of the harness's thousands of tasks one folder: for programs that are no forks.
 FEW_TASKS = """
@@ -122,9 +123,7 @@ def _ranks(processes: int) -> list[dict[str, str]]:
     """What `torchrun` sets for each of several processes on the CPU."""
     if processes == 1:
         return [{}]
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "ACCELERATE_USE_CPU": "true"}
     common |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
     return [{**common, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(processes)]
 

@@ -22,6 +22,7 @@ from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import CompiledTask, Config, template, without_examples
 from lm_eval_bias.likelihoods import Likelihood, apart
+from lm_eval_bias.measure import quietly
 from lm_eval_bias.usage import Options, UsageError
 
 logger = logging.getLogger(__name__)
@@ -215,15 +216,11 @@ def _probe_system(apply: Any) -> bool:
     """Whether a system message reaches the model: `HFLM` drops one that the template refuses."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
-    hf_logger = logging.getLogger("lm_eval.models.huggingface")
-    level = hf_logger.level
-    hf_logger.setLevel(logging.ERROR)
-    try:
-        return probe in str(apply(messages))
-    except jinja2.TemplateError:
-        return False
-    finally:
-        hf_logger.setLevel(level)
+    with quietly("lm_eval.models.huggingface"):
+        try:
+            return probe in str(apply(messages))
+        except jinja2.TemplateError:
+            return False
 
 
 class ConversationTask(CompiledTask):

@@ -180,8 +180,8 @@ class ChatLogprobs(LocalChatCompletion):
         for context, choice in pairs:
             answer = cached.get(hash_args("loglikelihood", (context, choice)))
             questions.setdefault(context, {})[choice] = answer
-        for request in requests:
-            self._check(request, questions[request.args[0]])
+        for context, request in {request.args[0]: request for request in requests}.items():
+            self._check(request, questions[context])
         new = [context for context, answers in questions.items() if None in answers.values()]
         if new:
             with outside_of_tasks():

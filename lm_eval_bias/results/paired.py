@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_bias.measure import (
-    WITHOUT_UNSEEN,
     Measure,
     Metric,
     Number,
@@ -23,9 +22,9 @@ from lm_eval_bias.measure import (
     Summary,
     clusters_of,
     fewest_clusters,
-    other_end,
     quietly,
     summed_up,
+    without_unseen,
 )
 from lm_eval_bias.metrics.crossed import Variance, combined
 from lm_eval_bias.metrics.jackknife import (
@@ -189,10 +188,8 @@ class Replicates:
 
     @cached_property
     def _other(self) -> Summary:
-        if not any(WITHOUT_UNSEEN in record for record in self.records):
-            return self.whole
-        with quietly():
-            return self.measure.summary(other_end(self.records), errors=False, **self.options)
+        others = without_unseen(self.measure, self.records, self.options, errors=False)
+        return others or self.whole
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:

@@ -7,7 +7,6 @@ import gc
 import json
 import logging
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -27,7 +26,7 @@ from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.results import runs
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, load
-from tests.serving import Raw, chatting
+from tests.serving import Raw, chatting, free_port
 
 KEY = "sk-of-a-person"
 LETTERS = {"a": 0.5, "b": 0.25, "The": 0.125}
@@ -254,12 +253,10 @@ def test_a_number_does_not_have_the_probability_of_longer_ones(serve):
 
 def test_a_number_may_have_what_a_hidden_longer_one_has_not(serve):
     """Behind "8", 0.5, the server shows "." and "4"; "5" has at most 0.125, as "4"."""
-    lm = serve(Server({"": {"8": 0.5, "9": 0.25}, "8": {".": 0.5, "4": 0.125, "5": 0.0625}}))
-    lm._top_logprobs = 2
-    choices = ["8", "84", "85"]
-    answers = [
-        value for value, _ in apart(lm.loglikelihood(requests(*choices)), Nesting(lm)("", choices))
-    ]
+    language = {"": {"8": 0.5, "9": 0.25}, "8": {".": 0.5, "4": 0.125, "5": 0.0625}}
+    lm, choices = serve(Server(language), top_logprobs=2), ["8", "84", "85"]
+    likelihoods = lm.loglikelihood(requests(*choices))
+    answers = [value for value, _ in apart(likelihoods, Nesting(lm)("", choices))]
     assert [exp(v) for v in answers] == pytest.approx([0.5 - 0.0625 - 0.0625, 0.0625, 0.0625])
     assert [exp(v) for v in Read.without_unseen(answers)] == pytest.approx([0.4375, 0.0625, 0])
 
@@ -538,8 +535,7 @@ def test_a_server_without_likelihoods_says_so_and_writes_the_answers_of_hf(
     from lm_eval.models.huggingface import HFLM
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = free_port()
     command = [Path(sys.executable).with_name("transformers"), "serve", "--port", port]
     command += ["--device", "cpu", "--dtype", "float32", model_folder]
     address, log = f"http://localhost:{port}", tmp_path / "log"
