@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -128,12 +128,14 @@ def decode(
     prompts: Sequence[Prompt],
     tokenizer: Any,
     counted: Callable[[int], Any],
+    watched: Mapping[int, list[float]],
 ) -> list[list[int]]:
     """Return the tokens of the answer to each prompt. The sweep does not change.
 
     leaves: the last node of each prompt, shape (n,); the sweep's cache holds it and its ancestors.
     logits: of the distinct leaves, ascending, shape (leaves, vocabulary). counted: called with the
-    number of tokens written or no longer needed.
+    number of tokens written or no longer needed. watched: by number of the prompt, gets the
+    log-probability of each token of its answer.
     """
     written: list[list[int]] = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -151,6 +153,9 @@ def decode(
         tokens = _next(logits, row, here, texts)
         for text, token in zip(texts, tokens.tolist(), strict=True):
             text.append(token)
+        for i, r, token in zip(live, row.tolist(), tokens.tolist(), strict=True):
+            if i in watched:
+                watched[i].append(float(logits[r].float().log_softmax(-1)[token]))
         ended = _ended(here, texts, tokenizer.batch_decode, lookback)
         unused = [p.max_tokens - len(text) for p, text in zip(here, texts, strict=True)]
         counted(len(live) + int(np.dot(ended, unused)))

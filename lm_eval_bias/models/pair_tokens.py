@@ -59,21 +59,28 @@ def encode_pairs(
     inputs: list[bytes] = []
     continuations: list[bytes] = []
     which = []
+    merged: list[tuple[str, str]] = []
     too_long = 0
     for first in range(0, len(order), 2 * AT_A_TIME):
         part = order[first : first + 2 * AT_A_TIME]
         texts: dict[str, list[str]] = {}
         for i in part:
             texts.setdefault(pairs[i][0], []).append(pairs[i][1])
-        for head, ending in _encoded(encoder, texts, prefix, bos):
+        for head, ending in _encoded(encoder, texts, prefix, bos, merged):
             continuations += ending.continuations
             start = len(head) + len(ending.context)
             lengths = [len(tokens) for tokens in ending.continuations]
-            assert start and min(lengths) > 0 and max(lengths) <= 4 * max_length
+            assert start and max(lengths) <= 4 * max_length
             too_long += sum(start + length > 4 * (max_length + 1) for length in lengths)
             which.append(ending.which + len(inputs))
             inputs += [(head + tokens)[-4 * max_length :] for tokens in ending.inputs]
         counted(len(part))
+    if merged:
+        logger.warning(
+            "The tokenizer merges %d continuations into the end of their contexts, such as %r into "
+            "%r. Their likelihoods are those of their own tokens behind those of the context.",
+            *(len(merged), merged[0][1], merged[0][0][-40:]),
+        )
     if too_long:
         logger.warning(
             "%d requests are longer than the model's maximum length (%d) and lose tokens on the "
@@ -85,9 +92,14 @@ def encode_pairs(
 
 
 def _encoded(
-    encoder: Encoder, texts: Mapping[str, list[str]], prefix: int, bos: str | None
+    encoder: Encoder,
+    texts: Mapping[str, list[str]],
+    prefix: int,
+    bos: str | None,
+    merged: list[tuple[str, str]],
 ) -> Iterator[tuple[bytes, _Ending]]:
-    """For each context, its tokens up to the last seam, and its end."""
+    """For each context, its tokens up to the last seam, and its end. merged: gets the end of a
+    context and its continuation where the tokenizer leaves no token to the latter alone."""
     seam = encoder.seam
     heads: list[str] = []
     ends: list[tuple[bool, str, tuple[str, ...]]] = []
@@ -109,6 +121,10 @@ def _encoded(
         )
         for key in keys:
             own, *wholes = (whole[key[1] + b][len(start) :] for b in ("", *key[2]))
+            for i, text in enumerate(key[2]):
+                if len(wholes[i]) <= len(own):
+                    merged.append((key[1], text))
+                    wholes[i] = own + encoder.whole([text], False)[0]
             endings[key] = _ending(own, wholes)
     first = packed([prefix])
     for context, head, key in zip(texts, heads, ends, strict=True):

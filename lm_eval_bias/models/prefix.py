@@ -13,12 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from hashlib import blake2b
-from typing import Any
+from itertools import pairwise
+from math import inf
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from lm_eval.api.instance import Instance
+from lm_eval.api.model import hash_args
+from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils import (
     handle_stop_sequences,
     normalize_gen_kwargs,
@@ -37,11 +41,24 @@ from .hf_model import HFModel, likeliest
 from .kinds import refuse_encoder
 from .pack_size import PackSize, is_shortage
 from .pair_tokens import PairTokens, encode_pairs
-from .sweep import Sweep, check
+from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
+from .trial import (
+    SHORTEST,
+    Rounded,
+    bound,
+    check,
+    compare,
+    rope_limit,
+    row_limit,
+    thresholds,
+    writes_alike,
+)
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Settings of generation that change only how a token is chosen.
 SETTINGS = {
@@ -59,23 +76,29 @@ SETTINGS = {
 }
 
 
+class Difference(Exception):
+    """A request has another value than `hf` computes."""
+
+
 class PrefixLM(HFModel):
     """`hf` with shared prefixes.
 
     prefix_memory: attention cache kept between packs, such as "2GiB"; default: a quarter of the
     free memory.
     pack_tokens: tokens per pass; default: what is fastest (cost.py), limited by `batch_size`.
+    on_difference: what follows if a request that is computed again as `hf` does has another value:
+    "stop" (the default), or "hf", which computes everything so.
     Other arguments are `HFLM`'s.
 
-    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, and
-    everything if the model cannot share prefixes (`runs_as_hf` says why).
+    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, texts
+    too long for the model to share prefixes, and everything if it cannot (`runs_as_hf` says why).
 
     Sampled answers have `HFLM`'s distribution. The same `--seed` gives the same answers for any
     pack size and number of processes, except where rounding decides a draw.
     """
 
     NAME = "hf-prefix"
-    OPTIONS = ("prefix_memory", "pack_tokens")
+    OPTIONS = ("prefix_memory", "pack_tokens", "on_difference")
     SHORTER = "a smaller max_length"
 
     def __init__(
@@ -84,8 +107,11 @@ class PrefixLM(HFModel):
         *,
         prefix_memory: str | int | None = None,
         pack_tokens: int | None = None,
+        on_difference: str = "stop",
         **kwargs: Any,
     ) -> None:
+        if on_difference not in ("stop", "hf"):
+            raise UsageError(f"on_difference={on_difference} in --model_args: expected stop or hf")
         if kwargs.get("tp_plan") is not None:
             raise UsageError("hf-prefix has no tp_plan; use parallelize=True, or --model hf")
         memory = None if prefix_memory is None else _bytes(prefix_memory)
@@ -101,6 +127,12 @@ class PrefixLM(HFModel):
         self.runs_as_hf: str | None = None
         """Why this model runs as `hf`; None if it does not."""
         self._strategies: dict[str, Strategy | None] = {}
+        self._on_difference = on_difference
+        self._text_limit = self._row_limit = inf
+        """Tokens of a text, and of a pack with its cache, up to which the model shares prefixes."""
+        self._tried_text = self._tried_row = 0
+        self._writes_as_hf: bool | None = None  # not tried yet
+        self._never_shared = False
         try:
             if self.backend != "causal":
                 raise Unsupported("is an encoder-decoder")
@@ -110,11 +142,11 @@ class PrefixLM(HFModel):
         except UsageError:
             raise
         except Exception as error:
-            self.runs_as_hf = f"fails on a tree of tokens ({brief(error)})"
             if isinstance(error, Unsupported):
-                self.runs_as_hf = str(error)
-            name = type(self.model).__name__
-            logger.warning("hf-prefix: %s %s; it runs as hf.", name, self.runs_as_hf)
+                self._run_as_hf(str(error))
+            else:
+                self._run_as_hf("cannot read several texts in one pass", error)
+            self._never_shared = True
             return
         if memory is None:
             cuda = self.device.type == "cuda"
@@ -124,6 +156,8 @@ class PrefixLM(HFModel):
         per_token, vocabulary, self._cost = trial
         self._held_tokens = int(memory / per_token)
         self._most_reads = self._logit_rows(vocabulary)
+        self._config = self.model.config.get_text_config(decoder=True)
+        self._text_limit = rope_limit(self._config)
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
         refuse_encoder(pretrained, config)
@@ -134,12 +168,31 @@ class PrefixLM(HFModel):
             limit = self._token_limit(longest, self._cost.pack_size(trie.depth))
         return self._pack_size(limit, "tokens")
 
-    def _as_hf(self, ask: Callable[..., Any], requests: list[Instance], disable_tqdm: bool) -> Any:
-        """The answers of a method of `HFLM`, which begins anew after a shortage of memory."""
-        if self.world_size > 1:  # it would wait for the other processes
-            return ask(requests, disable_tqdm=disable_tqdm)
+    def _run_as_hf(self, reason: str, error: Exception | None = None) -> None:
+        self.runs_as_hf = reason
+        logger.warning(
+            "hf-prefix: %s %s, so it runs as --model hf: the same numbers, but slower.%s",
+            *(type(self.model).__name__, reason, f" ({brief(error)})" if error else ""),
+        )
+
+    def _as_hf(
+        self,
+        ask: Callable[..., Any],
+        requests: list[Instance],
+        disable_tqdm: bool,
+        together: bool = True,
+    ) -> Any:
+        """The answers of a method of `HFLM`, which begins anew after a shortage of memory.
+
+        together: whether all processes ask it; only then can they agree on a batch size.
+        """
         name = "max_batch_size" if self.batch_size == "auto" else "batch_size_per_gpu"
-        packs = self._pack_size(getattr(self, name), "requests")
+        if self.world_size > 1 and together:  # it would wait for the other processes
+            return ask(requests, disable_tqdm=disable_tqdm)
+        if self.world_size > 1 and self.batch_size == "auto":
+            name = "batch_size_per_gpu"
+        before = getattr(self, name)
+        packs = self._pack_size(1 if before == "auto" else before, "requests")
 
         def answers(size: int) -> Any:
             setattr(self, name, size)
@@ -148,7 +201,124 @@ class PrefixLM(HFModel):
         try:
             return packs.fit(answers)
         finally:
-            setattr(self, name, packs.usual)
+            setattr(self, name, before)
+
+    # ---- Trials at the sizes of the work
+
+    def _agrees(self, *lengths: int) -> bool:
+        def agrees(_: int) -> bool:
+            try:
+                with self._autocast():
+                    return compare(self._tree, self._cost, lengths).agrees()
+            except Exception as error:
+                if is_shortage(error):
+                    raise
+                return False
+
+        return self._in_memory(agrees) is not False
+
+    def _in_memory(self, compute: Callable[[int], T], packs: PackSize | None = None) -> T | None:
+        """The result of what only checks, or None if it needs more memory than the work does."""
+        try:
+            return (packs or self._pack_size(1, "texts")).fit(compute)
+        except UsageError:
+            logger.warning("hf-prefix: a check of the model was left out, for lack of memory.")
+            return None
+
+    def _try_texts(self, longest: int) -> None:
+        """Lower the limit of texts to the first threshold beyond which the model is wrong."""
+        below = SHORTEST
+        for length in thresholds(self._config):
+            if self._tried_text <= length < min(longest, self._text_limit) and not self._agrees(
+                length, length + 1
+            ):
+                self._text_limit = length if self._agrees(length) else below
+                logger.warning(
+                    "hf-prefix: %s gives other likelihoods to texts of more than %d tokens when "
+                    "they share a pass, so these run as --model hf: the same numbers, but slower.",
+                    *(type(self.model).__name__, self._text_limit),
+                )
+            below = length
+        self._tried_text = max(self._tried_text, longest)
+
+    def _try_rows(self, packs: PackSize, nodes: int, cached: int) -> None:
+        """Lower the limit of rows to the largest in which the model is right. nodes: in the trie.
+        cached: tokens in the cache at most."""
+
+        def limit(size: int) -> tuple[int, float]:
+            row = min(size, nodes) + cached
+            if row <= self._tried_row or self._row_limit < inf:
+                return self._tried_row, self._row_limit
+            with self._autocast():
+                return row, row_limit(self._tree, self._cost, row - cached, cached)
+
+        row, most = self._in_memory(limit, packs) or (0, self._row_limit)
+        if most == self._row_limit:
+            self._tried_row = max(self._tried_row, row)
+            return
+        self._row_limit, self._text_limit = most, min(self._text_limit, 3 * most // 4)
+        if not most:
+            self._run_as_hf("gives other likelihoods when texts share a pass")
+            return
+        logger.warning(
+            "hf-prefix: %s gives other likelihoods in passes of more than %d tokens, so they stay "
+            "below. Longer texts and written answers run as --model hf: the same, but slower.",
+            *(type(self.model).__name__, most),
+        )
+
+    # ---- Requests that are computed again
+
+    def _again(
+        self, texts: tuple[str, str], value: float, context: list[int], continuation: list[int]
+    ) -> None:
+        """Raise Difference if `hf` gives the continuation another log-likelihood by more than
+        rounding. context, continuation: tokens."""
+
+        def alone() -> float:
+            # without a key of the cache, and cut as `hf` cuts it, which would warn
+            room = self.max_length + 1 - len(continuation)
+            request: Any = (None, context[-room:], continuation)
+            return HFLM._loglikelihood_tokens(self, [request], True, 1)[0][0]
+
+        expected = self._in_memory(lambda _: alone())
+        if expected is None or value == expected or (np.isnan(value) and np.isnan(expected)):
+            return
+        most = bound(self.mixed_precision_dtype or self.model.dtype, len(continuation))
+        off = abs(value - expected)
+        if off > most:  # a hair's breadth may change a mixture of experts by more
+            for seed in range(4):
+                with Rounded(self.model, seed):
+                    most = max(most, 3 * abs(alone() - expected))
+        if off <= most:
+            return
+        raise Difference(
+            f"{type(self.model).__name__} gives other likelihoods when texts share a pass: "
+            f"{texts[1]!r} behind {texts[0][-40:]!r} has {value:.6g}, and {expected:.6g} as "
+            f"--model hf computes it (rounding explains {most:.2g})"
+        )
+
+    def _unanswered(
+        self, error: Exception, method: str, requests: Sequence[Instance], done: np.ndarray
+    ) -> list[int]:
+        """After an error in the middle of a run: the requests that `hf` answers from here. done:
+        which of them have an answer. Raises UsageError for a `Difference`, unless `on_difference`
+        says otherwise, and takes all answers back."""
+        if isinstance(error, UsageError) or is_shortage(error):
+            raise error
+        if isinstance(error, Difference):
+            for i in np.flatnonzero(done).tolist():
+                (self.cache_hook.dbdict or {}).pop(hash_args(method, requests[i].args), None)
+            if self._on_difference == "stop":
+                raise UsageError(
+                    f"--model hf-prefix: {error}. Use --model hf, or add on_difference=hf to "
+                    f"--model_args"
+                ) from None
+            logger.warning("hf-prefix: %s", error)
+            done = np.zeros_like(done)
+            self._run_as_hf("gives other likelihoods when texts share a pass")
+        else:
+            self._run_as_hf("failed in the middle of several texts in one pass", error)
+        return np.flatnonzero(~done).tolist()
 
     # ---- Likelihoods
 
@@ -161,7 +331,7 @@ class PrefixLM(HFModel):
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         if self.runs_as_hf or not requests:
-            return self._as_hf(super().loglikelihood, requests, disable_tqdm)
+            return self._as_hf(super().loglikelihood, requests, disable_tqdm, self._never_shared)
         pairs = [request.args for request in requests]
         prefix = self.prefix_token_id
         with gc_frozen():
@@ -170,20 +340,32 @@ class PrefixLM(HFModel):
                 tokens = encode_pairs(
                     self._encoder, pairs, prefix, bos, self.max_length, bar.update
                 )
-            return self._likelihoods(pairs, tokens, disable_tqdm)
+            length = np.zeros(len(pairs), np.int64)
+            length[tokens.order] = np.array([len(t) // 4 for t in tokens.inputs])[tokens.which]
+            self._try_texts(int(length.max()))
+            answers: list[tuple[float, bool]] | None = None
+            if length.max() <= self._text_limit:
+                answers = self._likelihoods(requests, tokens, disable_tqdm)
+        if answers is not None:
+            return answers
+        return self._divided(super().loglikelihood, requests, length, disable_tqdm)
 
     def _likelihoods(
-        self, pairs: Sequence[tuple[str, str]], encoded: PairTokens, disable_tqdm: bool
-    ) -> list[tuple[float, bool]]:
-        """Each continuation's log-likelihood, and whether it is greedy. Empties `encoded.inputs` to
-        save memory.
+        self, requests: list[Instance], encoded: PairTokens, disable_tqdm: bool
+    ) -> list[tuple[float, bool]] | None:
+        """Each continuation's log-likelihood, and whether it is greedy; None if a trial lowered the
+        limit of texts. Empties `encoded.inputs` to save memory.
         """
         place, inputs, which, continuations = encoded
         lengths = np.array([len(tokens) // 4 for tokens in continuations])
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
-        packs = self._packs(max(map(len, inputs)) // 4, trie)
+        deepest = max(map(len, inputs)) // 4
+        packs = self._packs(deepest, trie)
+        self._try_rows(packs, trie.size, deepest)
+        if deepest > self._text_limit:
+            return None
         held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
         nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
@@ -194,7 +376,10 @@ class PrefixLM(HFModel):
         order = np.argsort(node, kind="stable")
         request, node = np.repeat(place, lengths)[order], node[order]
         token = unpacked(b"".join(continuations))[order]
+        pairs = [r.args for r in requests]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
+        done = np.zeros(len(pairs), dtype=bool)
+        again = {finished[i] for i in drawn(len(finished))}
 
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
@@ -209,24 +394,74 @@ class PrefixLM(HFModel):
             return ahead, here, *self._read(logits, np.searchsorted(read, node[here]), token[here])
 
         title = f"Running {len(pairs)} loglikelihood requests"
-        with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
-            while sweep.cursor < trie.size:
-                start = sweep.cursor
-                left = trie.size - start + len(sweep.missing)
-                sweep, here, values, matches = packs.fit(scores, left)
-                np.add.at(total, request[here], values)
-                np.logical_and.at(greedy, request[here], matches)
-                held.fit(sweep.hold, len(sweep.path), 0)
-                bar.update(sweep.cursor - start)
-                for i in finished[_between(last, start, sweep.cursor)]:
-                    answer = (float(total[i]), bool(greedy[i]))
-                    self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
+        try:
+            with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
+                while sweep.cursor < trie.size:
+                    start = sweep.cursor
+                    left = trie.size - start + len(sweep.missing)
+                    sweep, here, values, matches = packs.fit(scores, left)
+                    np.add.at(total, request[here], values)
+                    np.logical_and.at(greedy, request[here], matches)
+                    held.fit(sweep.hold, len(sweep.path), 0)
+                    bar.update(sweep.cursor - start)
+                    for i in finished[_between(last, start, sweep.cursor)]:
+                        if i in again:
+                            tokens = self._as_hf_splits(*pairs[i])
+                            self._again(pairs[i], float(total[i]), *tokens)
+                        done[i] = True
+                        answer = (float(total[i]), bool(greedy[i]))
+                        self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
+        except Exception as error:
+            rest = self._unanswered(error, "loglikelihood", requests, done)
+            others = [requests[i] for i in rest]
+            answers = self._as_hf(super().loglikelihood, others, disable_tqdm, False)
+            for i, (value, matched) in zip(rest, answers, strict=True):
+                total[i], greedy[i] = value, matched
         self.tokens_computed += sweep.computed
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The harness's, where a continuation that merges into its context has tokens of its own
+        (pair_tokens.py)."""
+        before, behind = super()._encode_pair(context, continuation)
+        if not behind:
+            spaces = context[len(context.rstrip()) :]
+            behind = self.tok_encode(spaces + continuation, add_special_tokens=False)
+        return before, behind
+
+    def _as_hf_splits(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        if context:
+            return self._encode_pair(context, continuation)
+        tokens = self.tok_encode(continuation)
+        prefix = self.prefix_token_id
+        return ([prefix], tokens) if tokens[0] != prefix else (tokens[:1], tokens[1:])
+
+    def _room(self, sweep: Sweep, limit: int) -> int:
+        """How many new nodes fit into a pack."""
+        row = self._row_limit - len(sweep.path)
+        return int(max(min(max(limit - len(sweep.missing), limit // 4), row), 1))
+
+    def _divided(
+        self,
+        ask: Callable[..., Any],
+        requests: list[Instance],
+        length: np.ndarray,
+        disable_tqdm: bool,
+    ) -> list[tuple[float, bool]]:
+        """Short texts with shared prefixes, others as `hf`. length: tokens of each request."""
+        answers: list[Any] = [None] * len(requests)
+        short = length <= self._text_limit
+        shared = [requests[i] for i in np.flatnonzero(short)]
+        others = [requests[i] for i in np.flatnonzero(~short)]
+        found = self.loglikelihood(shared, disable_tqdm) if shared else []
+        found += self._as_hf(ask, others, disable_tqdm, False) if others else []
+        for i, answer in zip(np.argsort(~short, kind="stable"), found, strict=True):
+            answers[i] = answer
+        return answers
+
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
         trie, start = sweep.trie, sweep.cursor
-        stop = min(trie.size, start + _room(sweep, limit))
+        stop = min(trie.size, start + self._room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
         if last_read < len(read_nodes):
             stop = min(stop, int(read_nodes[last_read]))
@@ -237,7 +472,7 @@ class PrefixLM(HFModel):
             stop -= int(np.argmin(trie.depth[middle : stop + 1][::-1]))
             while stop < trie.size and trie.depth[stop] == trie.depth[stop - 1] + 1:
                 stop += 1
-        return stop
+        return int(min(stop, start + max(self._row_limit - len(sweep.path), 1)))
 
     def _read(
         self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray
@@ -265,8 +500,10 @@ class PrefixLM(HFModel):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None:
+            return self._as_hf(super().generate_until, requests, disable_tqdm, self._never_shared)
+        if not self._can_write():
             return self._as_hf(super().generate_until, requests, disable_tqdm)
-        texts = [""] * len(requests)
+        answers = [""] * len(requests)
         members: dict[Prompt, list[int]] = {}
         usual = []
         prompts = self._pack_size(1, "texts").fit(lambda _: self._prompts(requests))
@@ -275,39 +512,87 @@ class PrefixLM(HFModel):
                 usual.append(i)
             else:
                 members.setdefault(prompt, []).append(i)
-        if usual:
-            others = [requests[i] for i in usual]
-            answers = self._as_hf(super().generate_until, others, disable_tqdm)
-            for i, text in zip(usual, answers, strict=True):
-                texts[i] = text
+        done = np.zeros(len(requests), dtype=bool)
+
+        def as_hf(rest: Sequence[int]) -> None:
+            others = [requests[i] for i in rest]
+            if others:
+                ask = super(PrefixLM, self).generate_until
+                for i, text in zip(
+                    rest, self._as_hf(ask, others, disable_tqdm, False), strict=True
+                ):
+                    answers[i] = text
+
+        as_hf(usual)
         if not members:
-            return texts
+            return answers
         trie = TokenTrie([prompt.tokens for prompt in members])
+        packs = self._writing(trie, list(members))
+        if self._row_limit < inf:
+            as_hf([i for places in members.values() for i in places])
+            return answers
         # The bar also counts written tokens, since the first answers may take minutes.
         total = trie.size + sum(prompt.max_tokens for prompt in members)
         title = f"Running {len(requests) - len(usual)} generate_until requests"
 
-        def answered(prompt: Prompt, tokens: list[int]) -> None:
+        def answered(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
+            if values is not None:
+                asked = requests[members[prompt][0]].args[0]
+                room = self.max_length - prompt.max_tokens
+                context = self.tok_batch_encode([asked], "left", room, self.truncation)[0][0]
+                texts = (asked, self.tok_decode(tokens))
+                self._again(texts, sum(values), context.tolist(), tokens)
             text = postprocess_generated_text(
                 self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
             )
             for i in members[prompt]:
-                texts[i] = text
+                answers[i], done[i] = text, True
                 self.cache_hook.add_partial("generate_until", requests[i].args, text)
 
-        with self._bar(total, title, disable_tqdm, " tokens") as bar:
-            self._decode(trie, list(members), bar, answered)
-        return texts
+        done[usual] = True
+        try:
+            with self._bar(total, title, disable_tqdm, " tokens") as bar:
+                self._decode(trie, list(members), packs, bar, answered)
+        except Exception as error:
+            as_hf(self._unanswered(error, "generate_until", requests, done))
+        return answers
+
+    def _can_write(self) -> bool:
+        """Whether the model's own generation gives the logits of plain passes. If not, `hf` writes
+        the answers."""
+        if self._writes_as_hf is None:
+            with self._autocast():
+                alike = self._in_memory(lambda _: writes_alike(self._tree))
+            self._writes_as_hf = alike is False
+            if self._writes_as_hf:
+                logger.warning(
+                    "hf-prefix: %s gives other likelihoods when it writes than when it reads, so "
+                    "answers are written as --model hf does: the same, but slower.",
+                    type(self.model).__name__,
+                )
+        return not self._writes_as_hf and self._row_limit == inf
+
+    def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
+        """The size of packs, after a trial at the sizes of the work."""
+        longest = int(trie.depth.max()) + 1
+        packs = self._packs(longest, trie)
+        most = int(np.mean([prompt.max_tokens for prompt in prompts]))
+        beside = min(self._cost.rows(longest, most), len(prompts))
+        cached = min(trie.size, 4 * packs.size) + beside * most
+        self._try_rows(packs, min(trie.size, 1024), min(cached, self._held_tokens))
+        return packs
 
     def _decode(
         self,
         trie: TokenTrie,
         prompts: list[Prompt],
+        packs: PackSize,
         bar: tqdm,
-        answered: Callable[[Prompt, list[int]], None],
+        answered: Callable[[Prompt, list[int], list[float] | None], None],
     ) -> None:
         """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written, or
-        no longer needed. answered: called with each prompt and its tokens.
+        no longer needed. answered: called with each prompt and its tokens and, for some, their
+        log-probabilities.
         """
         sweep = Sweep(self._tree, trie, self._cost)
         ends = np.concatenate(trie.tails)
@@ -315,9 +600,9 @@ class PrefixLM(HFModel):
         prompts, leaves = [prompts[i] for i in order], ends[order]
         most = np.array([prompt.max_tokens for prompt in prompts])
         row = np.unique(leaves, return_inverse=True)[1]
-        longest = max(len(prompt.tokens) for prompt in prompts) // 4
-        packs = self._packs(longest, trie)
+        longest = int(trie.depth.max()) + 1
         held = self._pack_size(self._held_tokens, "cached tokens")
+        again = set(drawn(len(prompts)))
         share = 1.0  # of its max_tokens, that the latest answers needed
         first = counted = 0
 
@@ -343,14 +628,17 @@ class PrefixLM(HFModel):
                 here = slice(first, min(last, first + size))
                 rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
                 read = bar.n
+                values: dict[int, list[float]]
+                values = {i - first: [] for i in range(here.start, here.stop) if i in again}
                 with self._autocast():
                     written = decode(
-                        ahead, leaves[here], rows, prompts[here], self.tokenizer, bar.update
+                        *(ahead, leaves[here], rows, prompts[here], self.tokenizer),
+                        *(bar.update, values),
                     )
                 counted += bar.n - read
                 share = sum(map(len, written)) / int(most[here].sum())
-                for prompt, tokens in zip(prompts[here], written, strict=True):
-                    answered(prompt, tokens)
+                for i, (prompt, tokens) in enumerate(zip(prompts[here], written, strict=True)):
+                    answered(prompt, tokens, values.get(i))
                 first = here.stop
             return ahead
 
@@ -366,7 +654,7 @@ class PrefixLM(HFModel):
         parts = []
         while sweep.cursor <= read[-1]:
             start = sweep.cursor
-            end = min(int(read[-1]) + 1, start + _room(sweep, limit))
+            end = min(int(read[-1]) + 1, start + self._room(sweep, limit))
             parts.append(sweep.advance(end, read[_between(read, start, end)]))
             bar.update(end - start)
         return torch.cat(parts)
@@ -383,9 +671,15 @@ class PrefixLM(HFModel):
         )
         prompts: list[Prompt | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
+        lengths = [
+            len(encoded[r.args[0]]) // 4 + most
+            for r, (most, *_) in zip(requests, chosen, strict=True)
+        ]
+        self._try_texts(min(max(lengths, default=0), max_length))
         for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[requests[i].args[0]], max_length - most
-            if strategy is None or most <= 0 or not tokens:
+            whole = min(len(tokens) // 4, room) + most
+            if strategy is None or most <= 0 or not tokens or whole > self._text_limit:
                 continue
             assert room > 0, (
                 f"max_gen_toks={most} leaves no room for a prompt: the model reads {max_length} "
@@ -470,8 +764,12 @@ def _between(ascending: np.ndarray, start: int, stop: int) -> slice:
     return slice(*np.searchsorted(ascending, (start, stop)))
 
 
-def _room(sweep: Sweep, limit: int) -> int:
-    return max(limit - len(sweep.missing), limit // 4, 1)
+def drawn(count: int) -> list[int]:
+    """One in a thousand of so many requests, but 8 to 64: one at random in each of equal parts."""
+    parts = min(count, max(8, min(64, count // 1000)))
+    rng = np.random.default_rng(count)
+    bounds = np.linspace(0, count, parts + 1).astype(int).tolist()
+    return [int(rng.integers(*part)) for part in pairwise(bounds)]
 
 
 def _bytes(size: str | int) -> int:

@@ -13,7 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.models.sweep import check
+from lm_eval_bias.models.trial import check
 from lm_eval_bias.models.tree_attention import TreeModel, Unsupported
 from lm_eval_bias.usage import UsageError
 
@@ -168,7 +168,8 @@ def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
     with caplog.at_level(logging.WARNING):
         shared = lm(PrefixLM, model, tokenizer)
     assert [r.message for r in caplog.records if "hf-prefix" in r.message] == [
-        "hf-prefix: T5ForConditionalGeneration is an encoder-decoder; it runs as hf."
+        "hf-prefix: T5ForConditionalGeneration is an encoder-decoder, so it runs as --model hf: the "
+        "same numbers, but slower."
     ]
     some = LIKELIHOODS[:5]
     assert likelihoods(shared, some) == likelihoods(lm(HFLM, model, tokenizer), some)

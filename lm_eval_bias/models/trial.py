@@ -1,0 +1,252 @@
+"""Whether a model gives the same on a tree of tokens as on each text alone: trials before the work,
+and the bound for requests that are computed again during it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from transformers import GenerationConfig
+
+from .cost import Cost, blocks, measured
+from .pack_size import is_shortage
+from .sweep import Sweep
+from .token_trie import TokenTrie, on_path
+from .tree_attention import Layers, TreeModel, Unsupported, select
+
+BEGINNING = 8
+"""Tokens that the texts of a trial share."""
+SHORTEST = 16
+"""The longest of the short texts of each trial."""
+CHAIN = 16
+"""Tokens of each unrelated text in front of them."""
+SHORT_TEXTS = 24
+"""Tokens of the short texts of each trial."""
+SMALLEST_ROW = 64
+# Names of settings that may be a number of tokens at which a model changes.
+_LENGTHS = re.compile(
+    r"window|chunk|position|context|length|_len$|scale|local_attention|block_size|topk|n_ctx"
+)
+
+
+def thresholds(config: Any) -> list[int]:
+    """The lengths at which a model may change, by the names in its config, ascending."""
+
+    def numbers(settings: dict[Any, Any]) -> Iterator[int]:
+        for name, value in settings.items():
+            if isinstance(value, dict):
+                yield from numbers(value)
+            elif _LENGTHS.search(str(name)) and isinstance(value, int | float) and value > SHORTEST:
+                yield int(min(value, 2**31))
+
+    return sorted(set(numbers(config.to_dict())))
+
+
+def rope_limit(config: Any) -> float:
+    """The longest text whose rotary frequencies do not depend on its length.
+
+    longrope and dynamic frequencies follow the longest text of a forward pass, so those of a longer
+    text would turn all others, and differ from those in the cache.
+    """
+
+    def limits(settings: dict[str, Any]) -> Iterator[int]:
+        kind = settings.get("rope_type", settings.get("type"))
+        if kind in ("longrope", "dynamic"):
+            own = settings.get("original_max_position_embeddings")
+            whole = getattr(config, "original_max_position_embeddings", None)
+            yield own or whole or config.max_position_embeddings
+        for value in settings.values():
+            if isinstance(value, dict):
+                yield from limits(value)
+
+    return min(limits(config.to_dict()), default=inf)
+
+
+def bound(dtype: torch.dtype, tokens: int) -> float:
+    """How far log-likelihoods of `tokens` tokens may differ by rounding, in nats: by 64 last digits
+    of the data type or 0.001, times the square root of the tokens."""
+    return max(1e-3, 64 * torch.finfo(dtype).eps) * sqrt(tokens)
+
+
+class Rounded:
+    """Inside the block, embeddings are changed by their last digit, up or down."""
+
+    def __init__(self, model: Any, seed: int):
+        self._embeddings, self._rng = model.get_input_embeddings(), np.random.default_rng(seed)
+
+    def _change(self, _: Any, __: Any, values: torch.Tensor) -> torch.Tensor:
+        sign = torch.as_tensor(self._rng.choice([-1, 1], values.shape))
+        return values * (1 + torch.finfo(values.dtype).eps * sign.to(values))
+
+    def __enter__(self) -> None:
+        self._hook = self._embeddings.register_forward_hook(self._change)
+
+    def __exit__(self, *_: Any) -> None:
+        self._hook.remove()
+
+
+class Comparison(NamedTuple):
+    """error: log-probabilities in a tree less those of each text alone, shape (texts, vocabulary).
+    rounding: what a change of the embeddings' last digit does to the latter. rows: tokens in the
+    largest pass and its cache. layers: the cache."""
+
+    error: torch.Tensor
+    rounding: Callable[[], torch.Tensor]
+    rows: int
+    layers: Layers
+
+    def agrees(self) -> bool:
+        most = self.error.abs().max().item()
+        return most <= 1e-3 or self.error.norm().item() <= self.rounding().norm().item()
+
+
+def compare(
+    model: TreeModel, cost: Cost, lengths: Sequence[int] = (), in_front: int = 0, cached: int = 0
+) -> Comparison:
+    """Compare three short texts, and texts of so many tokens, computed in two passes of a tree,
+    with a plain pass of each.
+
+    in_front: tokens of other texts before them in the second pass. cached: tokens of other texts in
+    the cache, behind the beginning of all.
+    """
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    rng, high = np.random.default_rng(0), min(vocabulary, 1000)
+    begin = rng.integers(0, high, BEGINNING).tolist()
+
+    def chain(first: int, length: int) -> list[int]:
+        return [*begin, first, *rng.integers(0, high, length - 1).tolist()]
+
+    # a trie sorts its branches by their first token
+    lengths_of_others = [CHAIN] * (2 + in_front // CHAIN) + [in_front % CHAIN or 1]
+    others = [chain(i % (high // 2), n) for i, n in enumerate(lengths_of_others)]
+    long = chain(high // 2, max([CHAIN, *lengths]))
+    texts = [long[:14], [*long[:11], *begin[:5]], chain(high - 1, 5)]
+    texts += [long[:length] for length in lengths]
+    trie = TokenTrie([*others, *texts], tails=[*map(len, others), *map(len, texts)])
+    earlier = np.unique(np.concatenate(trie.tails[:2]))
+    new = np.setdiff1d(np.arange(trie.size), earlier)
+    leaves, text = np.unique([t[-1] for t in trie.tails[len(others) :]], return_inverse=True)
+    past: np.ndarray = new[:0]
+    layers: Layers = []
+
+    def forward(new: np.ndarray, read: np.ndarray) -> torch.Tensor:
+        nonlocal layers
+        keys = np.concatenate([past, new])
+        at = (torch.as_tensor(a, device=model.device) for a in (new, keys, trie.end[keys]))
+        logits, layers = model.forward(
+            *(trie.tokens[new], trie.depth[new], on_path(*at), layers),
+            *(trie.depth[past], read, blocks(trie, keys, len(past), cost)),
+        )
+        return logits
+
+    forward(earlier, new[:0])
+    repeated = np.resize(np.arange(BEGINNING, len(earlier)), cached)
+    kept = np.concatenate([np.arange(BEGINNING), repeated])
+    past, layers = earlier[kept], select(layers, kept, apart=True)
+    logits = forward(new, np.searchsorted(new, leaves))
+
+    def plain() -> torch.Tensor:
+        rows = [torch.as_tensor(np.array(t)[None], device=model.device) for t in texts]
+        with torch.no_grad():
+            last = [model.model(row).logits[0, -1] for row in rows]
+        return torch.stack(last).float().log_softmax(-1)
+
+    def rounding() -> torch.Tensor:
+        with Rounded(model.model, 1):
+            return plain() - expected
+
+    expected = plain()
+    error = logits[text].float().log_softmax(-1) - expected
+    return Comparison(error, rounding, len(past) + len(new), layers)
+
+
+def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
+    """The largest row (a pass and its cache) in which a model gives the same as alone: infinity if
+    it is right in one of `in_front` and `cached` tokens, 0 if it is in none of those tried."""
+
+    def largest(size: int) -> int:
+        """The row that was tried, or 0 if the model is wrong in it."""
+        front = min(in_front, size // 2)
+        try:
+            result = compare(model, cost, (), front, size - front)
+        except Exception as error:
+            if is_shortage(error):
+                raise
+            return 0
+        return result.rows * result.agrees()
+
+    if largest(in_front + cached):
+        return inf
+    powers = [2**k for k in range(SMALLEST_ROW.bit_length() - 1, 31)]
+    named = thresholds(model.model.config.get_text_config(decoder=True))
+    sizes = [s for s in sorted({*named, *powers}) if SMALLEST_ROW <= s < in_front + cached]
+    low, rows = 0, 0
+    while low < len(sizes):
+        middle = (low + len(sizes)) // 2
+        tried = largest(sizes[middle] - SHORT_TEXTS)
+        if tried:
+            low, rows = middle + 1, tried
+        else:
+            sizes = sizes[:middle]
+    return rows
+
+
+def writes_alike(model: TreeModel) -> bool:
+    """Whether `generate`, which keeps a cache of its own, gives the logits of a plain pass."""
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    start = np.random.default_rng(0).integers(0, min(vocabulary, 1000), (1, 2 * BEGINNING))
+    text = torch.as_tensor(start, device=model.device)
+    settings = GenerationConfig(
+        **{"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0, "output_logits": True},
+        return_dict_in_generate=True,
+    )
+    written = model.model.generate(
+        input_ids=text, attention_mask=torch.ones_like(text), generation_config=settings
+    )
+
+    def plain() -> torch.Tensor:
+        with torch.no_grad():
+            logits = model.model(written.sequences[:, :-1]).logits[0, -len(written.logits) :]
+        return logits.float().log_softmax(-1)
+
+    expected = plain()
+    error = torch.cat(written.logits).float().log_softmax(-1) - expected
+    with Rounded(model.model, 1):
+        rounding = plain() - expected
+    return Comparison(error, lambda: rounding, 0, []).agrees()
+
+
+def check(model: TreeModel) -> tuple[float, int, Cost]:
+    """Compare a small tree with plain forward passes.
+
+    Returns the bytes per cached node, the vocabulary size and what passes cost. Raises Unsupported
+    if log-probabilities differ by more than 0.001 and more than the embeddings' last digit changes.
+    """
+    result = compare(model, Cost(call=1.0))
+    if not result.agrees():
+        most = result.error.abs().max().item()
+        raise Unsupported(
+            f"gives other likelihoods when prefixes are shared (by {most:.2g} in a trial)"
+        )
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    stored = [t for layer in result.layers for t in (layer.keys, layer.values)]
+    size = sum(t.numel() * t.element_size() / t.shape[2] for t in stored)
+    tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)
+
+    def advance(depth: np.ndarray, cost: Cost) -> Callable[[], Any]:
+        chains = np.split(np.resize(tokens, len(depth)), np.flatnonzero(depth == 0)[1:])
+        trie = TokenTrie([[i % min(vocabulary, 997), *chain[1:]] for i, chain in enumerate(chains)])
+        last = np.array([trie.size - 1])
+        return lambda: Sweep(model, trie, cost).advance(trie.size, last).sum().item()
+
+    attend = partial(model.calls, result.layers[0])
+    # Time that other programs take does not count, but this clock stops while a GPU works.
+    clock = time.thread_time if model.device.type == "cpu" else time.perf_counter
+    costs = measured(attend, advance, len(result.layers), clock)
+    return size, result.error.shape[1], costs
