@@ -268,7 +268,7 @@ class PrefixLM(HFModel):
 
     # ---- Requests that are computed again
 
-    def _again(
+    def _recheck(
         self, texts: tuple[str, str], value: float, context: list[int], continuation: list[int]
     ) -> None:
         """Raise Difference if `hf` gives the continuation another log-likelihood by more than
@@ -379,7 +379,7 @@ class PrefixLM(HFModel):
         pairs = [r.args for r in requests]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
         done = np.zeros(len(pairs), dtype=bool)
-        again = {finished[i] for i in drawn(len(finished))}
+        watched = {finished[i] for i in rechecked(len(finished))}
 
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
@@ -405,9 +405,9 @@ class PrefixLM(HFModel):
                     held.fit(sweep.hold, len(sweep.path), 0)
                     bar.update(sweep.cursor - start)
                     for i in finished[_between(last, start, sweep.cursor)]:
-                        if i in again:
+                        if i in watched:
                             tokens = self._as_hf_splits(*pairs[i])
-                            self._again(pairs[i], float(total[i]), *tokens)
+                            self._recheck(pairs[i], float(total[i]), *tokens)
                         done[i] = True
                         answer = (float(total[i]), bool(greedy[i]))
                         self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
@@ -541,7 +541,7 @@ class PrefixLM(HFModel):
                 room = self.max_length - prompt.max_tokens
                 context = self.tok_batch_encode([asked], "left", room, self.truncation)[0][0]
                 texts = (asked, self.tok_decode(tokens))
-                self._again(texts, sum(values), context.tolist(), tokens)
+                self._recheck(texts, sum(values), context.tolist(), tokens)
             text = postprocess_generated_text(
                 self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
             )
@@ -602,7 +602,7 @@ class PrefixLM(HFModel):
         row = np.unique(leaves, return_inverse=True)[1]
         longest = int(trie.depth.max()) + 1
         held = self._pack_size(self._held_tokens, "cached tokens")
-        again = set(drawn(len(prompts)))
+        watched = set(rechecked(len(prompts)))
         share = 1.0  # of its max_tokens, that the latest answers needed
         first = counted = 0
 
@@ -629,7 +629,7 @@ class PrefixLM(HFModel):
                 rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
                 read = bar.n
                 values: dict[int, list[float]]
-                values = {i - first: [] for i in range(here.start, here.stop) if i in again}
+                values = {i - first: [] for i in range(here.start, here.stop) if i in watched}
                 with self._autocast():
                     written = decode(
                         *(ahead, leaves[here], rows, prompts[here], self.tokenizer),
@@ -764,7 +764,7 @@ def _between(ascending: np.ndarray, start: int, stop: int) -> slice:
     return slice(*np.searchsorted(ascending, (start, stop)))
 
 
-def drawn(count: int) -> list[int]:
+def rechecked(count: int) -> list[int]:
     """One in a thousand of so many requests, but 8 to 64: one at random in each of equal parts."""
     parts = min(count, max(8, min(64, count // 1000)))
     rng = np.random.default_rng(count)

@@ -13,8 +13,8 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.models.trial import check
 from lm_eval_bias.models.tree_attention import TreeModel, Unsupported
+from lm_eval_bias.models.trial import check
 from lm_eval_bias.usage import UsageError
 
 MAX_LENGTH = 128

@@ -325,7 +325,7 @@ def test_a_prompt_asked_ten_times_is_computed_once(llama):
     each not read again."""
     shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 4})
     answers(shared, requests)  # the first call tries the model
-    shared.tokens_computed, shared._again = 0, lambda *_: None
+    shared.tokens_computed, shared._recheck = 0, lambda *_: None
     with entered(llama) as counts:
         found = [a.split() for a in answers(shared, requests)]
     assert shared.tokens_computed == counts[0] == 4
