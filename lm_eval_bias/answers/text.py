@@ -103,5 +103,23 @@ def spelled(term: str) -> str:
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
+_LISTED = re.compile(r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]*[^\W\d]")
+_LISTED_IN_LINE = re.compile(r"(?:^|[\s,;(])(\d{1,2})\) +\W{0,3}[^\W\d]")
+_LAST_NUMERAL = re.compile(r"(?P<alone>\n[^\w\n]{0,9})?(?<=[\s,;(*])(\d{1,2})[^\w%]{0,20}\Z")
+
+
+def without_last_numeral(text: str) -> str:
+    """A text without the numeral that continues its list and has nothing behind it."""
+    last = _LAST_NUMERAL.search(text)
+    if last is None:
+        return text
+    before, numeral = text[: last.start()], last[2]
+    listed = _LISTED if last["alone"] else _LISTED_IN_LINE
+    part = before if last["alone"] else before.rpartition("\n")[2]
+    counted = {0, 1, *map(int, listed.findall(part))}
+    goes_on = any(str(n + 1).startswith(numeral) for n in map(int, listed.findall(part)) if n - 1 in counted)
+    return before if goes_on else text
+
+
 def without_reasons(text: str) -> str:
     return _REASONS.sub(" ", text) if '"' in text else text
