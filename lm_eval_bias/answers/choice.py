@@ -134,7 +134,11 @@ def _stated(text: str, names: Mapping[str, str], label: str) -> str | None:
         for mention in mentions_in(sentence, True, Labels(names)):
             if mention.status in ("retract", "correct"):
                 return None
-            if mention.status == "affirmed" and mention.label != name and sentence[0].kind in _OTHERWISE:
+            if (
+                mention.status == "affirmed"
+                and mention.label != name
+                and sentence[0].kind in _OTHERWISE
+            ):
                 return None
     return name
 

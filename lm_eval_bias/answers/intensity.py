@@ -414,4 +414,6 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
 
 def _is_same(word: str, emotion: str) -> bool:
     stem = 3 if len(emotion) < 6 else 4  # "angry" of "anger"
-    return len(word) > 2 and (word.startswith(emotion[:stem]) or emotion.startswith(word[:stem]))
+    if len(word) < 3 or not emotion:
+        return False
+    return word.startswith(emotion[:stem]) or emotion.startswith(word[:stem])

@@ -15,10 +15,9 @@ _START = re.compile(_TURNS["start"], re.IGNORECASE)
 # begins with "analysis" or ends with "assistantfinal", so the case of what follows says nothing;
 # where a blank or a line parts them, the text begins with a channel.
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?:[^\W_]|[\"'“<*(]|\s*\n)")
-_GLUED_FINAL = re.compile(
-    r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=[^\W_]|[*\"'“(])"
-)
+_GLUED_FINAL = re.compile(r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=[^\W_]|[*\"'“(])")
 _PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
+
 
 def spoken(text: str) -> str | None:
     """The part of a text outside its reasoning and before the next turn; None if the reasoning has

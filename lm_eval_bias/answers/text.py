@@ -117,7 +117,9 @@ def without_last_numeral(text: str) -> str:
     listed = _LISTED if last["alone"] else _LISTED_IN_LINE
     part = before if last["alone"] else before.rpartition("\n")[2]
     counted = {0, 1, *map(int, listed.findall(part))}
-    goes_on = any(str(n + 1).startswith(numeral) for n in map(int, listed.findall(part)) if n - 1 in counted)
+    goes_on = any(
+        str(n + 1).startswith(numeral) for n in map(int, listed.findall(part)) if n - 1 in counted
+    )
     return before if goes_on else text
 
 
