@@ -18,6 +18,7 @@ from .vocabulary import patterns
 
 __all__ = ["OPEN", "answer_in", "chosen"]
 
+_LONG = 20  # words, in which "both" alone is no answer
 _OTHERWISE = ("turn", "but")
 _MARKS = patterns("choice")["marks"]
 _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
@@ -76,6 +77,8 @@ def chosen(
     """
     text = rewritten(text, _CLEAN)
     label = f"(?:{'|'.join(names.values())})"
+    if len(text.split()) > _LONG and not re.search(label, text):
+        return None  # "depending on" and the like is no answer
     turn = _NEXT_TURN.search(text)
     if turn and re.search(label, text[: turn.start()]):
         text = text[: turn.start()]

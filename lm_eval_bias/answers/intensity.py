@@ -31,16 +31,16 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
     skipped. Of a list of emotions that of `emotion` counts.
     """
-    answer = without_reasons(rewritten(with_fractions(text), _MARKS))
+    counted = without_last_numeral(text)
+    answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
+    answer = _without_numerals(answer, counted=counted != text)
     kept = without_refusals(answer)
     said = kept.replace(plain(narrative), "")
-    whole = without_last_numeral(said)
-    own = _without_numerals(_without_next_turn(whole), counted=whole != said)
-    own = _own_fields(own, plain(emotion))
+    own = _own_fields(_without_next_turn(said), plain(emotion))
     reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
     rating = _chosen(reader.ratings(), plain(emotion))
     if rating is None or isnan(rating):
-        return UNPARSED if kept == plain(answer) else REFUSED
+        return UNPARSED if kept == answer else REFUSED
     return rating
 
 
@@ -120,11 +120,12 @@ def counts_up(values: list[float]) -> bool:
 # ---- Fields
 
 _FIELD_LABEL = re.compile(
-    r"(?:^|(?<=[\n|,;.)}{\d%])|(?<= - ))[^\w\n]*(?P<label>[^\W\d_]+(?:['-]?[ ]?[^\W\d_]+){0,3})"
+    r"(?:^|(?<=[\n|,;.)}{\d%])|(?<= - ))[^\w\n]{0,9}"
+    r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
     r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
 _REVISES = re.compile(r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b")
-_REVISED = re.compile(rf"\n{_REVISES.pattern}[^\d\n]*(?=\n\W*[^\d\n]{{2,40}}\d)")
+_REVISED = re.compile(rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)")
 
 
 def _own_fields(text: str, emotion: str) -> str:
@@ -139,7 +140,7 @@ def _own_fields(text: str, emotion: str) -> str:
         return text
     kept, at = "", 0
     ends = [*(m.start() for m in fields[1:]), len(text)]
-    for m, label, own, end in zip(fields, labels, of_emotion, ends, strict=True):
+    for m, own, end in zip(fields, of_emotion, ends, strict=True):
         if _REVISES.match(m["label"]):
             continue
         newline = text.find("\n", m.end(), end)
@@ -178,7 +179,8 @@ _ROLES = [
             _FINAL,
         ),
         (
-            rf"\bnumber(?: \w+)* (?:counting|free)(?: hedge| article)*(?: scale)+ (?:sep|comma){_LIGHT}$",
+            r"\bnumber(?: \w+)* (?:counting|free)(?: hedge| article)*(?: scale)+ "
+            rf"(?:sep|comma){_LIGHT}$",
             _FINAL,
         ),  # "7; on the scale: 70"
         (rf"\bname(?: emotion| name)*(?: number sep)?{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
@@ -203,9 +205,10 @@ _ENDS = re.compile(
     r"(?:counting|free)(?: hedge| article| counting){0,4} scale"
 )
 _GOES_ON = re.compile(
-    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|article|self|fine|outof|bound|idiom|free|"
-    r"at)\b|and\b(?! (?:\w+ )?number)|"
-    r"(?:copula|say)(?! (?:(?:hedge|article) )*(?:refutes|deny|bound|strength|reason|suppose|idiom))"
+    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|article|self|fine|outof|bound|"
+    r"idiom|free|at)\b|and\b(?! (?:\w+ )?number)|"
+    r"(?:copula|say)(?! (?:(?:hedge|article) )*"
+    "(?:refutes|deny|bound|strength|reason|suppose|idiom))"
 )
 # "80 in terms of anger", not "3 in the morning"
 _ABOUT = re.compile(
@@ -277,6 +280,7 @@ class _Rating(NamedTuple):
 _BEGINS = "begin(?: (?:foreign|hedge|article|strength|scale|close|open|idiom))*"
 _BARE = words("number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
+_LONG = 60  # tokens of a text, in which a number alone counts in the first line
 _SENTENCE = 20  # tokens of it, before a number, that count
 _FREED = words("word verb counting foreign person reason")
 
@@ -357,6 +361,8 @@ class _Reader:
         if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
         retold = token.value in self.repeated and not (role >= _STATED and ends)
+        if role == _ALONE and self.places[i].line and len(self.tokens) > _LONG:
+            return 0
         return 0 if retold else role
 
     def _adjoins(self, i: int) -> bool:

@@ -114,9 +114,10 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
 _FORMS = rules(
     {
         # "A: I cannot say."
-        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b|\(?[a-z](?:[).:]|\s*$))(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
+        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b|\(?[a-z](?:[).:]|\s*$))"
+        r"(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
         r"(?i)(?<=\w)\(s\)": "",
-        r"<b>(?=[^<]*</b>)": "",
+        r"<b>(?=[^<]*<)|(?<=>)\s?<b>": "",
         r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
         r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
         "[Ⓐ-ⓩ🄰-🆊]": " ",
@@ -252,7 +253,7 @@ _NO_ARTICLE = (
 )
 _MENTION = re.compile(
     # no letter: the "A:" of "Q: ... A: ..." before words of its own
-    rf"(?!a:\s?(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
+    rf"(?!a:\s*(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
     rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_SENTENCE}))|(?P<ended>\s?[^\w\s])|"
@@ -266,6 +267,13 @@ _RANKS = [
 ]
 
 
+_LONG = 40  # characters
+_CUED = re.compile(
+    r"answer|cho[io]|pick|option|letter|select|go with|\b(?:so|then|therefore|thus|hence)\W*$|"
+    r"[\n:(]\W*$"
+)
+
+
 def _letters_signed(text: str, letters: str) -> str:
     for rank, letter in zip(_RANKS, letters, strict=False):
         text = re.sub(rank, f"option {letter}", text)
@@ -276,6 +284,8 @@ def _letters_signed(text: str, letters: str) -> str:
         if letter in letters:
             # "a" may be the article
             known = letter != "a" or ended or m["noun"] or m["bare"]
+            if m.end() == len(text) > _LONG and not _CUED.search(before):
+                known = False  # a word of a sentence that was cut off
             return f" {Sign('letter', letter)} " if known else m.group()
         begins = m["closed"] is not None and _BEGINS.search(before)
         other = m["noun"] or begins or (ended and _CHOOSES.search(before))
@@ -399,8 +409,8 @@ _LED = re.compile(
 
 def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
-    or in conclusion, 2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only tells its
-    sentence, None if not at all.
+    or in conclusion, 2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only
+    tells its sentence, None if not at all.
     """
     is_sentence = sign.kind == "sentence"
     if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
@@ -478,7 +488,8 @@ _UNKNOWN = re.compile(
     r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
 _NEITHER = re.compile(
-    rf"(?:^|\n|answer\W{{1,4}}|answer is |choose |\bso )\W*(?:{_BOTH}|both|neither|none|all of the above|"
+    rf"(?:^|\n|answer\W{{1,4}}|answer is |choose |\bso )\W*(?:{_BOTH}|both|neither|none|"
+    "all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
     r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|"
     r"applies|makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"

@@ -13,15 +13,12 @@ from .vocabulary import patterns
 _WORDS = patterns("refusal")
 _DECLINING = re.compile(letters("|".join(_WORDS["grounds"].values())))
 # "As an AI, I have no opinions. However, I can tell you ..." declines nothing
-_WEAKLY = "is_an_ai"
-_FIRMLY = re.compile(
-    letters("|".join(p for ground, p in _WORDS["grounds"].items() if ground != _WEAKLY))
-)
+_WEAK = re.compile(_WORDS["grounds"]["is_an_ai"])
+_GOES_ON = re.compile(r"\W*(?:however|but|that said|nevertheless|still|therefore)\b")
 _OPENING = re.compile(letters("|".join(_WORDS["openings"].values())))
+_SENTENCE_END = re.compile(r"[.!?]\s|\n")
 _DECLINING_FLATLY = re.compile(_WORDS["grounds"]["declines"])
 _CLAUSE, _AS_AN_AI, _NOT_ITS_OWN, _CONCESSION, _OFFER = map(re.compile, _WORDS["clauses"].values())
-_GOES_ON = re.compile(r"\W*(?:however|but|that said|nevertheless|still|therefore)\b")
-_FIRST_SENTENCE = re.compile(r"(?:\W|(?:yes|no|first|hello|hi)\b)*(?:[^.!?\n]|[.!?](?!\s|$))*")
 _NO_REFUSAL = re.compile(_WORDS["answers"]["no_refusal"])
 _ANSWER = re.compile(_WORDS["answers"]["answer"], re.MULTILINE)
 
@@ -54,12 +51,12 @@ def without_refusals(text: str) -> str:
 def has_refusal(text: str) -> bool:
     """Whether a clause declines, or the first sentence moralises."""
     parts = clauses(text)
-    declining = [i for i, clause in enumerate(parts) if _declines(clause)]
-    if any(_FIRMLY.search(_NOT_ITS_OWN.sub(" ", parts[i])) for i in declining):
-        return True
-    if declining:
-        return not any(_GOES_ON.match(clause) for clause in parts[declining[0] :])
-    return bool(_OPENING.search(_FIRST_SENTENCE.match(plain(text))[0]))
+    declining = [clause for clause in parts if _declines(clause)]
+    if not declining:
+        return bool(_OPENING.search(_SENTENCE_END.split(plain(text).strip())[0]))
+    firmly = any(_declines(_WEAK.sub(" ", clause)) for clause in declining)
+    later = parts[parts.index(declining[0]) :]
+    return firmly or not any(_GOES_ON.match(clause) for clause in later)
 
 
 def is_refusal(text: str) -> bool:

@@ -38,8 +38,8 @@ _ARROW = re.compile(
     r"(?i)\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
     "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?"
 )
-_TYPOGRAPHIC = rules(
-    {"[’‘ʼ´]": "'", "[‒–—―]": " - ", "[‐‑−]": "-", "。": ". ", "、": ", "}  # also of other scripts
+_TYPOGRAPHIC = rules(  # also of other scripts
+    {"[’‘ʼ´]": "'", "[‒–—―]": " - ", "[‐‑−]": "-", "[⁄∕]": "/", "。": ". ", "、": ", "}
 )
 _SIGNS = rules(
     {
@@ -103,23 +103,27 @@ def spelled(term: str) -> str:
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
-_LISTED = re.compile(r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]*[^\W\d]")
-_LISTED_IN_LINE = re.compile(r"(?:^|[\s,;(])(\d{1,2})\) +\W{0,3}[^\W\d]")
-_LAST_NUMERAL = re.compile(r"(?P<alone>\n[^\w\n]{0,9})?(?<=[\s,;(*])(\d{1,2})[^\w%]{0,20}\Z")
+_LISTED = re.compile(r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]{0,9}\w[^\n]{0,100}?[^\W\d]")
+_LISTED_IN_LINE = re.compile(r"(?:^|[\s,;(])(\d{1,2})\) {1,9}\W{0,3}[^\W\d]")
+_LAST_NUMERAL = re.compile(
+    r"(?P<alone>\n[^\w\n]{0,9})?(?<=[\s,;(*])(?P<n>\d{1,2})(?P<dot>[.):]?)[^\w%]{0,20}\Z"
+)
+_RATES = re.compile(r"(?i)\b(?:rat|scor|intensit|level|answer|value|number|scale)")
 
 
 def without_last_numeral(text: str) -> str:
-    """A text without the numeral that continues its list and has nothing behind it."""
+    """A text without the numeral that begins or continues a list and has nothing behind it."""
     last = _LAST_NUMERAL.search(text)
     if last is None:
         return text
-    before, numeral = text[: last.start()], last[2]
-    listed = _LISTED if last["alone"] else _LISTED_IN_LINE
-    part = before if last["alone"] else before.rpartition("\n")[2]
-    counted = {0, 1, *map(int, listed.findall(part))}
-    goes_on = any(
-        str(n + 1).startswith(numeral) for n in map(int, listed.findall(part)) if n - 1 in counted
-    )
+    before = text[: last.start()]
+    line = before.rstrip(" \n\t\r*#_").rpartition("\n")[2]
+    listed = _LISTED.findall(before) if last["alone"] else _LISTED_IN_LINE.findall(line)
+    numerals = set(map(int, listed))
+    goes_on = any(str(n + 1).startswith(last["n"]) for n in numerals if n < 3 or n - 1 in numerals)
+    if last["alone"] and last["n"] == "1" and not goes_on:
+        heads = line.endswith(":") and bool(last["dot"] or line.count(" ") > 1)
+        goes_on = len(numerals) > 1 or (heads and not _RATES.search(line))
     return before if goes_on else text
 
 
