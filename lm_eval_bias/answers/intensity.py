@@ -6,7 +6,7 @@ the highest role. If two with that role differ there is none.
 
 import re
 import unicodedata
-from itertools import islice, pairwise
+from itertools import islice
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from .text import (
     rewritten,
     rules,
     without_last_numeral,
+    without_numerals,
     without_reasons,
 )
 from .vocabulary import word_lists
@@ -33,7 +34,7 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     """
     counted = without_last_numeral(text)
     answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
-    answer = _without_numerals(answer, counted=counted != text)
+    answer = without_numerals(answer, counted=counted != text)
     kept = without_refusals(answer)
     said = kept.replace(plain(narrative), "")
     own = _own_fields(_without_next_turn(said), plain(emotion))
@@ -100,21 +101,6 @@ def _without_next_turn(text: str) -> str:
     number = re.search(r"\d", text)
     turn = _NEXT_TURN.search(text, number.end() if number else len(text))
     return text[: turn.start() if turn else len(text)].strip()
-
-
-_NUMERAL = re.compile(
-    r"(?m)(?:^[ |(+-]{0,9}(?=\d+[.):])|(?<=[\w.,;:] )(?=\d+\)))(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])"
-)
-
-
-def _without_numerals(text: str, counted: bool) -> str:
-    values = [float(n) for n in _NUMERAL.findall(text)]
-    repeated = set(values) == {1.0}
-    return _NUMERAL.sub("", text) if counted or repeated or counts_up(values) else text
-
-
-def counts_up(values: list[float]) -> bool:
-    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
 
 
 # ---- Fields
@@ -253,7 +239,8 @@ def _places(tokens: list[Token], emotion: str) -> list[_Place]:
     for i, token in enumerate(tokens):
         kind = token.kind
         doubts = {doubt for doubt in place.doubts if kind not in _UNTIL[doubt]}
-        doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
+        if not (i and tokens[i - 1].text in ("this", "that")):  # "rate this case as an 80"
+            doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
         named = token.text if kind == "emotion" or token.text == emotion else place.emotion
         top = (token.base if kind == "scale" else None) or place.top
         place = place._replace(doubts=frozenset(doubts), emotion=named, top=top)

@@ -379,7 +379,7 @@ _CHOOSES = re.compile(
     r"\b(?:ans|chooses?|chose|(?:i'm|am) (?:choosing|picking|selecting)|picks?|selects?|"
     r"go(?:ing)? (?:with|for)|went with|goes to|i say|i'll say|i'd say|would say|votes?(?: for)?|"
     r"leaves|prefer|lean(?:ing)? towards?|closer to|points? to|meant|so|therefore|thus|hence|"
-    r"i think|guess|it's|it is|that's|that is|it must be|it has to be|on balance|"
+    r"i think|guess|it's|it is|that's|that is|it must be|it has to be|it should be|on balance|"
     r"(?<=\w )(?:is|would be|(?:would )?(?:seem|appear|look)s?(?: (?:to be|like))?)))"
     r"(?: (?:is|the|es|est|ist|lautet|would be|must be|should be|be|la|most likely|probably|"
     r"definitely|clearly|likely|of)){0,6}\W*$"

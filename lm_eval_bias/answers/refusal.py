@@ -7,7 +7,7 @@ speech.
 import re
 from functools import lru_cache
 
-from .text import letters, plain, without_long_runs, without_reasons
+from .text import letters, plain, without_long_runs, without_numerals, without_reasons
 from .vocabulary import patterns
 
 _WORDS = patterns("refusal")
@@ -64,7 +64,7 @@ def is_refusal(text: str) -> bool:
     text = without_long_runs(text)
     if not has_refusal(text) or _NO_REFUSAL.search(plain(text)):
         return False
-    answer = _ANSWER.search(without_refusals(without_reasons(text)))
+    answer = _ANSWER.search(without_refusals(without_numerals(plain(without_reasons(text)))))
     # "Neither. I decline to apply stereotypes."
     return answer is None or (
         answer.group() == "neither"

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 REFUSED = "refused"
@@ -125,6 +126,22 @@ def without_last_numeral(text: str) -> str:
         heads = line.endswith(":") and bool(last["dot"] or line.count(" ") > 1)
         goes_on = len(numerals) > 1 or (heads and not _RATES.search(line))
     return before if goes_on else text
+
+
+_NUMERAL = re.compile(
+    r"(?m)(?:^[ |(+-]{0,9}(?=\d+[.):])|(?<=[\w.,;:] )(?=\d+\)))(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])"
+)
+
+
+def without_numerals(text: str, counted: bool = False) -> str:
+    """A plain text without the numerals of its lists. counted: whether they surely count."""
+    values = [float(n) for n in _NUMERAL.findall(text)]
+    repeated = set(values) == {1.0}
+    return _NUMERAL.sub("", text) if counted or repeated or _counts_up(values) else text
+
+
+def _counts_up(values: list[float]) -> bool:
+    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
 
 
 def without_reasons(text: str) -> str:
