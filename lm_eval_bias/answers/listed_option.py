@@ -118,8 +118,8 @@ _FORMS = rules(
         r"(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
         r"(?i)(?<=\w)\(s\)": "",
         r"<b>(?=[^<]*<)|(?<=>)\s?<b>": "",
-        r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
-        r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
+        r"\\boxed\s*\{|(?i:<\w*(?:answer|output|response|choice|option|result)>)": "\nanswer: ",
+        r"<(?:p|\w\w+)>|</\w+>|<[|/]\w*[|/]?>?": "\n",
         "[Ⓐ-ⓩ🄰-🆊]": " ",
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
@@ -261,9 +261,9 @@ _MENTION = re.compile(
 )
 _RANKS = [
     rf"\b(?:the )?(?:first|1st) (?:{_NOUN}|answer|one)\b|\bthe former\b|"
-    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b",
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b(?![.):]\s+\w)",
     rf"\b(?:the )?(?:(?:second|2nd) answer|(?:second|2nd|last) (?:{_NOUN}|one))\b|\bthe latter\b|"
-    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b",
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b(?![.):]\s+\w)",
 ]
 
 
@@ -504,4 +504,5 @@ def _offers_a_sentence(text: str, question: _Question) -> bool:
     offer = _OFFER.search(text)
     words = set(map(_root, _WORD.findall(offer[1]))) if offer else set()
     words.difference_update(("the", "not", "be", "have", "do"))
-    return any(words.intersection(option.roots) for option in question.options)
+    least = 1 + (len(text) > 3 * _LONG)
+    return any(len(words.intersection(option.roots)) >= least for option in question.options)

@@ -135,6 +135,7 @@ _NUMERAL = re.compile(
 
 def without_numerals(text: str, counted: bool = False) -> str:
     """A plain text without the numerals of its lists. counted: whether they surely count."""
+    text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
     values = [float(n) for n in _NUMERAL.findall(text)]
     repeated = set(values) == {1.0}
     return _NUMERAL.sub("", text) if counted or repeated or _counts_up(values) else text
