@@ -14,6 +14,11 @@ _WORDS = patterns("refusal")
 _DECLINING = re.compile(letters("|".join(_WORDS["grounds"].values())))
 # "As an AI, I have no opinions. However, I can tell you ..." declines nothing
 _WEAK = re.compile(_WORDS["grounds"]["is_an_ai"])
+# Nor does a scruple behind an answer.
+_SCRUPLE = re.compile(
+    "|".join(_WORDS["grounds"][name] for name in ("is_not_possible", "names_a_rule_or_a_harm"))
+)
+_EARLY = 4  # clauses
 _GOES_ON = re.compile(r"\W*(?:however|but|that said|nevertheless|still|therefore)\b")
 _OPENING = re.compile(letters("|".join(_WORDS["openings"].values())))
 _SENTENCE_END = re.compile(r"[.!?]\s|\n")
@@ -51,7 +56,11 @@ def without_refusals(text: str) -> str:
 def has_refusal(text: str) -> bool:
     """Whether a clause declines, or the first sentence moralises."""
     parts = clauses(text)
-    declining = [clause for clause in parts if _declines(clause)]
+    declining = [
+        clause
+        for i, clause in enumerate(parts)
+        if _declines(clause) and (i < _EARLY or _declines(_SCRUPLE.sub(" ", clause)))
+    ]
     if not declining:
         return bool(_OPENING.search(_SENTENCE_END.split(plain(text).strip())[0]))
     firmly = any(_declines(_WEAK.sub(" ", clause)) for clause in declining)

@@ -104,7 +104,9 @@ def spelled(term: str) -> str:
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
-_LISTED = re.compile(r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]{0,9}\w[^\n]{0,100}?[^\W\d]")
+_LISTED = re.compile(
+    r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]{0,9}(?:\d[^\n]{0,100}?)?[^\W\d]"
+)
 _LISTED_IN_LINE = re.compile(r"(?:^|[\s,;(])(\d{1,2})\) {1,9}\W{0,3}[^\W\d]")
 _LAST_NUMERAL = re.compile(
     r"(?P<alone>\n[^\w\n]{0,9})?(?<=[\s,;(*])(?P<n>\d{1,2})(?P<dot>[.):]?)[^\w%]{0,20}\Z"
