@@ -11,7 +11,7 @@ from math import isnan, nan
 from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
-from .refusal import without_refusals
+from .refusal import has_refusal, without_refusals
 from .text import (
     REFUSED,
     UNPARSED,
@@ -35,13 +35,12 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     counted = without_last_numeral(text)
     answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
     answer = without_numerals(answer, counted=counted != text)
-    kept = without_refusals(answer)
-    said = kept.replace(plain(narrative), "")
+    said = without_refusals(answer).replace(plain(narrative), "")
     own = _own_fields(_without_next_turn(said), plain(emotion))
     reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
     rating = _chosen(reader.ratings(), plain(emotion))
     if rating is None or isnan(rating):
-        return UNPARSED if kept == answer else REFUSED
+        return REFUSED if has_refusal(answer) else UNPARSED
     return rating
 
 
