@@ -18,7 +18,12 @@ from .vocabulary import patterns
 
 __all__ = ["OPEN", "answer_in", "chosen"]
 
-_EXPLICIT = re.compile(patterns("choice")["marks"]["explicit"], re.IGNORECASE)
+_LONG = 20  # words, in which "both" alone is no answer
+_OTHERWISE = ("turn", "but")
+_MARKS = patterns("choice")["marks"]
+_EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
+# what may follow a label behind "Label:"
+_ALONE = r"\)?(?=\s*(?:[.;!(\n]|$|-\s)|,? (?:because|since|as)\b)"
 
 
 def _explicit(text: str) -> str:
@@ -72,6 +77,8 @@ def chosen(
     """
     text = rewritten(text, _CLEAN)
     label = f"(?:{'|'.join(names.values())})"
+    if len(text.split()) > _LONG and not re.search(label, text):
+        return None  # "depending on" and the like is no answer
     turn = _NEXT_TURN.search(text)
     if turn and re.search(label, text[: turn.start()]):
         text = text[: turn.start()]
@@ -94,6 +101,9 @@ def chosen(
         of_option = read(text, names)
         if of_option is not None:
             return None if of_option == NONE else of_option
+    stated = _stated(text, names, label)
+    if stated:
+        return stated
     mentions: list[Mention] = []
     cut = sentences(without_list(text, names), names)
     grammar = Labels(names, verbs, neither)
@@ -103,16 +113,52 @@ def chosen(
         in_last = mentions_in(sentence, decided, grammar)
         mentions += in_last
         decided |= affirms(in_last)
-    if cut and _is_cut_off(cut[-1], in_last):
-        mentions = [m for m in mentions[: len(mentions) - len(in_last)] if m.weight > 1]
+    if cut and _is_cut_off(cut[-1], in_last, affirms(mentions[: len(mentions) - len(in_last)])):
+        opposed = cut[-1][0].kind == "but"
+        earlier = mentions[: len(mentions) - len(in_last)]
+        mentions = [m for m in earlier if m.weight > opposed]
     return _verdict(mentions, neither)
 
 
-def _is_cut_off(last: list[GrammarToken], mentions: list[Mention]) -> bool:
+def _stated(text: str, names: Mapping[str, str], label: str) -> str | None:
+    """The label by itself on the first line or behind "Label:", unless another one is, or what
+    follows is corrected or concludes otherwise."""
+    alone = re.compile(
+        rf"(?:^|(?<=\n))\W*(?:{_MARKS['alone']}(?P<named>{label}){_ALONE}|"
+        rf"(?P<only>{label})[^\w\n?]*(?:\n|$))"
+    )
+    found = list(alone.finditer(text))
+    labels = {_name_of(m["named"] or m["only"], names) for m in found}
+    if len(labels) != 1 or (found[0].start() and not any(m["named"] for m in found)):
+        return None
+    (name,) = labels
+    rest = text[found[-1].end() :]
+    for sentence in sentences(rest, names):
+        for mention in mentions_in(sentence, True, Labels(names)):
+            if mention.status in ("retract", "correct"):
+                return None
+            if (
+                mention.status == "affirmed"
+                and mention.label != name
+                and sentence[0].kind in _OTHERWISE
+            ):
+                return None
+    return name
+
+
+def _name_of(text: str, names: Mapping[str, str]) -> str:
+    return next(name for name, pattern in names.items() if re.fullmatch(pattern, text))
+
+
+def _is_cut_off(last: list[GrammarToken], mentions: list[Mention], decided: bool) -> bool:
+    """decided: whether a label was affirmed before."""
     ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
     denied = {m.label for m in mentions if m.status == "denied"}
-    chooses = len(denied) > 1 or any(m.status == "affirmed" for m in mentions)
+    # after a choice, a verb that leads up to a label is not enough
+    chooses = len(denied) > 1 or any(
+        m.status == "affirmed" and m.weight > decided for m in mentions
+    )
     return not ended and (kinds[-1:] == ["but"] or not chooses)
 
 

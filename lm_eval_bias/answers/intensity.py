@@ -6,13 +6,23 @@ the highest role. If two with that role differ there is none.
 
 import re
 import unicodedata
-from itertools import islice, pairwise
+from itertools import islice
 from math import isnan, nan
 from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
-from .refusal import without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, rewritten, rules, without_reasons
+from .refusal import has_refusal, without_refusals
+from .text import (
+    REFUSED,
+    UNPARSED,
+    letters,
+    plain,
+    rewritten,
+    rules,
+    without_last_numeral,
+    without_numerals,
+    without_reasons,
+)
 from .vocabulary import word_lists
 
 
@@ -22,14 +32,15 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
     skipped. Of a list of emotions that of `emotion` counts.
     """
-    answer = without_reasons(rewritten(with_fractions(text), _MARKS))
-    kept = without_refusals(answer)
-    said = kept.replace(plain(narrative), "")
-    own = _without_numerals(_without_next_turn(said))
+    counted = without_last_numeral(text)
+    answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
+    answer = without_numerals(answer, counted=counted != text)
+    said = without_refusals(answer).replace(plain(narrative), "")
+    own = _own_fields(_without_next_turn(said), plain(emotion))
     reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
     rating = _chosen(reader.ratings(), plain(emotion))
     if rating is None or isnan(rating):
-        return UNPARSED if kept == plain(answer) else REFUSED
+        return REFUSED if has_refusal(answer) else UNPARSED
     return rating
 
 
@@ -91,19 +102,37 @@ def _without_next_turn(text: str) -> str:
     return text[: turn.start() if turn else len(text)].strip()
 
 
-_NUMERAL = re.compile(
-    r"(?m)(?:^[ |(+-]{0,9}(?=\d+[.):])|(?<=[\w.,;] )(?=\d+\)))(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])"
+# ---- Fields
+
+_FIELD_LABEL = re.compile(
+    r"(?:^|(?<=[\n|,;.)}{\d%])|(?<= - ))[^\w\n]{0,9}"
+    r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
+    r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
+_REVISES = re.compile(r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b")
+_REVISED = re.compile(rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)")
 
 
-def _without_numerals(text: str) -> str:
-    values = [float(n) for n in _NUMERAL.findall(text)]
-    repeated = set(values) == {1.0}
-    return _NUMERAL.sub("", text) if repeated or counts_up(values) else text
-
-
-def counts_up(values: list[float]) -> bool:
-    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
+def _own_fields(text: str, emotion: str) -> str:
+    """A text without the fields of other labels, if one is labelled with the emotion, and without
+    what stands before a heading that says that it is revised."""
+    fields = list(_FIELD_LABEL.finditer(text))
+    labels = [m["label"].split() for m in fields]
+    of_emotion = [[emotion] in (label[:1], label[-1:]) for label in labels]
+    if not any(of_emotion):
+        of_emotion = [any(_is_same(word, emotion) for word in label) for label in labels]
+    if not any(of_emotion):
+        return text
+    kept, at = "", 0
+    ends = [*(m.start() for m in fields[1:]), len(text)]
+    for m, own, end in zip(fields, of_emotion, ends, strict=True):
+        if _REVISES.match(m["label"]):
+            continue
+        newline = text.find("\n", m.end(), end)
+        kept += text[at : m.start()] + (f" {emotion} intensity" if own else "")
+        at = m.end("label") if own else newline if newline >= 0 else end
+    *_, last = _REVISED.split(kept + text[at:])
+    return last
 
 
 # ---- Roles
@@ -121,7 +150,9 @@ _FINAL, _FIRST, _NAMED, _FELT, _STATED, _ALONE, _LOOSE = 7, 6, 5, 4, 3, 2, 1
 _LABEL = {
     letters(word): label for label, terms in word_lists("intensity_words").items() for word in terms
 }
-_LIGHT = "(?: (?:hedge|at|strength|scale|close|open|approves|idiom))*"
+_LIGHT = "(?: (?:hedge|article|at|strength|scale|close|open|approves|idiom))*"
+# "this situation", "the extent to which I agree"
+_OBJECT = r"(?: (?!reason|person|comma)\w+| (?:free|word|pronoun) person)"
 _FIELD = rf"(?: (?:sep|bar|dash|copula|final|settle|percent|point|name|pronoun){_LIGHT})*$"
 # The kinds of words in the sentence before a number.
 _ROLES = [
@@ -133,33 +164,36 @@ _ROLES = [
             _FINAL,
         ),
         (
-            rf"\bnumber(?: \w+)* (?:counting|free)(?: hedge)*(?: scale)+ (?:sep|comma){_LIGHT}$",
+            r"\bnumber(?: \w+)* (?:counting|free)(?: hedge| article)*(?: scale)+ "
+            rf"(?:sep|comma){_LIGHT}$",
             _FINAL,
         ),  # "7; on the scale: 70"
         (rf"\bname(?: emotion| name)*(?: number sep)?{_LIGHT}(?: emotion)*{_FIELD}", _NAMED),
         (rf"\bso(?: (?:pronoun|self|verb|say|comma))*{_LIGHT}{_FIELD}", _NAMED),
         (rf"\bemotion{_LIGHT}{_FIELD}", _FELT),
         (rf"\b(?:verb|say|self name)(?: (?:pronoun|name|emotion))*{_LIGHT}$", _STATED),
-        (rf"\b(?:verb|self)(?: (?!reason|person|comma)\w+)* at{_LIGHT}$", _STATED),
+        (rf"\b(?:verb|self){_OBJECT}* (?:at|article){_LIGHT}$", _STATED),
+        (rf"\bself verb{_OBJECT}{{0,8}}$", _STATED),
         (
             r"\b(?:name|emotion)"
             rf"(?: (?!reason|when|person|comma|self|number|code)\w+)* copula{_LIGHT}$",
             _STATED,
         ),
         (rf"\b(?:name|emotion) of{_LIGHT}$", _STATED),
-        (rf"\b(?:begin|pronoun)(?: hedge| suppose)* copula{_LIGHT}$", _STATED),
+        (rf"\b(?:begin|pronoun)(?: hedge| article| suppose)* copula{_LIGHT}$", _STATED),
         (rf"(?:begin|comma|so|but|fine|sep|bar|dash|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = re.compile(
     "(?:end|newline|bar|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
     r"(?:stop|ask|comma)\b(?! and (?:\w+ )?number)|sep\b(?! (?:newline )?number)|"
-    r"(?:counting|free)(?: hedge| counting){0,4} scale"
+    r"(?:counting|free)(?: hedge| article| counting){0,4} scale"
 )
 _GOES_ON = re.compile(
-    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|self|fine|outof|bound|idiom|free|"
-    r"at)\b|and\b(?! (?:\w+ )?number)|"
-    r"(?:copula|say)(?! (?:hedge )*(?:refutes|deny|bound|strength|reason|suppose|idiom))"
+    "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|article|self|fine|outof|bound|"
+    r"idiom|free|at)\b|and\b(?! (?:\w+ )?number)|"
+    r"(?:copula|say)(?! (?:(?:hedge|article) )*"
+    "(?:refutes|deny|bound|strength|reason|suppose|idiom))"
 )
 # "80 in terms of anger", not "3 in the morning"
 _ABOUT = re.compile(
@@ -204,7 +238,8 @@ def _places(tokens: list[Token], emotion: str) -> list[_Place]:
     for i, token in enumerate(tokens):
         kind = token.kind
         doubts = {doubt for doubt in place.doubts if kind not in _UNTIL[doubt]}
-        doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
+        if not (i and tokens[i - 1].text in ("this", "that")):  # "rate this case as an 80"
+            doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
         named = token.text if kind == "emotion" or token.text == emotion else place.emotion
         top = (token.base if kind == "scale" else None) or place.top
         place = place._replace(doubts=frozenset(doubts), emotion=named, top=top)
@@ -228,9 +263,10 @@ class _Rating(NamedTuple):
     emotion: str
 
 
-_BEGINS = "begin(?: (?:foreign|hedge|strength|scale|close|open|idiom))*"
+_BEGINS = "begin(?: (?:foreign|hedge|article|strength|scale|close|open|idiom))*"
 _BARE = words("number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
+_LONG = 60  # tokens of a text, in which a number alone counts in the first line
 _SENTENCE = 20  # tokens of it, before a number, that count
 _FREED = words("word verb counting foreign person reason")
 
@@ -311,6 +347,8 @@ class _Reader:
         if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
         retold = token.value in self.repeated and not (role >= _STATED and ends)
+        if role == _ALONE and self.places[i].line and len(self.tokens) > _LONG:
+            return 0
         return 0 if retold else role
 
     def _adjoins(self, i: int) -> bool:
@@ -367,4 +405,7 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
 
 
 def _is_same(word: str, emotion: str) -> bool:
-    return bool(word and emotion) and (word.startswith(emotion[:4]) or emotion.startswith(word[:4]))
+    stem = 3 if len(emotion) < 6 else 4  # "angry" of "anger"
+    if len(word) < 3 or not emotion:
+        return False
+    return word.startswith(emotion[:stem]) or emotion.startswith(word[:stem])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .refusal import is_refusal
 from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_reasons
-from .vocabulary import word_lists
+from .vocabulary import patterns, word_lists
 
 ANOTHER = "another"
 """An answer outside the options: a letter that none of them has, both of them, none of them, or a
@@ -114,11 +114,12 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
 _FORMS = rules(
     {
         # "A: I cannot say."
-        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b)(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
+        r"(?i)^\W{0,8}a:\W{1,4}(?=(?:i|not|there)\b|\(?[a-z](?:[).:]|\s*$))"
+        r"(?![^\n]{0,400}\n\W{0,4}b\W)": "answer: ",
         r"(?i)(?<=\w)\(s\)": "",
-        r"<b>(?=[^<]*</b>)": "",
-        r"\\boxed\s*\{|<\w\w+>": "\nanswer: ",
-        r"<p>|</\w+>|<[|/]\w*[|/]?>?": "\n",
+        r"<b>(?=[^<]*<)|(?<=>)\s?<b>": "",
+        r"\\boxed\s*\{|(?i:<\w*(?:answer|output|response|choice|option|result)>)": "\nanswer: ",
+        r"<(?:p|\w\w+)>|</\w+>|<[|/]\w*[|/]?>?": "\n",
         "[Ⓐ-ⓩ🄰-🆊]": " ",
         r"(?i)choice\)\W{0,4}<?answer>?|choice\)": "answer: ",
     }
@@ -161,7 +162,8 @@ _CONTRADICTION = Sign("letter", UNPARSED)  # a letter with another's sentence
 _LETTER, _SENTENCE = Sign("letter", r"(\w)\b"), Sign("sentence", r"(\w)\b")
 _SAME_SENTENCE = Sign("sentence", r"\1\b")
 _OTHER_LETTER, _OTHER_SENTENCE = Sign("letter", r"(?!\1)\w\b"), Sign("sentence", r"(?!\1)\w\b")
-_ANY = Sign("(?:letter|sentence)", r"\w{1,9}")
+_BOTH = Sign("letters", ANOTHER)  # or neither of them
+_ANY = Sign("(?:letters?|sentence)", r"\w{1,9}")
 _SIGN = re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
@@ -251,7 +253,7 @@ _NO_ARTICLE = (
 )
 _MENTION = re.compile(
     # no letter: the "A:" of "Q: ... A: ..." before words of its own
-    rf"(?!a:\s?(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
+    rf"(?!a:\s*(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
     rf"(?=(?P<closed>\W{{0,2}}[).:\]]|\s*(?:\n|$|{_SENTENCE}))|(?P<ended>\s?[^\w\s])|"
@@ -259,10 +261,17 @@ _MENTION = re.compile(
 )
 _RANKS = [
     rf"\b(?:the )?(?:first|1st) (?:{_NOUN}|answer|one)\b|\bthe former\b|"
-    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b",
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:1|one)\b(?![.):]\s+\w)",
     rf"\b(?:the )?(?:(?:second|2nd) answer|(?:second|2nd|last) (?:{_NOUN}|one))\b|\bthe latter\b|"
-    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b",
+    rf"(?:{_NOUN}|answer)\W{{1,3}}(?:2|two)\b(?![.):]\s+\w)",
 ]
+
+
+_LONG = 40  # characters
+_CUED = re.compile(
+    r"answer|cho[io]|pick|option|letter|select|go with|\b(?:so|then|therefore|thus|hence)\W*$|"
+    r"[\n:(]\W*$"
+)
 
 
 def _letters_signed(text: str, letters: str) -> str:
@@ -275,6 +284,8 @@ def _letters_signed(text: str, letters: str) -> str:
         if letter in letters:
             # "a" may be the article
             known = letter != "a" or ended or m["noun"] or m["bare"]
+            if m.end() == len(text) > _LONG and not _CUED.search(before):
+                known = False  # a word of a sentence that was cut off
             return f" {Sign('letter', letter)} " if known else m.group()
         begins = m["closed"] is not None and _BEGINS.search(before)
         other = m["noun"] or begins or (ended and _CHOOSES.search(before))
@@ -299,9 +310,9 @@ _GROUPED = rules(
         rf"({_LETTER})\W{{0,3}}(?:is|seems|would be)(?: \w+)? less (?:\w+ ){{1,3}}than +"
         rf"({_LETTER})": r" \3 is more likely than \1 ",
         rf"(?:both +)?(?:\( ?)?{_LETTER}[) ]{{0,4}}(?:and|&|\+)[( ]{{0,4}}{_OTHER_LETTER} *[)]?": (
-            " both "
+            f" {_BOTH} "
         ),
-        rf"neither +{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": " neither ",
+        rf"neither[( ]+{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": f" {_BOTH} ",
         rf"(?:either +)?{_LETTER}[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}{_OTHER_LETTER}": " either ",
         rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))": " either ",
     }
@@ -322,10 +333,13 @@ def _signed(text: str, question: _Question) -> str:
 
 # ---- The answer
 
-# Takes back what stands before.
-_CORRECTION = re.compile(
-    r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry)\W+){0,9}(?:wait(?!\s+\w)|actually|"
-    r"correction|scratch that|on second thought|on reflection|i meant|no(?=,))\b"
+# Take back what stands before; the second one only if an option follows.
+_RETRACTION, _CORRECTION = (
+    re.compile(
+        r"(?:^|[.,;:!?)\n-]|\bbut )\s*(?:(?:hmm|no|oh|sorry|(?:i |my )?apologi\w+)\W+){0,9}"
+        rf"(?:(?:i|we)(?:'d| would| will)? (?:like to )?)?(?:{patterns('choice')['kinds'][kind]})\b"
+    )
+    for kind in ("retract", "correct")
 )
 _STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
 # What stands right before an option that is denied, or only considered.
@@ -365,10 +379,13 @@ _CHOOSES = re.compile(
     r"\b(?:ans|chooses?|chose|(?:i'm|am) (?:choosing|picking|selecting)|picks?|selects?|"
     r"go(?:ing)? (?:with|for)|went with|goes to|i say|i'll say|i'd say|would say|votes?(?: for)?|"
     r"leaves|prefer|lean(?:ing)? towards?|closer to|points? to|meant|so|therefore|thus|hence|"
-    r"i think|guess|it's|it is|that's|that is|it must be|it has to be|on balance|"
-    r"(?<=\w )(?:is|would be)))"
+    r"i think|guess|it's|it is|that's|that is|it must be|it has to be|it should be|on balance|"
+    r"(?<=\w )(?:is|would be|(?:would )?(?:seem|appear|look)s?(?: (?:to be|like))?)))"
     r"(?: (?:is|the|es|est|ist|lautet|would be|must be|should be|be|la|most likely|probably|"
     r"definitely|clearly|likely|of)){0,6}\W*$"
+)
+_CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|final)\b[\w ,]{0,20}\b(?:answer|choice|option)\b[\w ]{0,15}\W*$"
 )
 # What is said behind an option that is chosen.
 _FITS = re.compile(
@@ -392,8 +409,8 @@ _LED = re.compile(
 
 def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
-    2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only tells its
-    sentence, None if not at all.
+    or in conclusion, 2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only
+    tells its sentence, None if not at all.
     """
     is_sentence = sign.kind == "sentence"
     if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
@@ -401,7 +418,7 @@ def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
     if re.match(r"[^\w\n]*\?", after):
         return None
     if _CHOOSES.search(before):
-        return 2
+        return 2 + bool(_CONCLUDES.search(before))
     if _LEADS.search(before) and (is_sentence or _LED.match(after)):
         return 1 + first + (first and (is_sentence or sign == _UNKNOWN_LETTER))
     if _FITS.match(after):
@@ -430,7 +447,9 @@ def _claims(text: str) -> list[tuple[int, str]]:
 
 
 def _answer(text: str, question: _Question) -> str:
-    text = _CORRECTION.split(text)[-1]
+    text = _RETRACTION.split(text)[-1]
+    parts = _CORRECTION.split(text)
+    text = next((part for part in reversed(parts) if _SIGN.search(part)), text)
     claims = _claims(text)
     heaviest = max((weight for weight, _ in claims), default=0)
     chosen: set[str] = set()
@@ -469,7 +488,8 @@ _UNKNOWN = re.compile(
     r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
 _NEITHER = re.compile(
-    r"(?:^|\n|answer\W{1,4}|answer is |choose |\bso )\W*(?:both|neither|none|all of the above|"
+    rf"(?:^|\n|answer\W{{1,4}}|answer is |choose |\bso )\W*(?:{_BOTH}|both|neither|none|"
+    "all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
     r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|"
     r"applies|makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
@@ -484,4 +504,5 @@ def _offers_a_sentence(text: str, question: _Question) -> bool:
     offer = _OFFER.search(text)
     words = set(map(_root, _WORD.findall(offer[1]))) if offer else set()
     words.difference_update(("the", "not", "be", "have", "do"))
-    return any(words.intersection(option.roots) for option in question.options)
+    least = 1 + (len(text) > 3 * _LONG)
+    return any(len(words.intersection(option.roots)) >= least for option in question.options)

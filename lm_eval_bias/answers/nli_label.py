@@ -16,6 +16,10 @@ _NEXT_PAIR = re.compile(_WORDS["question"]["next_pair"])
 _STATED = re.compile(_WORDS["glosses"]["stated"])
 _UNSAID = re.compile(rf"(?i)\b{_WORDS['glosses']['unsaid']}\b")
 _NOT_INFERRED = re.compile(rf"(?i){_WORDS['glosses']['not_inferred']}")
+_LONG = 30  # words, beyond which "unknown" alone says nothing of the pair
+_PAIR = re.compile(
+    r"(?i)\b(?:premise|hypothes[ie]s|statements?|inference|information|sentences?)\b"
+)
 _OTHERWISE = re.compile(rf"{_NAMED.pattern}|\b{_WORDS['glosses']['decided']}\b")
 
 
@@ -28,6 +32,7 @@ def nli_label(text: str) -> str:
     text = _UNSAID.sub("undetermined", _NOT_INFERRED.sub("is not an entailment", text))
     answer = answer_in(text, _label_in, tuple(_LABELS.values()))
     unsaid = "undetermined" in text and not _OTHERWISE.search(plain(text))
+    unsaid &= len(text.split()) <= _LONG or _PAIR.search(text) is not None
     return "neutral" if answer == UNPARSED and unsaid else answer
 
 

@@ -47,7 +47,7 @@ _WORD_NUMBER = (
 _DIGITS = r"\d{1,20}(?:[.,]\d{1,20}){0,99}"
 _N = rf"(?:{_DIGITS}(?!\d)|(?<![\w.,])\.\d+|{_WORD_NUMBER})"
 _TOP = r"(?:5|7|10|100|1000|five|seven|ten|(?:one |a )?hundred)(?![.,]?\d|\s?%|[a-z])"
-_TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|al?|do|tot|до)"
+_TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|(?<!one )al?|do|tot|до)"
 _UNIT = r"\u20e3?(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
 _OF = (
     r"(?:/|out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?)|the|possible))?:?|of|su|von|"

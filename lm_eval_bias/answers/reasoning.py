@@ -11,9 +11,12 @@ _MARK = re.compile(
 _CHANNEL = re.compile(_MARKS["channel"], re.IGNORECASE)
 _END = re.compile(_TURNS["end"], re.IGNORECASE)
 _START = re.compile(_TURNS["start"], re.IGNORECASE)
-# Channels where special tokens were left out of the text.
-_GLUED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
-_GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?=[A-Z\"'“<]|\s*\n)")
+# Harmony where special tokens were left out of the text: "analysis...assistantfinal...". No word
+# begins with "analysis" or ends with "assistantfinal", so the case of what follows says nothing;
+# where a blank or a line parts them, the text begins with a channel.
+_GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?:[^\W_]|[\"'“<*(]|\s*\n)")
+_GLUED_FINAL = re.compile(r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=[^\W_]|[*\"'“(])")
+_PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
 
 
 def spoken(text: str) -> str | None:
@@ -24,11 +27,12 @@ def spoken(text: str) -> str | None:
         if channels[-1]["name"].lower() != "final":
             return None
         text = text[channels[-1].end() :]
-    if _GLUED_START.match(text):
-        finals = list(_GLUED_FINAL.finditer(text))
+    finals = list(_GLUED_FINAL.finditer(text))
+    if _GLUED_START.match(text) and not finals:
+        finals = list(_PARTED_FINAL.finditer(text))
         if not finals:
             return None
-        text = text[finals[-1].end() :]
+    text = text[finals[-1].end() :] if finals else text
     outside = ""
     # the kind of block that the text is in; blocks of another kind may stand in it
     inside: str | None = None

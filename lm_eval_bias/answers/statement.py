@@ -124,7 +124,9 @@ class _Sentence:
         for i, token in enumerate(self.tokens):
             following = self.tokens[i + 1 : i + 9]
             before_labels = has_kind(following, "label list")
-            if token.kind in ("label", "list", "open") or (
+            if token.kind == "open" and not self._is_open(i):
+                self._pass(token._replace(kind="word"), following)
+            elif token.kind in ("label", "list", "open") or (
                 token.kind == "neither" and not before_labels
             ):
                 self._mention(token, following)
@@ -132,6 +134,16 @@ class _Sentence:
                 self._pass(token, following)
             self.clause = [*self.clause[-_FAR:], token]
         return self.mentions
+
+    def _is_open(self, i: int) -> bool:
+        """ "Both", unless it stands beside something else than labels: "both key claims"."""
+        following = self.tokens[i + 1 : i + 4]
+        return (
+            self.tokens[i].text != "both"
+            or not has_kind(following[:1], "word subject")
+            or has_kind([*self.tokens[max(0, i - 1) : i], *following], "label list")
+            or any(token.text == "and" for token in following[1:2])
+        )
 
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
         meaning = _meaning(following)

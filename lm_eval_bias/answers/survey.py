@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .keywords import keywords_in, section_of
 from .layout import Line, lines_of
 from .refusal import has_refusal
-from .text import REFUSED, UNPARSED, plain, rewritten, rules
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_last_numeral
 from .vocabulary import word_lists
 
 OVERALL = "Overall"  # the item whose line says "Rating:"
@@ -31,7 +31,8 @@ def survey_answer(
     without a clear rating are absent.
     """
     names = _names(tuple(items), group)
-    text = rewritten(_first_turn(text, single=len(items) == 1), _PREPARED)
+    text = without_last_numeral(_first_turn(text, single=len(items) == 1))
+    text = rewritten(text, _PREPARED)
     lines = lines_of(text, names.is_label)
     reader = _SurveyReader(names)
     ratings = reader.ratings(lines)
@@ -437,11 +438,10 @@ class _SurveyReader:
         item = self.only or self.pending
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
-        numeral = re.fullmatch(r"\d\.", text)  # of a list that was cut off
         for sentence in _SENTENCE.split(text):
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not entry):
-                self._claim([item], value, _FIELD if direct and not numeral else _PROSE, corrects)
+                self._claim([item], value, _FIELD if direct else _PROSE, corrects)
                 if self.pending:
                     return
 

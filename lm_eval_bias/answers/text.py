@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 REFUSED = "refused"
@@ -38,8 +39,8 @@ _ARROW = re.compile(
     r"(?i)\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
     "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?"
 )
-_TYPOGRAPHIC = rules(
-    {"[’‘ʼ´]": "'", "[‒–—―]": " - ", "[‐‑−]": "-", "。": ". ", "、": ", "}  # also of other scripts
+_TYPOGRAPHIC = rules(  # also of other scripts
+    {"[’‘ʼ´]": "'", "[‒–—―]": " - ", "[‐‑−]": "-", "[⁄∕]": "/", "。": ". ", "、": ", "}
 )
 _SIGNS = rules(
     {
@@ -101,6 +102,49 @@ def plain(text: str) -> str:
 
 def spelled(term: str) -> str:
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
+
+
+_LISTED = re.compile(
+    r"(?m)^[^\w\n]{0,9}(\d{1,2})(?:[.):]|\s-)[^\w\n]{0,9}(?:\d[^\n]{0,100}?)?[^\W\d]"
+)
+_LISTED_IN_LINE = re.compile(r"(?:^|[\s,;(])(\d{1,2})\) {1,9}\W{0,3}[^\W\d]")
+_LAST_NUMERAL = re.compile(
+    r"(?P<alone>\n[^\w\n]{0,9})?(?<=[\s,;(*])(?P<n>\d{1,2})(?P<dot>[.):]?)[^\w%]{0,20}\Z"
+)
+_RATES = re.compile(r"(?i)\b(?:rat|scor|intensit|level|answer|value|number|scale)")
+
+
+def without_last_numeral(text: str) -> str:
+    """A text without the numeral that begins or continues a list and has nothing behind it."""
+    last = _LAST_NUMERAL.search(text)
+    if last is None:
+        return text
+    before = text[: last.start()]
+    line = before.rstrip(" \n\t\r*#_").rpartition("\n")[2]
+    listed = _LISTED.findall(before) if last["alone"] else _LISTED_IN_LINE.findall(line)
+    numerals = set(map(int, listed))
+    goes_on = any(str(n + 1).startswith(last["n"]) for n in numerals if n < 3 or n - 1 in numerals)
+    if last["alone"] and last["n"] == "1" and not goes_on:
+        heads = line.endswith(":") and bool(last["dot"] or line.count(" ") > 1)
+        goes_on = len(numerals) > 1 or (heads and not _RATES.search(line))
+    return before if goes_on else text
+
+
+_NUMERAL = re.compile(
+    r"(?m)(?:^[ |(+-]{0,9}(?=\d+[.):])|(?<=[\w.,;:] )(?=\d+\)))(\d{1,2})[.):]+ +(?=\W{0,3}[^\W_])"
+)
+
+
+def without_numerals(text: str, counted: bool = False) -> str:
+    """A plain text without the numerals of its lists. counted: whether they surely count."""
+    text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
+    values = [float(n) for n in _NUMERAL.findall(text)]
+    repeated = set(values) == {1.0}
+    return _NUMERAL.sub("", text) if counted or repeated or _counts_up(values) else text
+
+
+def _counts_up(values: list[float]) -> bool:
+    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
 
 
 def without_reasons(text: str) -> str:

@@ -1,7 +1,8 @@
 """How well the readers read files of answers: python tests/answers/score.py [-v] FILE...
 
 A file's name begins with the name of its reader: affect, analogy, intensity, listed_option,
-nli_label, reasoning, refusal, survey, word_pairs. For each file the script prints how many answers
+nli_label, reasoning, refusal, survey, word_pairs; or it is "nothing": texts that answer no
+question, read by every reader. For each file the script prints how many answers
 are read right; how many are lost (read as none); wrong (another value, or a value where there is
 none); or confused (refused for unparsed or the reverse). In a survey each rating and each list of
 keywords counts.
@@ -39,6 +40,20 @@ FILTERS = {
     "word_pairs": WordPairs,
 }
 NONE = ("refused", "unparsed")
+QUESTIONS = {  # one for each reader, of a text that answers none
+    "affect": {},
+    "analogy": {"options": ["educated", "uneducated"], "c": "Short man"},
+    "intensity": {"scale": 100, "emotion": "sadness"},
+    "listed_option": {
+        "options": {
+            "a": "She checked the sum twice before she paid.",
+            "b": "She asked her brother to add it up for her.",
+        }
+    },
+    "nli_label": {},
+    "survey": {"items": ["Rating"], "group": "Asian"},
+    "word_pairs": {"words": ["Just", "Unjust"], "groups": ["Ethan", "Kwame"]},
+}
 PARTS = {  # the lines of StereoMap's prompts, Table 7
     "extended": (
         "Friendly Sociable Trustworthy Honest Competent Skilled Confident Assertive Traditional "
@@ -51,7 +66,9 @@ PARTS = {  # the lines of StereoMap's prompts, Table 7
 
 
 def parser_of(path: Path) -> str:
-    return next(name for name in (*FILTERS, "reasoning", "refusal") if path.name.startswith(name))
+    return next(
+        name for name in (*FILTERS, "reasoning", "refusal", "nothing") if path.name.startswith(name)
+    )
 
 
 @cache
@@ -62,7 +79,7 @@ def cases(path: Path) -> list[dict[str, Any]]:
 
 def expected(case: dict[str, Any]) -> Any:
     """What a careful reader makes of an answer; of pairs, the group of each word as an index."""
-    value = case["expected"]
+    value = case.get("expected", "unparsed")
     if not isinstance(value, dict) or "words" not in case:
         return value
     group_of = {
@@ -73,6 +90,8 @@ def expected(case: dict[str, Any]) -> Any:
 
 def answer_of(name: str, case: dict[str, Any]) -> Any:
     """What a reader returns, as a task would see it."""
+    if name == "nothing":
+        return {name: answer_of(name, {**case, **asked}) for name, asked in QUESTIONS.items()}
     if name in ("reasoning", "refusal"):
         said = spoken(case["text"])
         if name == "reasoning":
@@ -96,6 +115,8 @@ def outcomes(name: str, case: dict[str, Any]) -> list[str]:
     """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if
     there are any."""
     want, have = expected(case), answer_of(name, case)
+    if name == "nothing":
+        return ["right" if answer in NONE else "wrong" for answer in have.values()]
     if name == "survey" and isinstance(want, dict):
         wanted, read = _values(want), _values(have) if isinstance(have, dict) else {}
         return [_compared(wanted.get(key), read.get(key)) for key in {**wanted, **read}]

@@ -2,14 +2,15 @@
 
 heldout: kept aside; do not read these files while you work on a reader. fresh: written for the
 readers as they are now, and scored once. transcripts: what models wrote in a run, judged by hand.
-Language models invented the first two. docs/explanation/answers.md has the results.
+nothing: what models wrote when something else was asked. Language models invented the first two.
+docs/explanation/answers.md has the results.
 """
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from score import cases, outcomes, parser_of
+from score import QUESTIONS, cases, outcomes, parser_of
 
 HERE = Path(__file__).parent
 
@@ -33,6 +34,14 @@ def test_answers_are_rarely_read_wrongly(folder, least, most):
     assert len(files) >= 7 and found.total() >= 200
     assert found["right"] >= least / 100 * found.total(), found
     assert found["wrong"] <= most / 100 * found.total(), found
+
+
+def test_texts_that_answer_nothing_get_no_value():
+    """At most 0.5 % of what the readers make of them."""
+    files = sorted((HERE / "nothing").glob("*.yaml"))
+    found = sum((counts(path) for path in files), Counter())
+    assert found.total() >= 300 * len(QUESTIONS)
+    assert found["wrong"] <= 0.005 * found.total(), found
 
 
 @pytest.mark.parametrize("path", sorted((HERE / "heldout").glob("*.yaml")), ids=lambda p: p.stem)
