@@ -7,10 +7,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import EINVAL
+from io import BufferedIOBase
 from itertools import count
 from math import nan
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
@@ -46,7 +47,7 @@ class Unreadable(UsageError):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[BufferedIOBase]:
     """A file to read, uncompressed if it ends in .gz, and no pipe, which might be waited for for
     ever. Raises Unreadable."""
     try:

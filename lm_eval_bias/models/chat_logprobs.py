@@ -111,7 +111,7 @@ class ChatLogprobs(LocalChatCompletion):
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
         self._prefill, self._probed = bool(prefill), not prefill
         at_openai = any(host in base_url for host in (".openai.com", ".azure."))
-        self._limits = LIMITS[::-1] if at_openai else LIMITS
+        self._limits: Sequence[str] = LIMITS[::-1] if at_openai else LIMITS
         """The one that is sent, and the one that is tried where the server refuses it."""
         self.paths: dict[str, tuple[bytes, ...]] = {}
         """The tokens that a choice was last read from."""
@@ -304,7 +304,7 @@ class ChatLogprobs(LocalChatCompletion):
             reply = await caller(named(others[0]))
         except Refused as second:
             raise (first if second.names(LIMITS) else second) from None
-        self._limits = tuple(others)
+        self._limits = others
         return reply
 
     def check_model(self, reply: Mapping[str, Any]) -> None:

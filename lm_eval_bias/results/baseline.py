@@ -50,7 +50,9 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
                 )
             documents = samples.in_order(known[run.task], run.samples)
             files[f"{i}/{plain_name(run.samples[0])}"] = "".join(map(_line, documents))
-        files[f"{i}/{plain_name(results)}"] = json.dumps(_results(json_of(results), {r.task for r in of}))
+        files[f"{i}/{plain_name(results)}"] = json.dumps(
+            _results(json_of(results), {r.task for r in of})
+        )
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:
         raise UsageError(

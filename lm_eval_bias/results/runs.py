@@ -1,8 +1,8 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
 The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it,
-which a person may compress to .gz; a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes one task of one model,
-`reasons --output` a table of the samples that it names.
+which a person may compress to .gz; a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge
+--output` writes one task of one model, `reasons --output` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -737,7 +737,11 @@ def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
     names = {*map(plain_name, run.samples)}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")
-        if isinstance(of, list) and _is_table(phrases) and any(plain_name(Path(str(name))) in names for name in of):
+        if (
+            isinstance(of, list)
+            and _is_table(phrases)
+            and any(plain_name(Path(str(name))) in names for name in of)
+        ):
             run = run._replace(tables={**run.tables, "phrases": phrases})
     return run
 

@@ -98,11 +98,10 @@ class Origin(NamedTuple):
 def origin_of(samples: Path) -> Origin | None:
     """Where a sample file comes from; None if its results file is not beside it."""
     name = _NAME.search(samples.name)
-    for ending in ("", GZ) if name else ():
-        path = samples.with_name(f"results_{name['date']}.json{ending}")
-        if path.is_file():
-            return Origin(name["task"], path)
-    return None
+    if name is None:
+        return None
+    paths = (samples.with_name(f"results_{name['date']}.json{end}") for end in ("", GZ))
+    return next((Origin(name["task"], path) for path in paths if path.is_file()), None)
 
 
 def run(task: str, samples: Path) -> TaskSettings | None:

@@ -154,9 +154,10 @@ def markdown_end(remarks: Mapping[str, Sequence[str]], legend: Iterable[str]) ->
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:
-    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted."""
+    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted. The
+    mark at the beginning (BOM) tells a spreadsheet that it is UTF-8."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([csv_cell(title) for title in head])
     writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return file.getvalue()
+    return "\ufeff" + file.getvalue()

@@ -509,7 +509,7 @@ def test_no_cell_of_a_csv_starts_a_formula(attacked):
     for file in files:
         raw = file.read_bytes()
         assert raw.endswith(b"\r\n") and b"\n" not in raw.replace(b"\r\n", b"")
-        for row in csv.reader(io.StringIO(raw.decode(), newline="")):
+        for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")):
             for cell in row:
                 number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
                 assert number or not re.match(r"\s*[=+\-@|%]", cell), (file, cell)

@@ -4,6 +4,7 @@ themselves."""
 import gzip
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -97,4 +98,4 @@ def test_lines_are_spread_over_a_large_compressed_file(tmp_path):
     path.write_bytes(gzip.compress("".join(lines).encode()))
     chosen = [json.loads(line)["doc_id"] for line in transcripts._lines(path)]
     assert len(chosen) > 150 and chosen[0] < 60 and chosen[-1] > 5900
-    assert max(b - a for a, b in zip(chosen, chosen[1:], strict=False)) < 100
+    assert max(b - a for a, b in pairwise(chosen)) < 100
