@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
@@ -42,11 +44,13 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
+    """One number of all models. band: the null band of a test. ranked: how many have ranks. paired:
+    on the same documents."""
 
     task: str
     metric: Metric
     entries: Mapping[str, Entry]
+    band: Ends | None = None
     ranked: int = 0
     paired: bool = False
 
@@ -257,7 +261,8 @@ def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicat
         for run in runs
         if key in run.numbers
     }
-    column = Column(task, metric, entries)
+    of = families(task, metric.name, runs[0].options) if metric.question else []
+    column = Column(task, metric, entries, band(of))
     return _ranked(column, replicated) if direction(metric) else column
 
 

@@ -1,10 +1,10 @@
 """A leaderboard as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
 import json
+from itertools import zip_longest
 from typing import Any
 
 from lm_eval_bias import exhibit
-from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.measure import estimate
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.findings import band_text
@@ -53,14 +53,8 @@ def about(column: Column) -> str:
     if not column.ranked:
         return column.metric.unit
     parts = (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
-    ends = _band(column)
-    without = f"without meaning {band_text(ends, column.metric)}" if ends else ""
+    without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
     return ", ".join(part for part in (*parts, without) if part)
-
-
-def _band(column: Column) -> tuple[float, float] | None:
-    """The null band of a test."""
-    return band(families(column.task, column.metric.name)) if column.metric.question else None
 
 
 def _figures(section: Section, number: int) -> list[str]:
@@ -69,7 +63,7 @@ def _figures(section: Section, number: int) -> list[str]:
     return [
         drawn.figure(
             exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
-                label="rank", band=_band(column)
+                label="rank", band=column.band
             ),
             [
                 {
@@ -192,7 +186,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "unit": metric.unit,
         "better": direction(metric),
         "null_value": metric.null_value,
-        "null_band": list(_band(column) or ()),
+        "null_band": list(column.band or ()),
         "asked": dict(section.settings),
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
@@ -212,7 +206,7 @@ def csv_table(board: Board) -> str:
             "model": model.name,
             **entry,
             "asked": listed(entry["asked"]),
-            "null_band": " to ".join(map(str, entry["null_band"])),
+            **dict(zip_longest(("null_band", "null_band_high"), entry["null_band"])),
             "rank": "–".join(map(str, entry["rank"] or ())),
             "warnings": "; ".join(line for of, line in model.warnings if of == title),
         }
