@@ -50,7 +50,8 @@ class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
     stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
-    that it rests on, None where unknown.
+    that it rests on, None where unknown. n: of how many units it is a mean, a share or a count; in
+    a summary None for all records of its group.
     """
 
     value: float
@@ -58,6 +59,12 @@ class Number(NamedTuple):
     low: float = nan
     high: float = nan
     clusters: int | None = None
+    n: int | None = None
+
+    @classmethod
+    def crossed(cls, of: Any) -> Number:
+        """A `metrics.crossed.CrossedMean`."""
+        return cls(of.value, of.stderr, of.low, of.high, n=of.n)
 
     def arms_from(self, reference: float) -> float:
         """Its signed distance from a value, over its interval's length on that side: beyond 1 the
@@ -223,7 +230,7 @@ def of_written(measure: Measure) -> Measure:
 
     def summary(records: Sequence[Record], **options: Any) -> Summary:
         result = measure.summary(records, **options)
-        share = unmeasured(100 * mean(r.get("in_form") for r in records))
+        share = averaged((r.get("in_form") for r in records), 100)
         return result._replace(values={**result.values, IN_FORM.name: share})
 
     return measure._replace(summary=summary, metrics=(*measure.metrics, IN_FORM))
@@ -305,18 +312,20 @@ def _with_interval(metric: Metric, of: Number, clusters: int | None) -> Number:
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
-    clusters = {
-        by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
-    }
+    by = {m.by for m in measure.metrics}
+    clusters = {column: fewest_clusters(records, measure.clusters, column) for column in by}
+    sizes = {column: Counter(r.get(column) for r in records) for column in by if column}
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
+        size = len(records) if group is None else sizes[metric.by or ""][group]
+        size = size if of.n is None else int(of.n)
         n = clusters[metric.by].get(group)
         of = _with_interval(metric, of, n)
         if others and not isnan(of.value):
             other = others.number((metric.name, group))
             of = beyond(of, _with_interval(metric, other, n))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
-        return Number(value, stderr, low, high, n)
+        return Number(value, stderr, low, high, n, size)
 
     values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {
@@ -566,9 +575,15 @@ def estimate(name: str, of: Number) -> dict[str, float]:
     return {name: float(of.value), **{f"{name}_{part}": float(getattr(of, part)) for part in parts}}
 
 
-def unmeasured(value: float) -> Number:
+def unmeasured(value: float, n: int | None = None) -> Number:
     """A number without a standard error."""
-    return Number(float(value))
+    return Number(float(value), n=n)
+
+
+def averaged(values: Iterable[float | None], times: float = 1.0) -> Number:
+    """The mean of what is there, without a standard error."""
+    given = [v for v in values if v is not None]
+    return unmeasured(times * mean(given), len(given))
 
 
 def mean(values: Iterable[float | None]) -> float:

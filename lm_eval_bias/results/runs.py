@@ -704,9 +704,9 @@ def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
     numbers = {}
     for row in rows:
         group = row.get("group")
-        value, stderr, low, high, clusters = (as_float(row.get(key)) for key in Number._fields)
-        known = int(clusters) if 0 <= clusters < math.inf else None
-        number = Number(value, stderr, low, high, known)
+        value, stderr, low, high, *counts = (as_float(row.get(key)) for key in Number._fields)
+        clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
+        number = Number(value, stderr, low, high, clusters, n)
         numbers[row["metric"], None if group is None else str(group)] = number
     return numbers
 

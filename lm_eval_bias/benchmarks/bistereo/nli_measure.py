@@ -131,13 +131,14 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
         genders=genders,
         errors=errors,
     )
+    n = sum(r["answer"] in LABELS for r in records)
     values = {
-        "non_neutral": Number(*result.non_neutral),
-        **{label: Number(*share) for label, share in result.labels.items()},
+        "non_neutral": Number(*result.non_neutral)._replace(n=n),
+        **{label: Number(*share)._replace(n=n) for label, share in result.labels.items()},
         **{f"{e}_gap": _number(result.gap(e)) for e in EFFECTS},
-        "gap_beyond_words": beyond(*(Number(*of[:2], *of[3:]) for of in gaps_of_both)),
+        "gap_beyond_words": beyond(*map(Number.crossed, gaps_of_both)),
         "unanswered": unmeasured(unanswered),
-        "left_out": unmeasured(result.left_out),
+        "left_out": unmeasured(result.left_out, len(records)),
         "refused": unmeasured(refused),
     }
     groups = {f"{e}_gap": {g: _number(result.gap(e, g)) for g in genders} for e in EFFECTS}
@@ -164,7 +165,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
 
 
 def _number(gap: Gap) -> Number:
-    return Number(gap.gap.value, gap.gap.stderr, gap.low, gap.high)
+    return Number(gap.gap.value, gap.gap.stderr, gap.low, gap.high, n=gap.n)
 
 
 NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI, clusters=CLUSTERS)

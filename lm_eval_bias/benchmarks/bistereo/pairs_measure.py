@@ -1,6 +1,6 @@
 """BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
 from math import isfinite, nan
@@ -142,7 +142,7 @@ def summary(
         for r in records
     ]
     beyond_words = {
-        axis: beyond(*(Number(*of[:2], *of[3:]) for of in both))
+        axis: beyond(*map(Number.crossed, both))
         for axis in ("all", *axes)
         for both in [gap_beyond_words(pairs, axis, calibrate, errors=errors)]
     }
@@ -158,16 +158,23 @@ def summary(
         calibrate=calibrate,
         errors=errors,
     )
+    compared = Counter[str]()
+    for t in result.triads:
+        if (t.gender, t.threshold) == ("all", threshold) and t.context != "neutral":
+            compared.update({t.axis: t.n, "all": t.n})
+    within = {
+        axis: Number(*result.within[axis])._replace(n=compared[axis]) for axis in ("all", *axes)
+    }
     values = {name: _number(result.contrast(name)) for name in CONTRASTS} | {
         "gap_beyond_words": beyond_words.pop("all"),
-        "within_threshold": Number(*result.within["all"]),
+        "within_threshold": within.pop("all"),
         "unanswered": unmeasured(percentage(unanswered, n)),
-        "left_out": unmeasured(result.left_out),
+        "left_out": unmeasured(result.left_out, len(records)),
     }
     groups = {
         name: {axis: _number(result.contrast(name, axis)) for axis in axes} for name in CONTRASTS
-    } | {"within_threshold": {axis: Number(*result.within[axis]) for axis in axes}}
-    groups["gap_beyond_words"] = beyond_words
+    }
+    groups |= {"within_threshold": within, "gap_beyond_words": beyond_words}
     if not errors:
         return Summary(values, groups)
 
@@ -210,7 +217,7 @@ def score_of(methods: Sequence[str]) -> str:
 
 
 def _number(of: Contrast) -> Number:
-    return Number(of.estimate.value, of.estimate.stderr, of.low, of.high)
+    return Number(of.estimate.value, of.estimate.stderr, of.low, of.high, n=of.n)
 
 
 PAIRS = Measure(record, summary, METRICS, exhibits=exhibits.PAIRS, clusters=CLUSTERS)

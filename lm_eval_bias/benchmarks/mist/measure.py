@@ -15,6 +15,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    averaged,
     estimate,
     fewest_clusters,
     first_seen,
@@ -155,8 +156,8 @@ def summary_wabt_likelihood(records: Records, *, errors: bool = True, **_: Any) 
         lists.append(_word_list(both[True], average))
     summary = _scores(lists, records, errors)
     own = {
-        "left_out": unmeasured(len(orders) - len(complete)),
-        "position_preference": unmeasured(100 * mean(differences) / 2),
+        "left_out": unmeasured(len(orders) - len(complete), len(orders)),
+        "position_preference": averaged(differences, 50),
     }
     return summary._replace(values={**summary.values, **own})
 
@@ -189,10 +190,11 @@ def _scores(lists: Sequence[WordList], records: Records, errors: bool) -> Summar
 def _numbers(result: Association) -> dict[str, Number]:
     columns = {f"bias_score_{name}": getattr(result.scores, name) for name in ("n", "std", "t")}
     columns |= {"bias_score_p": result.p, PAPER_P: result.scores.p}
-    columns |= {name: 100 * getattr(result, name) for name in ("invalid", "undefined", "refused")}
+    n, lost = result.scores.n, ("invalid", "undefined", "refused")
     return {
-        "bias_score": Number(*result.mean, *result.interval),
-        **{name: unmeasured(value) for name, value in columns.items()},
+        "bias_score": Number(*result.mean, *result.interval)._replace(n=n),
+        **{name: unmeasured(value, n) for name, value in columns.items()},
+        **{name: unmeasured(100 * getattr(result, name), result.lists) for name in lost},
     }
 
 
@@ -334,9 +336,10 @@ def _attributions(
     for side in "ab":
         of_side = [x for x in attributions if x.side == side]
         valid = rates(of_side, errors=errors)
+        counted = sum(x.verdict in VERDICTS for x in of_side)
         for verdict in VERDICTS:
-            values[f"{verdict}_{side}"] = Number(*getattr(valid, verdict))
-        values[f"verdicts_{side}"] = unmeasured(sum(x.verdict in VERDICTS for x in of_side))
+            values[f"{verdict}_{side}"] = Number(*getattr(valid, verdict))._replace(n=counted)
+        values[f"verdicts_{side}"] = unmeasured(counted, len(of_side))
         for name in lost if of_side else ():
             by_side[name][side] = unmeasured(100 * getattr(valid, name))
     groups = first_seen(records, "group", "side", "domain")
@@ -370,7 +373,7 @@ def _attributions(
 
 
 def _in_points(gap: CrossedMean) -> Number:
-    return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high)
+    return Number(100 * gap.value, 100 * gap.stderr, 100 * gap.low, 100 * gap.high, n=gap.n)
 
 
 def _gap_row(group_a: str, group_b: str, outcome: str, gap: CrossedMean) -> Record:
