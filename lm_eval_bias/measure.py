@@ -129,7 +129,8 @@ class Metric(NamedTuple):
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
     measure's clusters alone. question: what the number tests, in plain words: its interval without
     `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
-    the half-sentence that answers it, with "{size}" for how far. confounds: families of models
+    the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
+    "analogies". confounds: families of models
     without meaning that have it too (simulations/null_models.py).
     """
 
@@ -148,6 +149,7 @@ class Metric(NamedTuple):
     question: str | None = None
     above: str = ""
     below: str = ""
+    counted: str = ""
     confounds: tuple[str, ...] = ()
 
     def excluded(self, low: float, high: float) -> bool:
@@ -309,16 +311,21 @@ def _with_interval(metric: Metric, of: Number, clusters: int | None) -> Number:
     return cut(of, metric.scale or RANGE.get(metric.unit))
 
 
+def counted(of: Number, records: Records, by: str | None, group: str | None) -> int:
+    """The n of a number of a summary. by: the column of its group."""
+    if of.n is not None:
+        return int(of.n)
+    return len(records) if group is None else sum(str(r.get(by or "")) == group for r in records)
+
+
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
     by = {m.by for m in measure.metrics}
     clusters = {column: fewest_clusters(records, measure.clusters, column) for column in by}
-    sizes = {column: Counter(r.get(column) for r in records) for column in by if column}
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
-        size = len(records) if group is None else sizes[metric.by or ""][group]
-        size = size if of.n is None else int(of.n)
+        size = counted(of, records, metric.by, group)
         n = clusters[metric.by].get(group)
         of = _with_interval(metric, of, n)
         if others and not isnan(of.value):
@@ -570,9 +577,11 @@ def picked(document: Document, columns: Iterable[str]) -> Record:
 
 
 def estimate(name: str, of: Number) -> dict[str, float]:
-    """A number as four columns of a table: NAME, NAME_stderr, NAME_low, NAME_high."""
+    """A number as columns of a table: NAME, NAME_stderr, NAME_low, NAME_high, and NAME_n if it has
+    one."""
     parts = ("stderr", "low", "high")
-    return {name: float(of.value), **{f"{name}_{part}": float(getattr(of, part)) for part in parts}}
+    cells = {name: float(of.value), **{f"{name}_{p}": float(getattr(of, p)) for p in parts}}
+    return cells if of.n is None else {**cells, f"{name}_n": int(of.n)}
 
 
 def unmeasured(value: float, n: int | None = None) -> Number:

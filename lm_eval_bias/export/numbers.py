@@ -148,7 +148,8 @@ def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, floa
 
 def about(result: Result, direction: str) -> str:
     unit = f"{result.metric.unit}, " if result.metric.unit else ""
-    return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
+    n = "" if result.number.n is None else f"; n = {result.number.n:,}"
+    return f"{unit}{direction}; {interval(result)}{n}"
 
 
 def interval(result: Result) -> str:

@@ -33,11 +33,10 @@ Replicated = Mapping[str, Replicates]
 
 
 class Entry(NamedTuple):
-    """One number of one model. n: documents. rank: least and greatest, if any. ties: a letter for
+    """One number of one model. rank: least and greatest, if any. ties: a letter for
     each set of models that do not differ significantly. range: its `Run.range_text`."""
 
     number: Number
-    n: int
     rank: tuple[int, int] | None = None
     ties: str = ""
     range: str = ""
@@ -257,7 +256,7 @@ def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
 def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = (metric.name, None)
     entries = {
-        run.model: Entry(run.numbers[key], run.n, range=run.range_text(metric))
+        run.model: Entry(run.numbers[key], range=run.range_text(metric))
         for run in runs
         if key in run.numbers
     }

@@ -22,7 +22,7 @@ from lm_eval_bias.report.leaderboard import (
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
 from lm_eval_bias.results.runs import listed
-from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cell
+from lm_eval_bias.results.table import Cell, Table, csv_text, ends_text, finite, number_cell
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
@@ -81,7 +81,7 @@ def _figures(section: Section, number: int) -> list[str]:
             seen=_first(column),
             source=f"Source: {section.task}, {listed(section.settings)}; {section.date}. Right: "
             "ranks; models that share a letter do not differ significantly",
-            n=max((entry.n for entry in column.entries.values()), default=None),
+            n=ends_text(entry.number.n for entry in column.entries.values()),
             width=drawn.COLUMN,
         )
         for i, column in enumerate(section.columns)
@@ -190,7 +190,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "asked": dict(section.settings),
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
-        "n": entry.n,
+        "n": number.n,
         "rank": list(entry.rank) if entry.rank else None,
         "of": column.ranked or None,
         "paired": column.paired if column.ranked else None,

@@ -402,7 +402,7 @@ class _Writer:
                 title=exhibit.caption or exhibit.name,
                 description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
                 source=source(runs, block.counterpart),
-                n=max(run.n for run in runs),
+                n=exhibited.sizes(exhibit, rows),
                 model=model,
             )
             for ending, content in files.items():
@@ -518,10 +518,10 @@ def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
 
 
 def _primaries(run: Run) -> Table:
-    head = ("Number", "Value and 95 % interval", "Without bias", "What it is")
+    head = ("Number", "Value and 95 % interval", "n", "Without bias", "What it is")
     rows = []
     for metric, number in run.primaries:
-        value = number_cell(number, metric.unit)
+        value = number_cell(number._replace(n=None), metric.unit)
         unit = "" if isnan(number.value) else unit_text(metric.unit)
         better = f" {metric.better.capitalize()} is better." if metric.better else ""
         rows.append(
@@ -531,12 +531,13 @@ def _primaries(run: Run) -> Table:
                     text=" ".join([value.text, *([unit] if unit else [])]),
                     note=run.range_text(metric),
                 ),
+                Cell("" if number.n is None else f"{number.n:,}"),
                 Cell("" if metric.null_value is None else number_text(metric.null_value)),
                 Cell(metric.description + better),
             ]
         )
-    title = f"Primary numbers of {run.task}, n = {run.n:,}"
-    return Table([Cell(text) for text in head], rows, frozenset({0, 3}), title)
+    title = f"Primary numbers of {run.task}, {run.n:,} documents"
+    return Table([Cell(text) for text in head], rows, frozenset({0, 4}), title)
 
 
 def _about(metric: Any) -> str:

@@ -78,7 +78,15 @@ def interval_text(number: Number, unit: str = "") -> str:
 
 def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
     ends = (number.low, number.high) if number.low < number.high else ()
-    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), note)
+    size = "" if number.n is None else f"n = {number.n:,}"
+    notes = "; ".join(part for part in (size, note) if part)
+    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), notes)
+
+
+def ends_text(counts: Iterable[float | None]) -> str:
+    """The least and the greatest of several n, such as "40 to 181"; empty where none is known."""
+    known = sorted(n for n in counts if n is not None)
+    return " to ".join(dict.fromkeys(f"{n:,.0f}" for n in (*known[:1], *known[-1:])))
 
 
 def unit_text(unit: str) -> str:

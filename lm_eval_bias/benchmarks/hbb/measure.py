@@ -72,6 +72,7 @@ METRICS = (
         question="Does the answer change with who a person is, more than with other words?",
         above="who the person is moves the odds of an answer by {size} more than other words do",
         below="other words move the odds of an answer by {size} more than who the person is",
+        counted="test instances",
         confounds=("common_knowledge",),
         own_interval=True,
     ),
