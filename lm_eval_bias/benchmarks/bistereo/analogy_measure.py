@@ -85,8 +85,8 @@ METRICS = (
         null_value=50,
         question="In analogies, is the bad word likelier, against the good one, for looks of low "
         "status than for looks of high status?",
-        above="in {size} more of the analogies than the 50 % that chance gives",
-        below="in {size} fewer of the analogies than the 50 % that chance gives",
+        above="{size} above the 50 % of analogies that chance gives",
+        below="{size} below the 50 % of analogies that chance gives",
         counted="analogies",
     ),
     _by_gender(
