@@ -78,7 +78,8 @@ def interval_text(number: Number, unit: str = "") -> str:
 
 def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
     ends = (number.low, number.high) if number.low < number.high else ()
-    size = "" if number.n is None else f"n = {number.n:,}"
+    is_n = unit == "count" and number.value == number.n
+    size = "" if number.n is None or is_n else f"n = {number.n:,}"
     notes = "; ".join(part for part in (size, note) if part)
     return Cell(number_text(number.value, unit, ends), interval_text(number, unit), notes)
 

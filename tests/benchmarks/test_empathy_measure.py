@@ -1,7 +1,7 @@
 import random
+import re
 import statistics
 import sys
-import re
 from math import exp, inf, isnan, log, nan
 
 import numpy as np
