@@ -395,13 +395,13 @@ def test_what_is_not_seen_stands_as_its_code():
 
 
 def test_a_line_of_the_csv(tmp_path):
-    of = made(tmp_path, {"a": (-1.0, 0.5)})
+    of = made(tmp_path, {"a": (-1.0, 0.5)}, units=37)
     head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)[1:]))  # behind the BOM
     cells = dict(zip(head, row, strict=True))
     assert (cells["model"], cells["task"], cells["metric"]) == ("a", "mine", "gap")
     assert (cells["value"], cells["n"], cells["asked"]) == (
         "-1.0",
-        "100",
+        "37",
         "version 1, documents 100, chat template none",
     )
     assert float(cells["low"]) == pytest.approx(-1.98, abs=1e-3)
@@ -409,7 +409,7 @@ def test_a_line_of_the_csv(tmp_path):
 
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
-    of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap")
+    of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap", units=37)
     first = json.loads(leaderboard_files.jsonl(of).splitlines()[0])
     (number,) = first.pop("numbers")
     low, high = (number.pop(end) for end in ("low", "high"))
@@ -426,7 +426,7 @@ def test_a_json_line(tmp_path):
         "value": 1.0,
         "stderr": 1.0,
         "clusters": None,
-        "n": 100,
+        "n": 37,
         "rank": [1, 1],
         "of": 2,
         "paired": False,
