@@ -159,7 +159,7 @@ def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
     second.mkdir()
     shell(unescape(printed), second)
     first = numbers(tmp_path / "first")
-    assert len(first) > 10 and "dtype=bfloat16" in printed
+    assert len(first) > 10 and "bfloat16" in printed
     assert {key: list(map(str, of)) for key, of in numbers(second).items()} == {
         key: list(map(str, of)) for key, of in first.items()
     }
