@@ -15,6 +15,10 @@ Ends = tuple[float, float]
 NONE: Row = {}
 
 
+PARTS = ("stderr", "low", "high", "n")
+"""What stands beside a number NAME, as NAME_PART."""
+
+
 class Column(NamedTuple):
     """A column that is shown. name: the row's key; NAME_low and NAME_high hold its 95 % interval.
     title: its heading. unit: one of `measure.UNITS`; "" for text.
@@ -26,8 +30,7 @@ class Column(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The table `numbers` with a row for each group and columns METRIC, METRIC_stderr, METRIC_low
-    and METRIC_high.
+    """The table `numbers` with a row for each group and columns METRIC and METRIC_PART of `PARTS`.
 
     metrics: by default those of the exhibit's columns. by: the key of the group; None for one row,
     the whole. whole: the name of the whole's row, which comes first; None to leave it out.
@@ -181,5 +184,5 @@ def _turned(source: Numbers, numbers: Sequence[Row]) -> Table:
         label = {} if source.by is None else {source.by: whole if group is None else group}
         cells = groups.setdefault(group, label)
         cells[name] = row.get("value")
-        cells |= {f"{name}_{part}": row.get(part) for part in ("stderr", "low", "high")}
+        cells |= {f"{name}_{part}": row[part] for part in PARTS if part in row}
     return [row for _, row in sorted(groups.items(), key=lambda item: item[0] is not None)]

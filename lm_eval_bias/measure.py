@@ -50,7 +50,8 @@ class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
     stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
-    that it rests on, None where unknown.
+    that it rests on, None where unknown. n: of how many units it is a mean, a share or a count; in
+    a summary None for all records of its group.
     """
 
     value: float
@@ -58,6 +59,12 @@ class Number(NamedTuple):
     low: float = nan
     high: float = nan
     clusters: int | None = None
+    n: int | None = None
+
+    @classmethod
+    def crossed(cls, of: Any) -> Number:
+        """A `metrics.crossed.CrossedMean`."""
+        return cls(of.value, of.stderr, of.low, of.high, n=of.n)
 
     def arms_from(self, reference: float) -> float:
         """Its signed distance from a value, over its interval's length on that side: beyond 1 the
@@ -122,7 +129,8 @@ class Metric(NamedTuple):
     Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
     measure's clusters alone. question: what the number tests, in plain words: its interval without
     `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
-    the half-sentence that answers it, with "{size}" for how far. confounds: families of models
+    the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
+    "analogies". confounds: families of models
     without meaning that have it too (simulations/null_models.py).
     """
 
@@ -141,6 +149,7 @@ class Metric(NamedTuple):
     question: str | None = None
     above: str = ""
     below: str = ""
+    counted: str = ""
     confounds: tuple[str, ...] = ()
 
     def excluded(self, low: float, high: float) -> bool:
@@ -223,7 +232,7 @@ def of_written(measure: Measure) -> Measure:
 
     def summary(records: Sequence[Record], **options: Any) -> Summary:
         result = measure.summary(records, **options)
-        share = unmeasured(100 * mean(r.get("in_form") for r in records))
+        share = averaged((r.get("in_form") for r in records), 100)
         return result._replace(values={**result.values, IN_FORM.name: share})
 
     return measure._replace(summary=summary, metrics=(*measure.metrics, IN_FORM))
@@ -302,21 +311,28 @@ def _with_interval(metric: Metric, of: Number, clusters: int | None) -> Number:
     return cut(of, metric.scale or RANGE.get(metric.unit))
 
 
+def counted(of: Number, records: Records, by: str | None, group: str | None) -> int:
+    """The n of a number of a summary. by: the column of its group."""
+    if of.n is not None:
+        return int(of.n)
+    return len(records) if group is None else sum(str(r.get(by or "")) == group for r in records)
+
+
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
-    clusters = {
-        by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
-    }
+    by = {m.by for m in measure.metrics}
+    clusters = {column: fewest_clusters(records, measure.clusters, column) for column in by}
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
+        size = counted(of, records, metric.by, group)
         n = clusters[metric.by].get(group)
         of = _with_interval(metric, of, n)
         if others and not isnan(of.value):
             other = others.number((metric.name, group))
             of = beyond(of, _with_interval(metric, other, n))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
-        return Number(value, stderr, low, high, n)
+        return Number(value, stderr, low, high, n, size)
 
     values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {
@@ -561,14 +577,22 @@ def picked(document: Document, columns: Iterable[str]) -> Record:
 
 
 def estimate(name: str, of: Number) -> dict[str, float]:
-    """A number as four columns of a table: NAME, NAME_stderr, NAME_low, NAME_high."""
+    """A number as columns of a table: NAME, NAME_stderr, NAME_low, NAME_high, and NAME_n if it has
+    one."""
     parts = ("stderr", "low", "high")
-    return {name: float(of.value), **{f"{name}_{part}": float(getattr(of, part)) for part in parts}}
+    cells = {name: float(of.value), **{f"{name}_{p}": float(getattr(of, p)) for p in parts}}
+    return cells if of.n is None else {**cells, f"{name}_n": int(of.n)}
 
 
-def unmeasured(value: float) -> Number:
+def unmeasured(value: float, n: int | None = None) -> Number:
     """A number without a standard error."""
-    return Number(float(value))
+    return Number(float(value), n=n)
+
+
+def averaged(values: Iterable[float | None], times: float = 1.0) -> Number:
+    """The mean of what is there, without a standard error."""
+    given = [v for v in values if v is not None]
+    return unmeasured(times * mean(given), len(given))
 
 
 def mean(values: Iterable[float | None]) -> float:

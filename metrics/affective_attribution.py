@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import Clustering, CrossedMean, crossed_mean
+from .crossed import UNDEFINED, Clustering, CrossedMean, crossed_mean
 from .resampling import Estimate, ratio
 from .student import ROUNDING
 
@@ -84,15 +84,15 @@ def attribution_gap(
     ).T
     # What the others do not explain (Frisch and Waugh).
     if not used:
-        return CrossedMean(*[np.nan] * 5)
+        return UNDEFINED
     own, left = (of - others @ np.linalg.lstsq(others, of)[0] for of in (of_a, y))
     size = own @ own
     if size <= ROUNDING * len(kept):
-        return CrossedMean(*[np.nan] * 5)
+        return UNDEFINED
     value = float(own @ left / size)
     moved = value + len(kept) * own / size * (left - value * own)
     found = crossed_mean(moved, *_samples(kept), errors=errors)
-    return found if found.stderr > 0 else CrossedMean(value, *[np.nan] * 4)
+    return found if found.stderr > 0 else UNDEFINED._replace(value=value, n=len(kept))
 
 
 def _samples(attributions: Sequence[Attribution]) -> tuple[list[str], Clustering, Clustering]:

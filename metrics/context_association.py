@@ -26,6 +26,7 @@ class Association(NamedTuple):
 
     n: int
     terms: int
+    preferences: int
     lms: Estimate
     ss: Estimate
     icat: Estimate
@@ -114,19 +115,24 @@ def _result(
     numbers = np.column_stack([np.ones(len(examples)), *columns])
     term_of = np.array([example.term for example in examples], dtype=str)
     domain_of = np.array([example.domain for example in examples], dtype=str)
+
+    def association(which: Bools) -> Association:
+        preferences = int((numbers[which, -1] > 0).sum())
+        return _association(cluster_sums(term_of[which], numbers[which]), preferences, errors)
+
     of_domains = {}
     for domain in domains:
         which = answered & (domain_of == domain)
-        of_domains[domain] = _association(cluster_sums(term_of[which], numbers[which]), errors)
+        of_domains[domain] = association(which)
     return ContextAssociation(
         unanswered=100 * float(ratio((~answered).sum(), len(examples))),
         ties=ties,
-        total=_association(cluster_sums(term_of[answered], numbers[answered]), errors),
+        total=association(answered),
         domains=of_domains,
     )
 
 
-def _association(terms: Floats, errors: bool) -> Association:
+def _association(terms: Floats, preferences: int, errors: bool) -> Association:
     """terms: shape (terms, 4), the sums of each: examples, and the columns of `_result`."""
     n, lms, pro, of = terms.T
     ss = ratio(pro, of)
@@ -142,4 +148,4 @@ def _association(terms: Floats, errors: bool) -> Association:
     values = statistic(rows.sum(axis=0))
     stderrs = cluster_bootstrap_stderr(rows, statistic, errors=errors)
     scores = map(Estimate, values.tolist(), stderrs.tolist())
-    return Association(int(n.sum()), len(terms), *scores)
+    return Association(int(n.sum()), len(terms), preferences, *scores)

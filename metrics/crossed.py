@@ -14,11 +14,17 @@ Labels = Sequence[Hashable] | NDArray[np.int_]
 
 
 class CrossedMean(NamedTuple):
+    """n: rows that count."""
+
     value: float
     stderr: float
     df: float
     low: float
     high: float
+    n: int = 0
+
+
+UNDEFINED = CrossedMean(np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 class Variance(NamedTuple):
@@ -46,7 +52,7 @@ def crossed_mean(
     y = np.asarray(outcome, dtype=float)
     value = float(y.mean()) if len(y) else np.nan
     if not len(y) or not errors:
-        return CrossedMean(value, *[np.nan] * 4)
+        return UNDEFINED._replace(value=value, n=len(y))
     cells, coded = codes(strata), _coded(clusterings)
     if any(_has_single_cluster(c) for c in coded):
         cells = np.zeros(len(y), dtype=int)
@@ -60,7 +66,7 @@ def crossed_mean(
     stderr = float(np.sqrt(variance))
     few = any(rounded_clusters(np.bincount(of)) < FEWEST_CLUSTERS for of, _ in coded)
     low, high = (np.nan, np.nan) if few else map(float, interval(value, stderr, df))
-    return CrossedMean(value, stderr, df, low, high)
+    return CrossedMean(value, stderr, df, low, high, len(y))
 
 
 def crossed_contrast(

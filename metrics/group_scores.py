@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
-from .crossed import CrossedMean, codes
+from .crossed import UNDEFINED, CrossedMean, codes
 from .resampling import SEED, Bools, Floats, Ints
 from .student import ROUNDING, interval, satterthwaite
 
@@ -38,8 +38,11 @@ class Spread(NamedTuple):
 
 
 class Variation(NamedTuple):
+    """n: groups that count."""
+
     average: float
     largest: float
+    n: int = 0
 
 
 def score(ratings: ArrayLike, facets: Facets) -> Floats:
@@ -138,13 +141,14 @@ def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Cr
     values = d.value[d.scored]
     n = len(values)
     if not n:
-        return CrossedMean(*[np.nan] * 5)
+        return UNDEFINED
     of_groups = values.var(ddof=1) / n if n > 1 else np.nan
     of_groups = 0.0 if of_groups <= (ROUNDING * max(1.0, abs(values).max())) ** 2 else of_groups
     shared, alone = (x[d.scored].mean() for x in (d.shared, d.alone))
     variance = max(shared, of_groups, shared + of_groups - alone / n)
     parts = (shared, d.shared_df), (of_groups, n - 1)
-    return CrossedMean(*map(float, _student(values.mean(), variance, parts, errors and n > 1)))
+    value, *ends = map(float, _student(values.mean(), variance, parts, errors and n > 1))
+    return CrossedMean._make([value, *ends, n])
 
 
 def variation(scores: ArrayLike) -> Variation:
@@ -160,7 +164,7 @@ def variation(scores: ArrayLike) -> Variation:
     of_groups = np.sqrt(_mean(away**2, axis=1)[0])[varied] / mean[varied]
     if not len(of_groups):
         return Variation(np.nan, np.nan)
-    return Variation(float(of_groups.mean()), float(of_groups.max()))
+    return Variation(float(of_groups.mean()), float(of_groups.max()), len(of_groups))
 
 
 class _Design:

@@ -67,10 +67,12 @@ class Instance(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Mean size of a shift less that of placebos of like edit, and their ratio."""
+    """Mean size of a shift less that of placebos of like edit, and their ratio. n: instances whose
+    edit is known."""
 
     excess: Interval
     ratio: Interval
+    n: int
 
 
 class Row(NamedTuple):
@@ -95,10 +97,12 @@ class Row(NamedTuple):
 
 class HiddenBias(NamedTuple):
     """The total is without placebos. unanswered: in
-    percent. position_preference: mean of 100 P(a) - 50; NaN with one order."""
+    percent. position_preference: mean of 100 P(a) - 50 over so many questions `in_both_orders`; NaN
+    with one order."""
 
     unanswered: float
     position_preference: Estimate
+    in_both_orders: int
     total: Row
     placebo: Row
     categories: dict[str, Row]
@@ -334,7 +338,7 @@ def matched_excess(
             low, high = interval(value, sqrt(variance), satterthwaite(variance, squares))
             excess = Interval(value, sqrt(variance), float(low), float(high))
             by = expected if expected > 0 else nan
-            row.append(Matched(excess, Interval(*(1 + end / by for end in excess))))
+            row.append(Matched(excess, Interval(*(1 + end / by for end in excess)), len(members)))
         table.append(row)
     return table
 
@@ -404,11 +408,13 @@ def hidden_bias(
     for i, members in enumerate(rows.members):
         estimates = map(Estimate, values[i].tolist(), stderrs[i].tolist())
         table.append(Row._make((len(members), *estimates, *excess[i])))
+    preference, in_both_orders = position_preference(
+        questions, orders, temperature, themes, resamples, errors=errors
+    )
     return HiddenBias(
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
-        position_preference=position_preference(
-            questions, orders, temperature, themes, resamples, errors=errors
-        ),
+        position_preference=preference,
+        in_both_orders=in_both_orders,
         **rows.named(table),
         instances=counted,
     )
@@ -457,11 +463,11 @@ def position_preference(
     resamples: int,
     *,
     errors: bool = True,
-) -> Estimate:
+) -> tuple[Estimate, int]:
     whole = _by_order(questions, orders) if orders == 2 else {}
     counted = [q for q in questions if (q.concept, q.type, q.identity) in whole]
     if not counted:
-        return Estimate(nan, nan)
+        return Estimate(nan, nan), 0
     sums = cluster_sums(
         [q.concept if themes is None else themes[q.concept] for q in counted],
         [(1, 100 * probability(q.log_odds, temperature) - 50) for q in counted],
@@ -471,4 +477,4 @@ def position_preference(
         return ratio(totals[..., 1], totals[..., 0])
 
     stderr = cluster_bootstrap_stderr(sums, statistic, resamples, errors=errors)
-    return Estimate(float(statistic(sums.sum(axis=0))), float(stderr))
+    return Estimate(float(statistic(sums.sum(axis=0))), float(stderr)), len(counted)

@@ -154,11 +154,8 @@ def sampled_bias(
             for key, both in of.items()
             for s in both
         ]
-        bias = bias._replace(
-            position_preference=position_preference(
-                by_letter, 2, 1.0, themes, resamples, errors=errors
-            )
-        )
+        preference, n = position_preference(by_letter, 2, 1.0, themes, resamples, errors=errors)
+        bias = bias._replace(position_preference=preference, in_both_orders=n)
     counted = bias.instances
     by_chance = []
     for x in counted:

@@ -80,13 +80,14 @@ def made_up(
     more=None,
     ends=None,
     clusters=None,
+    units=None,
     **changes,
 ):
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
     values: metric -> (value, stderr) or (value, stderr, null_value, better, question). Those of
     `more` are not in the harness's table. ends: metric -> its interval, by default ± 1.96 standard
-    errors.
+    errors. units: the n of all numbers, of n documents.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
@@ -105,6 +106,7 @@ def made_up(
                 "low": low,
                 "high": high,
                 "clusters": clusters,
+                "n": units,
                 "unit": "points",
                 "better": better,
                 "null_value": null_value,

@@ -189,9 +189,9 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
         clusters=(("scene",),),
     )
     summary = summarise(measure, records, {})
-    assert summary.values["share"] == number((40, 2), 22, "%")
-    assert summary.groups["share"]["red"] == number((50, 3), 12, "%")
-    assert summary.values["gap"] == Number(1, 1, -7, 8, 22)
+    assert summary.values["share"] == number((40, 2), 22, "%")._replace(n=22)
+    assert summary.groups["share"]["red"] == number((50, 3), 12, "%")._replace(n=12)
+    assert summary.values["gap"] == Number(1, 1, -7, 8, 22, 22)
     assert summary.values["count"].clusters == 22 and isnan(summary.values["count"].low)
     assert summarise(measure._replace(clusters=()), records[:2], {}).values["gap"].clusters == 2
 

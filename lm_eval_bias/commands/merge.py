@@ -10,6 +10,7 @@ from typing import Any
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data.bounds import plain_name
 from lm_eval_bias.data.content import plain
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
@@ -91,7 +92,7 @@ def _option(pair: str) -> tuple[str, Any]:
 def origin(runs: Sequence[samples.TaskSettings], complete: bool) -> dict[str, Any]:
     """What the results files beside the samples say of the model, the task and the latest date.
     complete: whether each sample file has one."""
-    dates = sorted(run.path.stem.partition("_")[2] for run in runs)
+    dates = sorted(Path(plain_name(run.path)).stem.partition("_")[2] for run in runs)
     known = [(run.metadata, run.documents) for run in runs]
     of = samples.documents_of_all(known) if complete else None
     return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}

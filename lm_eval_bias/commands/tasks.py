@@ -91,7 +91,7 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         if metric.question is not None:
             print(f"  tests: {metric.question}")
         for asked in of:
-            if asked in null_models() and (rows := families(asked, name)):
+            if asked in null_models() and (rows := families(asked, name, {})):
                 print(f"  models without meaning, asked {asked}:")
                 print(textwrap.indent(columns(_bands(rows), right={1, 2, 3}), "    "))
 

@@ -1,11 +1,13 @@
 """Files that anybody may have written: how much of them is read, and what JSON may hold."""
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import EINVAL
-from io import BufferedReader
+from io import BufferedIOBase
 from itertools import count
 from math import nan
 from pathlib import Path
@@ -24,6 +26,7 @@ DEEPEST = 50
 DIGITS = 300
 """Of a whole number; a greater one is NaN."""
 
+GZ = ".gz"
 Json = Mapping[str, Any]
 """An object of a file."""
 TOO_DEEP = f"more than {DEEPEST} levels of lists and mappings"
@@ -44,17 +47,23 @@ class Unreadable(UsageError):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BufferedReader]:
-    """A file to read, and no pipe, which might be waited for for ever. Raises Unreadable."""
+def opened(path: Path) -> Iterator[BufferedIOBase]:
+    """A file to read, uncompressed if it ends in .gz, and no pipe, which might be waited for for
+    ever. Raises Unreadable."""
     try:
         if "\0" in str(path):
             raise OSError(EINVAL, "no file has a NUL in its name")
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError(EINVAL, "it is a pipe or a device; give a file")
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix == GZ else path.open("rb") as file:
             yield file
-    except OSError as error:
-        raise Unreadable(path, error.strerror or str(error)) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise Unreadable(path, getattr(error, "strerror", None) or str(error)) from None
+
+
+def plain_name(path: Path) -> str:
+    """The name of a file before it was compressed."""
+    return path.name.removesuffix(GZ)
 
 
 def content_of(path: Path) -> bytes:

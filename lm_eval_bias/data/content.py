@@ -76,41 +76,84 @@ def frozen(data: Any) -> Any:
 # ---- Tables and JSON lines
 
 
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])[",;\t |]*(?:\r\n?|\n)', re.I)
+"""The first line with which spreadsheets tell each other the sign between fields."""
+_QUOTES = {"“": "“”", "„": "“”", "”": "”", "«": "»", "»": "«", "‘": "’", "‚": "‘’", '"': '"'}
+"""A mark that opens, and those that may close it. They are quotes to people alone; a straight one
+is no quote in a .tsv, and does not reach the rows of a .csv."""
+
+
 def _delimited(
-    text: str, lines: dict[Place, int], problems: list[Problem], **dialect: Any
+    text: str, lines: dict[Place, int], problems: list[Problem], delimiter: str, **dialect: Any
 ) -> list[dict[str, str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), **dialect)
+    """Columns without a title and rows without text, as spreadsheets leave them, do not count."""
+    before = 0
+    if separator := _SEPARATOR.match(text):
+        text, delimiter, before = text[separator.end() :], separator[1], 1
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **dialect)
     rows: list[dict[str, str]] = []
-    lines[()] = start = 1
+    lines[()] = start = before + 1
     try:
-        header = next(reader, [])
-        start = reader.line_num + 1
+        header = [title if title.strip() else "" for title in next(reader, [])]
+        while header and not header[-1]:
+            header.pop()
+        if twice := {title for title in header if title and header.count(title) > 1}:
+            problems.append(((), f"two columns are called {', '.join(sorted(twice))}"))
+        problems += (((), cause) for title in header if (cause := _quoted(title)))
+        start = before + reader.line_num + 1
         for cells in reader:
             if len(rows) == VALUES:
                 raise csv.Error(TOO_MANY)
-            if cells:
+            if any(map(str.strip, cells)):
                 place = (len(rows),)
                 lines[place] = start
+                while len(cells) > len(header) and not cells[-1].strip():
+                    cells.pop()
                 if len(cells) != len(header):
                     fields = f"expected {len(header)} fields as in the header, found {len(cells)}"
+                    if any(cell.lstrip()[:1] in {*_QUOTES} - {'"'} for cell in cells):
+                        fields += _STRAIGHT
                     problems.append((place, fields))
-                rows.append(dict(zip(header, cells, strict=False)))
-            start = reader.line_num + 1
+                pairs = [*zip(header, cells, strict=False)]
+                if any(cell.strip() for title, cell in pairs if not title):
+                    problems.append((place, "a field stands in a column without a title"))
+                row = {title: cell for title, cell in pairs if title}
+                problems += (
+                    ((*place, name), cause)
+                    for name, cell in row.items()
+                    if (cause := _quoted(cell))
+                )
+                rows.append(row)
+            start = before + reader.line_num + 1
     except csv.Error as error:  # a field of more than 131,072 characters, too
         lines[len(rows),] = start
         problems.append(((len(rows),), f"not a table: {error}"))
     return rows
 
 
+_STRAIGHT = """; quotes around a field are straight ("), others are part of the text"""
+
+
+def _quoted(cell: str) -> str:
+    """What is wrong with a cell that stands as a whole in quotes which no .csv or .tsv knows."""
+    cell = cell.strip()
+    closing = _QUOTES.get(cell[:1], "")
+    if len(cell) < 2 or cell[-1] not in closing or {*cell[1:-1]} & {cell[0], *closing}:
+        return ""
+    return (
+        f"{cell[0]} and {cell[-1]} around the whole field would be asked as part of it; leave them "
+        "out, or write the file as .jsonl to keep them"
+    )
+
+
 def _tsv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
-    return _delimited(text, lines, problems, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return _delimited(text, lines, problems, "\t", quoting=csv.QUOTE_NONE)
 
 
 def _csv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
     # a spreadsheet writes semicolons where the comma is for decimals
-    header = text.partition("\n")[0]
-    delimiter = ";" if ";" in header and "," not in header else ","
-    return _delimited(text, lines, problems, delimiter=delimiter)
+    header = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    return _delimited(text, lines, problems, next((d for d in ",;\t" if d in header), ","))
 
 
 def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[Any]:

@@ -35,13 +35,13 @@ def null_models() -> Mapping[str, Any]:
     return tasks
 
 
-def families(task: str, metric: str, options: Mapping[str, Any] | None = None) -> list[Family]:
+def families(task: str, metric: str, options: Mapping[str, Any]) -> list[Family]:
     """The families of a number, of the task or of its CI size, whose bands are the widest; none for
     other items than ours.
 
     options: those of the run.
     """
-    if options and any(options.get(name) is not None for name in ("items", "groups", "data")):
+    if any(options.get(name) is not None for name in ("items", "groups", "data")):
         return []
     known = null_models()
     of_task = known.get(task) or known.get(f"{task.removesuffix('_nightly')}_ci")

@@ -48,6 +48,7 @@ def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalRe
             "interval_method": result.how,
             "stderr": number.stderr if 0 < number.stderr < inf else None,
             "documents": run.n,
+            "n": number.n,
             "version": shortened(run.version),
             "date": run.date.date().isoformat() if run.date else None,
             "asked": settings(run),

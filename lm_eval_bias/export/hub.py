@@ -28,7 +28,8 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
         run = result.run
         task = visible(f"{run.task}.{result.metric.name}")
         name = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias"
-        note = f"{name}: {about(result, f'{way} is better')} documents; {circumstances(run)}"
+        numbers = f"{about(result, f'{way} is better')}; {run.n:,} documents"
+        note = f"{name}: {numbers}; {circumstances(run)}"
         entry = EvalResultEntry(
             dataset_id=source.dataset,
             task_id=task,

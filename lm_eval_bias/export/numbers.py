@@ -6,11 +6,12 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.data.bounds import json_of
+from lm_eval_bias.data.bounds import Unreadable, json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.samples import at, origin_of
 from lm_eval_bias.results.table import interval_text
 
 _ROUNDING = 1e-9
@@ -147,7 +148,8 @@ def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, floa
 
 def about(result: Result, direction: str) -> str:
     unit = f"{result.metric.unit}, " if result.metric.unit else ""
-    return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
+    n = "" if result.number.n is None else f"; n = {result.number.n:,}"
+    return f"{unit}{direction}; {interval(result)}{n}"
 
 
 def interval(result: Result) -> str:
@@ -184,23 +186,39 @@ def circumstances(run: Run) -> str:
 # ---- What stands in the results file beside the numbers
 
 
+_RECORDED = (
+    "config",
+    "fewshot_as_multiturn",
+    "group_subtasks",
+    "lm_eval_version",
+    "n-shot",
+    "system_instruction",
+    "transformers_version",
+)
+
+
 @cache
 def _facts(path: Path) -> Mapping[str, Any]:
     try:
         content = json_of(path)
-    except ValueError:
+    except (ValueError, Unreadable):
         return {}
-    names = ("config", "lm_eval_version", "transformers_version")
-    return {name: content.get(name) for name in names} if isinstance(content, dict) else {}
+    return {name: content.get(name) for name in _RECORDED} if isinstance(content, dict) else {}
+
+
+def facts(run: Run) -> Mapping[str, Any]:
+    """What the results file says of how a run was asked; of one put together, that of its first
+    part."""
+    origin = origin_of(run.samples[0]) if run.parts and run.samples else None
+    return _facts(origin.results if origin else run.results)
 
 
 def fact(run: Run, name: str) -> str:
     """A text at the top of the results file; "" where there is none."""
-    value = _facts(run.results).get(name)
+    value = facts(run).get(name)
     return visible(value) if isinstance(value, str) else ""
 
 
 def model_type(run: Run) -> str:
-    config = _facts(run.results).get("config")
-    kind = config.get("model") if isinstance(config, dict) else None
+    kind = at(facts(run), "config", "model")
     return kind if isinstance(kind, str) else ""

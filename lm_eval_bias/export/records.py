@@ -252,9 +252,11 @@ def _score(result: Result, signed: bool) -> Content:
         }
     else:
         details["confidence_interval"] = f"none: {result.how}"
-    if run.n:
-        uncertainty["num_samples"] = run.n
-        details["num_samples"] = "documents that were asked; they form fewer clusters"
+    if number.n:
+        uncertainty["num_samples"] = number.n
+        details["num_samples"] = (
+            f"units that the number is made of, of {run.n:,} documents; clusters are fewer"
+        )
     for i, warning in enumerate(run.warnings, 1):
         details[f"warning {i}"] = shortened(warning, 1000)
     return _without({"score": score, "uncertainty": uncertainty or None, "details": details})

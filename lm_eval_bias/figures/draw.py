@@ -28,7 +28,7 @@ def svg(
     seen: str = "",
     description: str = "",
     source: str = "",
-    n: int | None = None,
+    n: int | str | None = None,
     model: str | None = None,
     width: float = PAGE,
 ) -> str:

@@ -117,14 +117,14 @@ def _name(plan: Plan, item: Item) -> str:
     return ", ".join(dict.fromkeys(names)) or "this one"
 
 
-def unit_and_n(plan: Plan, n: int | None) -> str:
-    """The units of what is drawn, whether it has intervals, and of how many documents it is."""
+def unit_and_n(plan: Plan, n: int | str | None) -> str:
+    """The units of what is drawn, whether it has intervals, and the n of its numbers."""
     figure = plan.figure
     keys: Iterable[str | None] = (figure.x, figure.y, figure.colour, *(figure.five or ()))
     units = dict.fromkeys(unit_text(plan.units.get(key or "", "")) for key in keys)
     parts = [f"in {unit}" for unit in units if unit]
     if any(not isnan(item.low) for item in plan.items) and not figure.five:
         parts.append("lines are 95\u00a0% intervals")
-    if n is not None:
-        parts.append(f"n\u00a0=\u00a0{n:,}")
+    if n not in (None, ""):
+        parts.append(f"n\u00a0=\u00a0{n if isinstance(n, str) else f'{n:,}'}")
     return ", ".join(parts)

@@ -133,7 +133,8 @@ def _band(task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: Le
     null, apart = metric.null_value or 0.0, unit_of_difference(metric.unit)
     one_sided = metric.better == "lower"
     blank = Proposal(task, metric.name, metric.unit, BELOW if one_sided else WITHIN, None, "")
-    ends = band(families(task, metric.name, of[0][0].options))
+    bands = [band(families(task, metric.name, run.options)) for run, _ in of]
+    ends = None if None in bands else bands[0]
     if ends is None:
         return blank._replace(reason="What models without meaning have is not known.")
     if least.why:

@@ -46,8 +46,8 @@ class Verdict(NamedTuple):
     value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
     interval at `confidence`, the level at which Holm decided. narrower: of an inconclusive one, the
     part of its interval's width that would decide, if the number stayed where it is.
-    n_documents: asked; of_documents: of the task. before, now: the two numbers of a change. todo:
-    empty for a pass.
+    n: of the number. n_documents: asked; of_documents: of the task. before, now: the two numbers of
+    a change. todo: empty for a pass.
     """
 
     rule: Rule
@@ -60,6 +60,7 @@ class Verdict(NamedTuple):
     high: float = nan
     confidence: float = nan
     clusters: int | None = None
+    n: int | None = None
     n_documents: int | None = None
     of_documents: int | None = None
     before: float = nan
@@ -317,7 +318,7 @@ def _test(
             "run the task again, whole and with this version",
         )
     number = run.numbers[key]
-    verdict = verdict._replace(metric=metric, value=number.value)
+    verdict = verdict._replace(metric=metric, value=number.value, n=number.n)
     if not isfinite(number.value):
         raise _Settled(
             verdict,

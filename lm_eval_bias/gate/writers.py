@@ -104,6 +104,8 @@ def details(verdict: Verdict) -> str:
         )
     if verdict.clusters is not None:
         parts.append(f"{verdict.clusters:,} clusters")
+    if verdict.n is not None:
+        parts.append(f"n = {verdict.n:,}")
     if verdict.n_documents:
         n, of = verdict.n_documents, verdict.of_documents
         parts.append(f"{n:,}{f' of {of:,}' if of not in (None, n) else ''} documents")

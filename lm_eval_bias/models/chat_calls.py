@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
@@ -43,11 +43,17 @@ class Failed(Exception):
 
 
 class Refused(Failed):
-    """The server will not answer this request, however often it is asked."""
+    """The server will not answer this request, however often it is asked. is_of_request: because of
+    what it holds. reply: its whole text."""
 
-    def __init__(self, text: str, status: int) -> None:
+    def __init__(self, text: str, status: int, reply: str) -> None:
         super().__init__(text)
-        self.status = status
+        self.is_of_request = status in (400, 422)
+        self._reply = reply
+
+    def names(self, fields: Iterable[str]) -> bool:
+        """Whether the server found fault with one of these fields."""
+        return self.is_of_request and any(field in self._reply for field in fields)
 
 
 @contextmanager
@@ -173,7 +179,7 @@ class Caller:
             self._free = max(self._free, monotonic() + (after or 0.0))
             raise Fault(f"status {status}: {self._brief(text)}", after)
         if status >= 400:
-            raise Refused(f"{self.url}: status {status}: {self._brief(text)}", status)
+            raise Refused(f"{self.url}: status {status}: {self._brief(text)}", status, text)
         try:
             reply = json.loads(text)
         except ValueError:

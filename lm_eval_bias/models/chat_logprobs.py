@@ -44,14 +44,16 @@ CONTINUED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = (
 )
 """What makes a server continue an assistant's turn, and what makes it give the likelihood of this
 turn: vLLM (SGLang knows the first part), then others."""
+LIMITS = "max_tokens", "max_completion_tokens"
+"""What servers call the limit of an answer's tokens. Many know only one name."""
 INSTEAD = "ask a task with written answers, or a model of your own with --model hf"
 
 
 class ChatLogprobs(LocalChatCompletion):
     """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether
     choices are asked on. max_cost: dollars, after which questions stay unanswered. input_price,
-    output_price: dollars for a million tokens. extra_body: more fields of a request. Others are
-    those of `local-chat-completions`.
+    output_price: dollars for a million tokens. extra_body: more fields of a request; null removes
+    one. Others are those of `local-chat-completions`.
     """
 
     NAME = "chat-logprobs"
@@ -108,9 +110,9 @@ class ChatLogprobs(LocalChatCompletion):
         self.longer: dict[tuple[bytes, bytes], bool] = {}
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
         self._prefill, self._probed = bool(prefill), not prefill
-        # Newer models of OpenAI know only the longer name, other servers perhaps only the other.
         at_openai = any(host in base_url for host in (".openai.com", ".azure."))
-        self._limit = "max_completion_tokens" if at_openai else "max_tokens"
+        self._limits: Sequence[str] = LIMITS[::-1] if at_openai else LIMITS
+        """The one that is sent, and the one that is tried where the server refuses it."""
         self.paths: dict[str, tuple[bytes, ...]] = {}
         """The tokens that a choice was last read from."""
 
@@ -150,8 +152,7 @@ class ChatLogprobs(LocalChatCompletion):
         async def ask(request: Any, key: Any) -> list[str]:
             message = self.create_message([request])
             payload = self._create_payload(message, gen_kwargs=deepcopy(gen_kwargs))
-            payload[self._limit] = payload.pop("max_tokens")
-            [text] = self.parse_generations(await caller({**payload, **self._extra_body}))
+            [text] = self.parse_generations(await self.call(caller, payload))
             if text is not None:
                 self.cache_hook.add_partial("generate_until", key, text)
             bar.update()
@@ -272,13 +273,39 @@ class ChatLogprobs(LocalChatCompletion):
         return {
             "model": self.model,
             "messages": messages,
-            self._limit: 1,
+            "max_tokens": 1,
             "temperature": 1,  # some servers show the probabilities at the temperature
             "logprobs": True,
             "top_logprobs": self._top_logprobs,
             **(more or {}),
-            **self._extra_body,
         }
+
+    async def call(self, caller: Caller, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply, with `extra_body` and the server's name for `max_tokens` in the request.
+
+        If the server refuses the request and names the limit, the other name is tried; once it
+        helps, it stays. Raises as the caller does.
+        """
+
+        def named(limit: str) -> dict[str, Any]:
+            fields = {limit if k == "max_tokens" else k: value for k, value in body.items()}
+            fields |= self._extra_body
+            return {k: value for k, value in fields.items() if value is not None}
+
+        limit = self._limits[0]
+        try:
+            return await caller(named(limit))
+        except Refused as refused:
+            others = [name for name in self._limits if name != limit]
+            if not others or not refused.names(LIMITS):
+                raise
+            first = refused
+        try:
+            reply = await caller(named(others[0]))
+        except Refused as second:
+            raise (first if second.names(LIMITS) else second) from None
+        self._limits = others
+        return reply
 
     def check_model(self, reply: Mapping[str, Any]) -> None:
         """Raises Failed if another model answers than before."""
@@ -302,7 +329,7 @@ class ChatLogprobs(LocalChatCompletion):
             for more, whole in () if self._probed else CONTINUED:
                 try:
                     asked = self.body([*messages, _assistant("a")], {**more, **whole})
-                    begun = await caller(asked)
+                    begun = await self.call(caller, asked)
                 except Refused:
                     continue
                 if 0 < prompt_tokens(begun) - prompt_tokens(reply) <= 2:
@@ -336,7 +363,7 @@ class Question:
         try:
             await self._walk(self._choices)
         except Refused as refused:  # by a content filter
-            if self._is_first or refused.status not in (400, 422):
+            if self._is_first or not refused.is_of_request:
                 raise
             logger.warning("%s: %s", self._model.NAME, refused)
             self._answers = {}
@@ -440,7 +467,7 @@ class Question:
         model, messages, more = self._model, self._messages, whole
         if begun:
             messages, more = [*messages, _assistant(begun)], whole or model.continues
-        reply = await self._caller(model.body(messages, more))
+        reply = await model.call(self._caller, model.body(messages, more))
         model.check_model(reply)
         return reply
 

@@ -13,9 +13,11 @@ ROUNDING = 1e-4
 
 
 class Top(NamedTuple):
-    """tokens: the bytes of each and its probability, likeliest first."""
+    """tokens: the bytes of each and its probability, likeliest first. all_known: whether the server
+    gave each token's."""
 
     tokens: Sequence[tuple[bytes, float]]
+    all_known: bool = True
 
     @classmethod
     def of(cls, reply: Mapping[str, Any]) -> Top | None:
@@ -24,17 +26,18 @@ class Top(NamedTuple):
             logprobs, drawn = reply["choices"][0]["logprobs"], None
             if "content" in logprobs:
                 first = logprobs["content"][0]
-                shown = [(_bytes(token), token["logprob"]) for token in first["top_logprobs"]]
+                shown = [(_bytes(token), token.get("logprob")) for token in first["top_logprobs"]]
                 drawn = _bytes(first) if "token" in first else None
             else:  # Together
                 shown = [(t.encode(), value) for t, value in logprobs["top_logprobs"][0].items()]
-            tokens = [(token, exp(value)) for token, value in shown if value > NOT_A_VALUE]
+            known = [(token, value) for token, value in shown if value is not None]
+            tokens = [(token, exp(value)) for token, value in known if value > NOT_A_VALUE]
         except (LookupError, TypeError, AttributeError):
             return None
         tokens.sort(key=lambda token: -token[1])
         if len(tokens) > 1 and tokens[-1][0] == drawn:
             tokens.pop()  # vLLM shows the answer's token also where others have more
-        return cls(tokens) if tokens else None
+        return cls(tokens, len(known) == len(shown)) if tokens else None
 
     @property
     def mass(self) -> float:
@@ -42,8 +45,10 @@ class Top(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """The most that an unseen choice has: the rest, and no more than the last token shown."""
-        return min(self.tokens[-1][1], max(1 - self.mass, 0) + ROUNDING)
+        """The most that an unseen choice has: the rest, and no more than the last token shown if
+        all have a probability."""
+        rest = max(1 - self.mass, 0) + ROUNDING
+        return min(self.tokens[-1][1], rest) if self.all_known else rest
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes:
@@ -105,7 +110,10 @@ def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> list[Written]
     try:
         rows = reply["prompt_logprobs"][prompt_tokens(question) :]
         tokens = [token for row in rows for token in row.values()]  # one each
-        return [Written(t["decoded_token"].encode(), t["logprob"], t["rank"] == 1) for t in tokens]
+        return [
+            Written(t["decoded_token"].encode(), float(t["logprob"]), t["rank"] == 1)
+            for t in tokens
+        ]
     except (LookupError, TypeError, AttributeError):
         return []
 

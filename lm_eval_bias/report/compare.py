@@ -9,7 +9,7 @@ from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import Metric, counted
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
 from lm_eval_bias.results.escape import shortened
@@ -24,7 +24,7 @@ LEVEL = 0.05
 class ComparedNumber(NamedTuple):
     """One number of both runs. p: after Holm. towards: of a significant difference, whether the
     second is better, worse, nearer, farther or across. besides: what else than the model differs.
-    ranges: of each run, its `Run.range_text`."""
+    ranges: of each run, its `Run.range_text`. sizes: the n of both."""
 
     task: str
     metric: Metric
@@ -34,6 +34,7 @@ class ComparedNumber(NamedTuple):
     ranges: Sequence[str] = ("", "")
     p: float = nan
     towards: str = ""
+    sizes: Sequence[int] = ()
 
     @property
     def name(self) -> str:
@@ -191,7 +192,17 @@ class Pair:
             keys += [(name, group) for name, of in first.whole.groups.items() for group in of]
         runs = self.one, self.two
         return [
-            ComparedNumber(task, metric, key[1], self.change(key), self.besides, ranges)
+            ComparedNumber(
+                task,
+                metric,
+                key[1],
+                self.change(key),
+                self.besides,
+                ranges,
+                sizes=[
+                    counted(run.number(key), run.records, metric.by, key[1]) for run in self.runs
+                ],
+            )
             for metric in first.measure.metrics
             if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)
             for key in keys

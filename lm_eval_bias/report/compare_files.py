@@ -29,8 +29,15 @@ def differences(comparison: Comparison, tested: bool = False) -> Table:
                 f"{shortened(row.task)}/{shortened(row.name)}",
                 note=", ".join(part for part in (row.metric.unit, goal(row.metric)) if part),
             ),
-            Cell(number_text(row.difference.first, row.metric.unit), note=row.ranges[0]),
-            Cell(number_text(row.difference.second, row.metric.unit), note=row.ranges[1]),
+            *(
+                Cell(
+                    number_text(value, row.metric.unit),
+                    note="; ".join(part for part in (f"n = {n:,}", of_range) if part),
+                )
+                for value, n, of_range in zip(
+                    row.difference[:2], row.sizes, row.ranges, strict=True
+                )
+            ),
             change(row),
             Cell(number_text(row.p, "p")),
             Cell(verdict(row), note=row.besides),
@@ -130,6 +137,8 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "null_value": row.metric.null_value,
                 "first_value": finite(of.first),
                 "second_value": finite(of.second),
+                "first_n": row.sizes[0] if row.sizes else None,
+                "second_n": row.sizes[1] if row.sizes else None,
                 **{
                     part: finite(getattr(of, part))
                     for part in ("difference", "stderr", "low", "high", "p")

@@ -15,7 +15,7 @@ from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
 from lm_eval_bias.exhibit import Column, Exhibit, Row
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.runs import Run, as_float
-from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
+from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell, number_text, unit_text
 from lm_eval_bias.usage import Options
 
 logger = logging.getLogger(__name__)
@@ -222,8 +222,8 @@ def cell(row: Row, name: str, unit: str = "") -> Cell:
     value = as_float(raw)
     if isnan(value) and not isinstance(raw, float):  # a text, or more digits than a float has
         return Cell(str(raw)[:LONGEST])
-    low, high = (as_float(row.get(f"{name}_{end}")) for end in ("low", "high"))
-    return number_cell(Number(value, nan, low, high), unit)
+    low, high, n = (as_float(row.get(f"{name}_{part}")) for part in ("low", "high", "n"))
+    return number_cell(Number(value, nan, low, high, n=None if isnan(n) else int(n)), unit)
 
 
 def table(
@@ -285,32 +285,33 @@ def _title(column: Column) -> Cell:
 
 
 def numbers(rows: Rows) -> Table:
-    titles = ("number", "group", "value", "without bias", "unit", "in the paper")
+    titles = ("number", "group", "value", "n", "without bias", "unit", "in the paper")
     body = []
     for row in rows:
         unit = str(row.get("unit") or "")
         value, low, high = (as_float(row.get(part)) for part in ("value", "low", "high"))
-        null = as_float(row.get("null_value"))
+        null, n = (as_float(row.get(part)) for part in ("null_value", "n"))
         body.append(
             [
                 Cell(str(row["metric"])),
                 Cell("" if row.get("group") is None else str(row["group"])),
                 number_cell(Number(value, nan, low, high), unit),
+                Cell("" if isnan(n) else f"{n:,.0f}"),
                 Cell("" if isnan(null) else number_text(null)),
                 Cell(unit),
                 Cell(str(row.get("cell") or "")),
             ]
         )
-    return Table([Cell(title) for title in titles], body, frozenset({0, 1, 4, 5}))
+    return Table([Cell(title) for title in titles], body, frozenset({0, 1, 5, 6}))
 
 
 def plain(rows: Rows) -> Table:
-    """A table that no exhibit shows. NAME_low and NAME_high stand with NAME."""
+    """A table that no exhibit shows. NAME_low, NAME_high and NAME_n stand with NAME."""
     keys = list(rows[0]) if rows else []
     ends = {
         f"{key}_{end}"
         for key in keys
-        for end in ("low", "high")
+        for end in ("low", "high", "n")
         if {f"{key}_low", f"{key}_high"} <= set(keys)
     }
     names = [key for key in keys if key not in ends]
@@ -324,11 +325,19 @@ def plain(rows: Rows) -> Table:
     )
 
 
+def sizes(exhibit: Exhibit, rows: Rows) -> str:
+    """The least and the greatest n of a figure's numbers; empty where none is known."""
+    figure = exhibit.figure
+    names = (figure.x, figure.y, figure.colour, *(figure.five or ())) if figure else ()
+    all_of = [as_float(row.get(f"{name}_n")) for row in rows for name in names]
+    return ends_text(n for n in all_of if n >= 0)
+
+
 def csv_keys(columns: Sequence[Column], rows: Rows) -> list[str]:
     """The keys of the columns, each followed by those of its error and interval."""
     keys = []
     for column in columns:
-        further = (f"{column.name}_{part}" for part in ("stderr", "low", "high"))
+        further = (f"{column.name}_{part}" for part in exhibits.PARTS)
         keys += [column.name]
         keys += [key for key in further if any(row.get(key) is not None for row in rows)]
     return list(dict.fromkeys(keys))

@@ -114,7 +114,11 @@ def _answer(metric: Metric, number: Number, ends: Ends, too_few: str) -> tuple[s
             return NO, f"No: {_half(metric, number)}."
         worst = {"lower": high, "higher": -low}.get(metric.better or "", max(high, -low))
         least = f"; one of more than {_size(worst, unit, (low, high), up=True)} can be excluded"
-        return NO, f"No difference was found{least if isfinite(worst) else ''}."
+        size = _counted(metric, number)
+        return NO, (
+            f"No difference was found{f' ({size})' if size else ''}"
+            f"{least if isfinite(worst) else ''}."
+        )
     if not (number.low > ends[1] or number.high < ends[0]):
         reach = ends[1] - null if low > 0 else null - ends[0]
         size = _size(reach, unit, (low, high)).partition(" on a scale")[0]
@@ -135,7 +139,15 @@ def _half(metric: Metric, number: Number) -> str:
     sign = 1 if above else -1
     away = sorted(sign * (x - null) for x in (number.low, number.value, number.high))
     between = " and ".join(_plain(end, unit, away) for end in away[::2])
-    return f"{text.replace('{size}', _size(away[1], unit, away))} (between {between})"
+    beside = "; ".join(filter(None, (f"between {between}", _counted(metric, number))))
+    return f"{text.replace('{size}', _size(away[1], unit, away))} ({beside})"
+
+
+def _counted(metric: Metric, number: Number) -> str:
+    """Its n, such as "181 analogies"; empty where it is unknown."""
+    if number.n is None:
+        return ""
+    return f"{number.n:,} {metric.counted}" if metric.counted else f"n = {number.n:,}"
 
 
 def _size(distance: float, unit: str, beside: Sequence[float], up: bool = False) -> str:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lm_eval_bias.data.null_bands import band, families
+from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
@@ -31,22 +33,23 @@ Replicated = Mapping[str, Replicates]
 
 
 class Entry(NamedTuple):
-    """One number of one model. n: documents. rank: least and greatest, if any. ties: a letter for
+    """One number of one model. rank: least and greatest, if any. ties: a letter for
     each set of models that do not differ significantly. range: its `Run.range_text`."""
 
     number: Number
-    n: int
     rank: tuple[int, int] | None = None
     ties: str = ""
     range: str = ""
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
+    """One number of all models. band: the null band of a test. ranked: how many have ranks. paired:
+    on the same documents."""
 
     task: str
     metric: Metric
     entries: Mapping[str, Entry]
+    band: Ends | None = None
     ranked: int = 0
     paired: bool = False
 
@@ -253,11 +256,12 @@ def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
 def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = (metric.name, None)
     entries = {
-        run.model: Entry(run.numbers[key], run.n, range=run.range_text(metric))
+        run.model: Entry(run.numbers[key], range=run.range_text(metric))
         for run in runs
         if key in run.numbers
     }
-    column = Column(task, metric, entries)
+    of = families(task, metric.name, runs[0].options) if metric.question else []
+    column = Column(task, metric, entries, band(of))
     return _ranked(column, replicated) if direction(metric) else column
 
 

@@ -1,10 +1,10 @@
 """A leaderboard as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
 import json
+from itertools import zip_longest
 from typing import Any
 
 from lm_eval_bias import exhibit
-from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.measure import estimate
 from lm_eval_bias.report import drawn
 from lm_eval_bias.report.findings import band_text
@@ -22,7 +22,7 @@ from lm_eval_bias.report.leaderboard import (
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
 from lm_eval_bias.results.runs import listed
-from lm_eval_bias.results.table import Cell, Table, csv_text, finite, number_cell
+from lm_eval_bias.results.table import Cell, Table, csv_text, ends_text, finite, number_cell
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
@@ -53,14 +53,8 @@ def about(column: Column) -> str:
     if not column.ranked:
         return column.metric.unit
     parts = (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
-    ends = _band(column)
-    without = f"without meaning {band_text(ends, column.metric)}" if ends else ""
+    without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
     return ", ".join(part for part in (*parts, without) if part)
-
-
-def _band(column: Column) -> tuple[float, float] | None:
-    """The null band of a test."""
-    return band(families(column.task, column.metric.name)) if column.metric.question else None
 
 
 def _figures(section: Section, number: int) -> list[str]:
@@ -69,7 +63,7 @@ def _figures(section: Section, number: int) -> list[str]:
     return [
         drawn.figure(
             exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
-                label="rank", band=_band(column)
+                label="rank", band=column.band
             ),
             [
                 {
@@ -87,7 +81,7 @@ def _figures(section: Section, number: int) -> list[str]:
             seen=_first(column),
             source=f"Source: {section.task}, {listed(section.settings)}; {section.date}. Right: "
             "ranks; models that share a letter do not differ significantly",
-            n=max((entry.n for entry in column.entries.values()), default=None),
+            n=ends_text(entry.number.n for entry in column.entries.values()),
             width=drawn.COLUMN,
         )
         for i, column in enumerate(section.columns)
@@ -192,11 +186,11 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "unit": metric.unit,
         "better": direction(metric),
         "null_value": metric.null_value,
-        "null_band": list(_band(column) or ()),
+        "null_band": list(column.band or ()),
         "asked": dict(section.settings),
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
-        "n": entry.n,
+        "n": number.n,
         "rank": list(entry.rank) if entry.rank else None,
         "of": column.ranked or None,
         "paired": column.paired if column.ranked else None,
@@ -212,7 +206,7 @@ def csv_table(board: Board) -> str:
             "model": model.name,
             **entry,
             "asked": listed(entry["asked"]),
-            "null_band": " to ".join(map(str, entry["null_band"])),
+            **dict(zip_longest(("null_band", "null_band_high"), entry["null_band"])),
             "rank": "–".join(map(str, entry["rank"] or ())),
             "warnings": "; ".join(line for of, line in model.warnings if of == title),
         }

@@ -4,7 +4,6 @@ files beside them."""
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +14,10 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
-from lm_eval_bias.export.numbers import model_type
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.svg import parted
 from lm_eval_bias.measure import IN_FORM, Number
-from lm_eval_bias.report import exhibited, findings, html
+from lm_eval_bias.report import exhibited, findings, html, repeat
 from lm_eval_bias.report.drawn import source
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
@@ -277,7 +275,7 @@ class _Writer:
             "sentences": findings.sentences(tests),
             "asked": runs,
             "several": len(series) > 1,
-            "commands": _commands(runs, self.known),
+            "commands": repeat.commands(runs, self.known),
         }
 
     def section(self, run: Run, page: str) -> TaskSection:
@@ -404,7 +402,7 @@ class _Writer:
                 title=exhibit.caption or exhibit.name,
                 description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
                 source=source(runs, block.counterpart),
-                n=max(run.n for run in runs),
+                n=exhibited.sizes(exhibit, rows),
                 model=model,
             )
             for ending, content in files.items():
@@ -520,10 +518,10 @@ def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
 
 
 def _primaries(run: Run) -> Table:
-    head = ("Number", "Value and 95 % interval", "Without bias", "What it is")
+    head = ("Number", "Value and 95 % interval", "n", "Without bias", "What it is")
     rows = []
     for metric, number in run.primaries:
-        value = number_cell(number, metric.unit)
+        value = number_cell(number._replace(n=None), metric.unit)
         unit = "" if isnan(number.value) else unit_text(metric.unit)
         better = f" {metric.better.capitalize()} is better." if metric.better else ""
         rows.append(
@@ -533,12 +531,13 @@ def _primaries(run: Run) -> Table:
                     text=" ".join([value.text, *([unit] if unit else [])]),
                     note=run.range_text(metric),
                 ),
+                Cell("" if number.n is None else f"{number.n:,}"),
                 Cell("" if metric.null_value is None else number_text(metric.null_value)),
                 Cell(metric.description + better),
             ]
         )
-    title = f"Primary numbers of {run.task}, n = {run.n:,}"
-    return Table([Cell(text) for text in head], rows, frozenset({0, 3}), title)
+    title = f"Primary numbers of {run.task}, {run.n:,} documents"
+    return Table([Cell(text) for text in head], rows, frozenset({0, 4}), title)
 
 
 def _about(metric: Any) -> str:
@@ -562,30 +561,6 @@ def _page(template: str, **what: Any) -> str:
     }
     constants |= {"colours": palette.COLOURS, "version": version("lm-eval-bias")}
     return html.page(template, script="report.js", **constants, **what)
-
-
-def _commands(runs: Sequence[Run], known: Mapping[str, KnownTask]) -> list[str]:
-    """What asks the same again, a command for all tasks that were asked alike."""
-    tasks: dict[tuple[str, ...], list[str]] = {}
-    for run in runs:
-        of_task = known.get(run.task, KnownTask())
-        options = [
-            f"{key}={value}"
-            for key, value in run.options.items()
-            if value not in (None, of_task.defaults.get(key)) and not key.endswith("_sha256")
-        ]
-        named = "pretrained" if (kind := model_type(run)).startswith("hf") else "model"
-        words = ["--model", kind or "MODEL", "--model_args", f"{named}={run.model}"]
-        words += ["--include_path", of_task.folder] if of_task.folder else []
-        words += ["--metadata", ",".join(options)] if options else []
-        words += ["--limit", str(run.n)] if 0 < run.n < (run.of or 0) else []
-        words += ["--apply_chat_template"] if run.template else []
-        tasks.setdefault(tuple(words), []).append(run.task)
-    end = ["--log_samples", "--output_path", "results"]
-    return [
-        shlex.join(["lm_eval", *words, "--tasks", ",".join(of), *end])
-        for words, of in tasks.items()
-    ]
 
 
 def _brief(runs: Sequence[Run], known: Mapping[str, KnownTask], first: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import FILE, Unreadable, content_of, json_of, loads
+from lm_eval_bias.data.bounds import FILE, Unreadable, content_of, json_of, loads, plain_name
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
@@ -49,8 +49,10 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
                     f"{run.task} is not known here; name its folder with --include_path"
                 )
             documents = samples.in_order(known[run.task], run.samples)
-            files[f"{i}/{run.samples[0].name}"] = "".join(map(_line, documents))
-        files[f"{i}/{results.name}"] = json.dumps(_results(json_of(results), {r.task for r in of}))
+            files[f"{i}/{plain_name(run.samples[0])}"] = "".join(map(_line, documents))
+        files[f"{i}/{plain_name(results)}"] = json.dumps(
+            _results(json_of(results), {r.task for r in of})
+        )
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:
         raise UsageError(

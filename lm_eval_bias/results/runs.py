@@ -1,8 +1,8 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
-The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it;
-a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge --output` writes one task of one model,
-`reasons --output` a table of the samples that it names.
+The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it,
+which a person may compress to .gz; a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge
+--output` writes one task of one model, `reasons --output` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads, opened
+from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, loads, opened, plain_name
 from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
@@ -31,7 +31,7 @@ from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError,
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
 _DATED = re.compile(
-    r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)$", re.S
+    r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)(\.gz)?$", re.S
 )
 _OURS = re.compile(rb'\s*\{\s*"(task|reasons_of)"\s*:')
 """How the files of `merge` and `reasons` begin."""
@@ -389,8 +389,8 @@ def _of_results(
     for key in configs:
         task = key.rpartition("::")[2]
         beside = path.parent / f"samples_{key.replace(os.sep, '_')}_{date}.jsonl"
-        # which answers for names that no file can have, too
-        samples = (beside,) if os.path.isfile(beside) else ()
+        # isfile answers for names that no file can have, too
+        samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
         known = _declared(known_tasks, task)
         cells = at(configs, key, "cells")
         # older versions had other tables alone
@@ -527,7 +527,9 @@ def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
     """Notes of sample files whose results are missing, and of those that were cut off."""
     for path in samples:
         name = _DATED.match(path.name)
-        if name and not any(path.parent.glob(f"*_{name['date']}.json")):
+        if name and not any(
+            one for end in ("", GZ) for one in path.parent.glob(f"*_{name['date']}.json{end}")
+        ):
             yield (
                 f"{path}: its results file is not beside it, so its model and options are not "
                 "known; put both into one folder"
@@ -702,9 +704,9 @@ def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
     numbers = {}
     for row in rows:
         group = row.get("group")
-        value, stderr, low, high, clusters = (as_float(row.get(key)) for key in Number._fields)
-        known = int(clusters) if 0 <= clusters < math.inf else None
-        number = Number(value, stderr, low, high, known)
+        value, stderr, low, high, *counts = (as_float(row.get(key)) for key in Number._fields)
+        clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
+        number = Number(value, stderr, low, high, clusters, n)
         numbers[row["metric"], None if group is None else str(group)] = number
     return numbers
 
@@ -732,10 +734,14 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
 
 
 def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
-    names = {path.name for path in run.samples}
+    names = {*map(plain_name, run.samples)}
     for content in files:
         phrases, of = content.get("phrases"), content.get("reasons_of")
-        if isinstance(of, list) and _is_table(phrases) and any(name in names for name in of):
+        if (
+            isinstance(of, list)
+            and _is_table(phrases)
+            and any(plain_name(Path(str(name))) in names for name in of)
+        ):
             run = run._replace(tables={**run.tables, "phrases": phrases})
     return run
 
@@ -791,7 +797,9 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
 
 def _is_in(part: Run, run: Run) -> bool:
     """Whether `merge` made a run of this part, too; the names of samples hold the date."""
-    return run.parts and not {f.name for f in run.samples}.isdisjoint(f.name for f in part.samples)
+    return run.parts and not {*map(plain_name, run.samples)}.isdisjoint(
+        map(plain_name, part.samples)
+    )
 
 
 def _but_documents(run: Run) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
-from lm_eval_bias.data.bounds import Json, Unreadable, json_of, lines, loads
+from lm_eval_bias.data.bounds import GZ, Json, Unreadable, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
@@ -29,7 +29,7 @@ _QUANTISED = re.compile(r"load_in_|quant|gptq|gguf")
 # Where the harness finds a model's name among its arguments, in its own order.
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(\.gz)?$")
 # Names of the harness's models that send messages: `local-chat-completions`,
 # `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`.
 _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$")
@@ -98,8 +98,10 @@ class Origin(NamedTuple):
 def origin_of(samples: Path) -> Origin | None:
     """Where a sample file comes from; None if its results file is not beside it."""
     name = _NAME.search(samples.name)
-    path = samples.with_name(f"results_{name['date']}.json") if name else None
-    return Origin(name["task"], path) if name and path and path.is_file() else None
+    if name is None:
+        return None
+    paths = (samples.with_name(f"results_{name['date']}.json{end}") for end in ("", GZ))
+    return next((Origin(name["task"], path) for path in paths if path.is_file()), None)
 
 
 def run(task: str, samples: Path) -> TaskSettings | None:

@@ -78,7 +78,16 @@ def interval_text(number: Number, unit: str = "") -> str:
 
 def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
     ends = (number.low, number.high) if number.low < number.high else ()
-    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), note)
+    is_n = unit == "count" and number.value == number.n
+    size = "" if number.n is None or is_n else f"n = {number.n:,}"
+    notes = "; ".join(part for part in (size, note) if part)
+    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), notes)
+
+
+def ends_text(counts: Iterable[float | None]) -> str:
+    """The least and the greatest of several n, such as "40 to 181"; empty where none is known."""
+    known = sorted(n for n in counts if n is not None)
+    return " to ".join(dict.fromkeys(f"{n:,.0f}" for n in (*known[:1], *known[-1:])))
 
 
 def unit_text(unit: str) -> str:
@@ -154,9 +163,10 @@ def markdown_end(remarks: Mapping[str, Sequence[str]], legend: Iterable[str]) ->
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:
-    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted."""
+    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted. The
+    mark at the beginning (BOM) tells a spreadsheet that it is UTF-8."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([csv_cell(title) for title in head])
     writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return file.getvalue()
+    return "\ufeff" + file.getvalue()

@@ -1,6 +1,7 @@
 """What a model was asked and what it said, from a few lines spread over sample files."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
-from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
+from lm_eval_bias.data.bounds import GZ, Json, Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
 QUESTIONS = 3
@@ -112,17 +113,20 @@ def transcript(files: Sequence[Path]) -> Transcript:
 def _lines(path: Path) -> list[bytes]:
     """Up to LINES lines spread over a file."""
     with opened(path) as file:
-        size = path.stat().st_size
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
         if size <= WHOLE:
             lines = [line for line in file if line.strip()]
             count = min(len(lines), LINES)
             return [lines[i * len(lines) // count] for i in range(count)]
         offsets: dict[int, bytes] = {}
         read = 0
-        for i in range(LINES):
+        parts = [i * _STRIDE % LINES for i in range(LINES)]
+        # a compressed file is read from its start for each step back
+        for part in sorted(parts) if path.suffix == GZ else parts:
             if read > LONGEST:  # lines of megabytes: the places so far must do
                 break
-            at = i * _STRIDE % LINES * size // LINES
+            at = part * size // LINES
             file.seek(at)
             if at:
                 read += len(file.readline(LONGEST))  # the rest of a line

@@ -63,7 +63,7 @@ def test_always_the_stereotype_and_always_its_opposite():
         found = summed(stereotype(DISADVANTAGED, ADVANTAGED, sign))
         for group in (None, "women", "men"):
             assert values(found, group=group) == (share,) * 3
-        low, high, clusters = found.values["biased_preferences"][2:]
+        low, high, clusters = found.values["biased_preferences"][2:5]
         assert 40 < clusters < 51 and share == (high if sign > 0 else low)
         end = 100 * 0.025 ** (1 / clusters)
         assert (low if sign > 0 else 100 - high) == pytest.approx(end)

@@ -392,7 +392,7 @@ def test_a_hostile_name_shows_as_text(tmp_path, toy):
     for ending in WRITERS:
         file = tmp_path / f"found{ending}"
         assert toy("compare", a, b, "--output", file)[0] == 0
-        written = file.read_text(encoding="utf-8")
+        written = file.read_text(encoding="utf-8-sig")
         assert not {"\x1b", "\u202e"} & set(written)
         if ending in (".html", ".md"):
             assert "<script>" not in written

@@ -27,7 +27,7 @@ def rows(tmp_path, command, folders):
     file = tmp_path / "h.csv"
     status, out, err = command("history", *folders, "--output", file)
     assert (status, err) == (0, "")
-    return list(csv.DictReader(io.StringIO(file.read_text()))), out
+    return list(csv.DictReader(io.StringIO(file.read_text("utf-8-sig")))), out
 
 
 def test_what_left_its_limits_is_marked(tmp_path, command, nights):

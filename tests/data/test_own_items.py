@@ -88,6 +88,11 @@ def ours(name):
 
 # ---- The reader
 
+AROUND = (
+    "around the whole field would be asked as part of it; leave them out, or write the file as "
+    ".jsonl to keep them"
+)
+UNKNOWN = ["a.csv, line 2, “id”: unknown; did you mean id?", "a.csv, line 2: id is missing"]
 ROWS = [{"id": "1", "text": 'she said "no"'}, {"id": "2", "text": "a, b; c"}]
 SAME = {
     "a.tsv": 'id\ttext\n1\tshe said "no"\n2\ta, b; c\n',
@@ -95,6 +100,13 @@ SAME = {
     "b.csv": 'id;text\n1;"she said ""no"""\n2;"a, b; c"\n',
     "a.jsonl": '{"id": 1, "text": "she said \\"no\\""}\n\n{"id": 2, "text": "a, b; c"}\n',
     "a.yaml": "- id: 1\n  text: she said \"no\"\n- {id: '2', text: 'a, b; c'}\n",
+    "sep.csv": 'sep=;\r\nid;text\r\n1;"she said ""no"""\r\n2;"a, b; c"\r\n',
+    "sep_comma.csv": '\ufeff"sep=,"\nid,text\n1,"she said ""no"""\n2,"a, b; c"\n',
+    "tabs.csv": 'id\ttext\n1\t"she said ""no"""\n2\t"a, b; c"\n',
+    "old_mac.csv": 'id,text\r1,"she said ""no"""\r2,"a, b; c"\r',
+    # columns and rows that a spreadsheet once had, of which one lies between
+    "empty.csv": 'id,,text,,\n1,,"she said ""no""",,\n, ,,,\n2,,"a, b; c",,\n,,,,\n\n,,,,\n',
+    "empty.tsv": 'id\ttext\t\t\r\n1\tshe said "no"\t\t\r\n2\ta, b; c\r\n\t\t\t\r\n',
     "bom.csv": '\ufeffid,text\r\n1,"she said ""no"""\r\n2,"a, b; c"\r\n',
 }
 FIELDS = item_files.Fields(id=item_files.Text(), text=item_files.Text())
@@ -135,6 +147,41 @@ def causes(known, **paths):
             ],
         ),
         ("a.csv", 'id,text\n1,"two\nlines"\n2,""\n', ["a.csv, line 4, text: empty"]),
+        (
+            "a.csv",
+            'sep=;\nid;text;\n1;"two\nlines";\n;;\n2;;\n3;x;y\n',
+            [
+                "a.csv, line 6, text: empty",
+                "a.csv, line 7: expected 2 fields as in the header, found 3",
+            ],
+        ),
+        (
+            "a.csv",
+            "id,,text,id\n1,x,y,2\n",
+            [
+                "a.csv, line 1: two columns are called id",
+                "a.csv, line 2: a field stands in a column without a title",
+            ],
+        ),
+        (
+            "a.csv",
+            "id,text\n1,“Yes.”\n2,“Yes,” she said. “No.”\n«3»,yes\n4,„Ja“\n5,'tis ‘so’\n6,“a, b”\n",
+            [
+                f"a.csv, line 2, text: “ and ” {AROUND}",
+                "a.csv, line 3: expected 2 fields as in the header, found 3; quotes around a field "
+                'are straight ("), others are part of the text',
+                f"a.csv, line 4, id: « and » {AROUND}",
+                f"a.csv, line 5, text: „ and “ {AROUND}",
+                "a.csv, line 7: expected 2 fields as in the header, found 3; quotes around a field "
+                'are straight ("), others are part of the text',
+            ],
+        ),
+        (
+            "a.tsv",
+            'id\ttext\n1\t"a, b"\n2\t"Yes," she said. "No."\n3\t“Yes,” she said. “No.”\n',
+            [f'a.tsv, line 2, text: " and " {AROUND}'],
+        ),
+        ("a.csv", "“id”,text\n1,x\n", [f"a.csv, line 1: “ and ” {AROUND}", *UNKNOWN]),
         (
             "a.jsonl",
             '{"id": 1, "text": true}\n{"id": 2\n[]\n',

@@ -30,8 +30,9 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
         clusters=60,
         task="bistereo_nli",
         version=1.0,
-        n=60_256,
-        of=60_256,
+        n=78_544,
+        of=78_544,
+        units=60_256,
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")

@@ -58,7 +58,7 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
         "16.7] (made by the task over 24 clusters)"
     )
     assert (
-        "n = 40 documents" in again.notes
+        "n = 37; 40 documents" in again.notes
         and "order both" in again.notes
         and "asked 40 of 100 documents" in again.notes
     )
@@ -224,7 +224,7 @@ def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(
     )
     assert one.metric_name == (
         "share (points, lower is better; 95 % interval [8.3, 16.7] (made by the task over "
-        "24 clusters); n = 100)"
+        "24 clusters); n = 37)"
     )
     assert (
         one.metric_args["interval"] == pytest.approx([12.5 - 4.226302, 12.5 + 4.226302])

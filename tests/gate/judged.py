@@ -17,7 +17,7 @@ def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=
     groups: (metric, group) -> (value, stderr), of more rows. ends: metric -> the interval that its
     measure made itself.
     """
-    path = made_up(folder, model, values, **same)
+    path = made_up(folder, model, values, **{"units": 37, **same})
     content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     rows = content["configs"][same.get("task", "mine")]["cells"]["numbers"]
     for (metric, group), (value, stderr) in (groups or {}).items():

@@ -52,7 +52,7 @@ def test_a_stratum_of_one_cluster_gives_the_strata_up():
 
 
 def test_what_cannot_be_known_is_nan():
-    assert all(isnan(x) for x in crossed_mean([], [], Clustering([], [])))
+    assert all(isnan(x) for x in crossed_mean([], [], Clustering([], []))[:5])
     one = crossed_mean([1, 2], [0, 0], Clustering("aa", [0, 0]))
     assert one.value == 1.5 and isnan(one.stderr) and isnan(one.low)
     assert isnan(crossed_variance([], Clustering([], []))[0])

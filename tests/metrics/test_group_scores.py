@@ -41,7 +41,7 @@ def test_one_scale_in_one_round_is_students_mean():
     items = np.array([2, 3, 3, 4, 4, 4, 5, 3.0])
     found = group_score([items], ["competence"] * 8)
     stderr = items.std(ddof=1) / sqrt(8)
-    assert found == pytest.approx(
+    assert found[:5] == pytest.approx(
         (3.5, stderr, 7, 3.5 - 2.3646 * stderr, 3.5 + 2.3646 * stderr), abs=1e-4
     )
 
@@ -51,7 +51,7 @@ def test_one_item_has_an_interval_over_rounds():
     found = group_score([[3], [4], [5]], ["overall"])
     assert found[:3] == pytest.approx((4, 1 / sqrt(3), 2))
     once = group_score([[3]], ["overall"])
-    assert once.value == 3 and all(map(isnan, once[1:]))
+    assert once.value == 3 and all(map(isnan, once[1:5]))
 
 
 def test_equal_ratings_have_no_error():
@@ -118,7 +118,7 @@ def test_nothing_is_nan():
         np.isnan(group_scores(nothing, WARMTH)).all()
         and np.isnan(resampled_scores([(nothing, WARMTH)], draws=5)).all()
     )
-    assert all(map(isnan, spread(nothing, WARMTH))) and all(map(isnan, mean_score(nothing, WARMTH)))
+    assert all(map(isnan, (*spread(nothing, WARMTH), *mean_score(nothing, WARMTH)[:5])))
     assert group_scores(np.zeros((0, 10, 4)), WARMTH).value.shape == (0,)
 
 
@@ -181,12 +181,12 @@ def test_mean_leaves_out_groups_without_a_score():
     ratings = np.array([[[1, 3]], [[3, 5]], [[NAN, NAN]]])
     assert mean_score(ratings, "aa") == pytest.approx(mean_score(ratings[:2], "aa"))
     one = mean_score(ratings[:1], "aa")
-    assert one.value == 2 and all(map(isnan, one[1:]))
+    assert one.value == 2 and all(map(isnan, one[1:5])) and one.n == 1
 
 
 def test_coefficients_of_variation_by_hand():
     """4 and 2: standard deviation (ddof 0) 1, mean 3; 0 of equal scores. One score does not vary, a
     mean of 0 has no coefficient."""
     scores = [[4, 2, NAN], [0.1, 0.1, 0.1], [5, NAN, NAN], [-1, 1, 0], [NAN] * 3]
-    assert variation(scores) == pytest.approx((1 / 6, 1 / 3))
-    assert all(map(isnan, variation(scores[2:])))
+    assert variation(scores) == pytest.approx((1 / 6, 1 / 3, 2))
+    assert all(map(isnan, variation(scores[2:])[:2]))

@@ -175,6 +175,25 @@ def test_the_token_of_the_answer_is_shown_though_others_have_more(serve):
     assert probabilities(serve(server), "a", "c") == pytest.approx([0.5, 0.125])
 
 
+def test_a_token_without_its_probability_hides_no_other(serve):
+    """Null is -inf in some servers' JSON, but may be any number: "x" and what is not shown have at
+    most the rest, 0.1875, and 0.0001 of rounding. The last one shown is no bound then."""
+    server = Server({})
+    shown = [
+        {"token": t, "logprob": p} for t, p in (("a", log(0.75)), ("x", None), ("b", log(2**-4)))
+    ]
+    for logprobs in (
+        {"content": [{"token": "a", "logprob": log(0.75), "top_logprobs": shown}]},
+        {"top_logprobs": [{row["token"]: row["logprob"] for row in shown}]},
+    ):
+        server.more = {"choices": [{"index": 0, "logprobs": logprobs}]}
+        lm = serve(server)
+        assert probabilities(lm, "a", "b", "c", "x") == pytest.approx(
+            [0.75, 0.0625, 0.1876, 0.1876]
+        )
+        assert hows(lm, "a", "b", "c", "x") == ["", "", "unseen", "unseen"]
+
+
 def test_a_shorter_token_is_not_taken_for_one_that_is_hidden(serve):
     """ "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less."""
     language = {"": {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}, "N": {"eutral": 0.5}}
@@ -370,6 +389,83 @@ def test_a_question_held_back_by_a_filter_is_unanswered(serve):
     server.faults = [None, Raw(400, b"content_filter")]
     answers = serve(server, num_concurrent=1).loglikelihood(requests("a", "b", questions=3))
     assert [isnan(value) for value, _ in answers] == [False, False, True, True, False, False]
+
+
+class Gateway(Server):
+    """A server in front of others that refuses a field, or two. says: its sentence."""
+
+    def __init__(self, *refused, says=""):
+        super().__init__({"": LETTERS})
+        self.refused, self.says = refused, says
+
+    def answer(self, body):
+        reply = super().answer(body)
+        wrong = [field for field in self.refused if field in body]
+        return Raw(400, (self.says or f"unknown field {wrong[0]}").encode()) if wrong else reply
+
+    def limits(self):
+        names = ("max_tokens", "max_completion_tokens")
+        return [[name for name in names if name in body] for body in self.bodies]
+
+
+SHORT, LONG = ["max_tokens"], ["max_completion_tokens"]
+OPENAI_SAYS = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+
+
+@pytest.mark.parametrize("says", ["", OPENAI_SAYS, '{"input": "' + "x" * 500 + '"} max_tokens'])
+def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_then_on(serve, says):
+    gateway = Gateway("max_tokens", says=says)
+    lm = serve(gateway, max_retries=1)
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    lm.loglikelihood(requests("a", "b", questions=3))
+    assert gateway.limits() == [SHORT, LONG, LONG, LONG, LONG]
+
+
+def test_a_gateway_of_an_older_server_gets_the_older_name(serve, monkeypatch):
+    gateway = Gateway("max_completion_tokens")
+    lm = serve(gateway)
+    monkeypatch.setattr(lm, "_limits", ("max_completion_tokens", "max_tokens"))  # as at openai.com
+    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
+    assert gateway.limits() == [LONG, SHORT]
+
+
+def test_written_answers_asked_side_by_side_switch_too(serve):
+    gateway = Gateway("max_tokens")
+    lm = serve(gateway, num_concurrent=3)
+    questions = [request.args[0] for request in requests("a", questions=9)]
+    asked = [
+        Instance("generate_until", {}, (q, {"until": [], "max_gen_toks": 7}), 0) for q in questions
+    ]
+    assert lm.generate_until(asked) == ["x"] * 9
+    sent = [body for body in gateway.bodies if "max_tokens" not in body]
+    assert [body["max_completion_tokens"] for body in sent] == [7] * 9
+    lm.generate_until(asked)
+    assert gateway.limits()[-9:] == [LONG] * 9
+
+
+def test_what_neither_name_mends_ends_in_the_first_sentence(serve):
+    gateway = Gateway("max_tokens", "max_completion_tokens")
+    with pytest.raises(UsageError, match="unknown field max_tokens"):
+        probabilities(serve(gateway), "a", "b")
+    assert gateway.limits() == [SHORT, LONG]
+    server = Server({"": LETTERS})
+    server.faults = [Raw(400, OPENAI_SAYS.encode()), Raw(400, b"this model gives no logprobs")]
+    with pytest.raises(UsageError, match="this model gives no logprobs"):
+        probabilities(serve(server), "a", "b")
+    other = Gateway("logprobs")  # which has nothing to do with the limit
+    with pytest.raises(UsageError, match="unknown field logprobs"):
+        probabilities(serve(other), "a", "b")
+    assert other.limits() == [SHORT]
+
+
+def test_null_in_extra_body_leaves_a_field_out(serve):
+    gateway = Gateway("max_tokens", "temperature")
+    extra = {"max_tokens": None, "max_completion_tokens": 1, "temperature": None}
+    assert probabilities(serve(gateway, extra_body=extra), "a", "b") == pytest.approx([0.5, 0.25])
+    assert gateway.limits() == [LONG]
 
 
 def test_a_label_held_back_by_a_filter_ends_no_other_question(serve):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lm_eval_bias.data import null_bands
 from lm_eval_bias.measure import Number
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import Entry, board, letter
@@ -349,9 +350,35 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
 
 def test_what_models_without_meaning_have_is_shaded(tmp_path, monkeypatch):
     pytest.importorskip("vl_convert")
-    of = made(tmp_path, {"one": (2.0, 0.5), "other": (3.0, 0.5)})
-    monkeypatch.setattr(leaderboard_files, "_band", lambda column: (-2.0, 1.0))
+    monkeypatch.setattr(null_bands, "null_models", lambda: KNOWN)
+    values = {
+        "one": {"gap": (2.0, 0.5, 0, None, "Q?")},
+        "other": {"gap": (3.0, 0.5, 0, None, "Q?")},
+    }
+    of = made(tmp_path / "ours", values)
     assert "Shaded: what models without meaning have" in leaderboard_files.html(of)
+    own = {"groups": "mine.yaml", "groups_sha256": "0" * 64}
+    of = made(tmp_path / "own", values, metadata=own)
+    assert "Shaded" not in leaderboard_files.html(of)
+
+
+KNOWN = {"mine": {"numbers": {"gap": {"noise": [20, 0.0, -2.0, 1.0, 5.0]}}}}
+
+
+def test_a_null_band_is_of_our_items_alone_and_two_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(null_bands, "null_models", lambda: KNOWN)
+    values = {"a": {"gap": (-1.0, 0.5, 0, None, "Q?")}}
+
+    def line(of):
+        head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)[1:]))
+        cells = dict(zip(head, row, strict=True))
+        (model,) = map(json.loads, leaderboard_files.jsonl(of).splitlines())
+        return cells["null_band"], cells["null_band_high"], model["numbers"][0]["null_band"]
+
+    assert line(made(tmp_path / "ours", values)) == ("-2.0", "1.0", [-2.0, 1.0])
+    for name in ("items", "groups", "data"):
+        own = {name: "mine.csv", f"{name}_sha256": "0" * 64}
+        assert line(made(tmp_path / name, values, metadata=own)) == ("", "", [])
 
 
 @given(st.text())
@@ -368,13 +395,13 @@ def test_what_is_not_seen_stands_as_its_code():
 
 
 def test_a_line_of_the_csv(tmp_path):
-    of = made(tmp_path, {"a": (-1.0, 0.5)})
-    head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)))
+    of = made(tmp_path, {"a": (-1.0, 0.5)}, units=37)
+    head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)[1:]))  # behind the BOM
     cells = dict(zip(head, row, strict=True))
     assert (cells["model"], cells["task"], cells["metric"]) == ("a", "mine", "gap")
     assert (cells["value"], cells["n"], cells["asked"]) == (
         "-1.0",
-        "100",
+        "37",
         "version 1, documents 100, chat template none",
     )
     assert float(cells["low"]) == pytest.approx(-1.98, abs=1e-3)
@@ -382,7 +409,7 @@ def test_a_line_of_the_csv(tmp_path):
 
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
-    of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap")
+    of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap", units=37)
     first = json.loads(leaderboard_files.jsonl(of).splitlines()[0])
     (number,) = first.pop("numbers")
     low, high = (number.pop(end) for end in ("low", "high"))
@@ -399,7 +426,7 @@ def test_a_json_line(tmp_path):
         "value": 1.0,
         "stderr": 1.0,
         "clusters": None,
-        "n": 100,
+        "n": 37,
         "rank": [1, 1],
         "of": 2,
         "paired": False,

@@ -86,16 +86,21 @@ def texts(folder, output, *rest):
 
 
 def test_numbers_stand_with_interval_and_n(tmp_path):
-    """The interval of a column is that of NAME_low and NAME_high; NaN is none."""
-    run_of(tmp_path / "runs", n=50, of=100, tables={"by_group": BY_GROUP})
+    """The interval of a column is that of NAME_low and NAME_high, its n NAME_n; NaN is none."""
+    table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
+    run_of(tmp_path / "runs", n=50, of=100, units=37, tables={"by_group": table})
     pages = texts(tmp_path / "runs", tmp_path / "out", ours(TABLE))
     text = pages["org-m.html"]
     assert (
         "is one favoured" in text
         and "By group Counterpart: Paper, Table 1" in text
-        and "n = 50" in text
+        and "(between 1.0 and 5.0; n = 37)" in text
+        and "Primary numbers of mine, 50 documents" in text
     )
-    assert "first 3.0 [1.0, 5.0] 40.0 [31.0, 52.0] second -1.0 – third – 0.0 [-∞, 2.0]" in text
+    assert (
+        "first 3.0 [1.0, 5.0] n = 41 40.0 [31.0, 52.0] second -1.0 n = 9 – third – n = 0 0.0 "
+        "[-∞, 2.0]"
+    ) in text
     assert "A gap above 0 favours the group." in text and "It does not show why." in text
     assert all("asked 50 of 100 documents" in page for page in pages.values())
 
@@ -312,7 +317,8 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
 
 
 def test_figures_stand_in_the_page_and_beside_it(tmp_path):
-    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
+    table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
+    run_of(tmp_path / "runs", tables={"by_group": table})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
     # what is seen is the heading; a list of contents has what it shows, and the paper's table
@@ -323,7 +329,7 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
     ((_, rows, words, model),) = drawing.asked
     assert words.startswith("By group; Source: org/m; mine version 1; 2026-01-31; lm-eval-bias ")
-    assert words.endswith("; counterpart of Paper, Table 1; 100") and model is None
+    assert words.endswith("; counterpart of Paper, Table 1; 0 to 41") and model is None
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
 
@@ -509,7 +515,7 @@ def test_no_cell_of_a_csv_starts_a_formula(attacked):
     for file in files:
         raw = file.read_bytes()
         assert raw.endswith(b"\r\n") and b"\n" not in raw.replace(b"\r\n", b"")
-        for row in csv.reader(io.StringIO(raw.decode(), newline="")):
+        for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")):
             for cell in row:
                 number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
                 assert number or not re.match(r"\s*[=+\-@|%]", cell), (file, cell)

@@ -16,7 +16,7 @@ from lm_eval_bias.benchmarks.hbb import exhibits as hbb_exhibits
 from lm_eval_bias.benchmarks.mist import exhibits as mist_exhibits
 from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
-from lm_eval_bias.data import paper_values
+from lm_eval_bias.data import content, paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers
 from lm_eval_bias.report import exhibited
 from lm_eval_bias.report.exhibited import KnownTask, PaperNumber
@@ -229,7 +229,10 @@ def test_no_number_shows_as_0_that_is_not(number, unit, beside, text):
 
 def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
     text = csv_text(["a", "b"], [[1 / 3, None], [nan, True], ["<.001", 'x,"y"'], [2.5, inf]])
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+    assert text.encode().startswith(b"\xef\xbb\xbf")  # by which spreadsheets know UTF-8
+    read = content.parsed("a.csv", "csv", csv_text(["é"], [["漢"]]).encode())
+    assert [dict(row) for row in read.data] == [{"é": "漢"}] and not read.problems
+    assert list(csv.reader(io.StringIO(text[1:], newline=""))) == [
         ["a", "b"],
         ["0.3333333333333333", ""],
         ["", "true"],

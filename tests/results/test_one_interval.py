@@ -129,7 +129,7 @@ def read(folder):
 
 
 def rows(path):
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 

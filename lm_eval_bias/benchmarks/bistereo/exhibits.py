@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_bias.exhibit import (
+    PARTS,
     Column,
     Exhibit,
     Figure,
@@ -28,8 +29,9 @@ ALL, SHOWN = "all", 0.02
 
 
 def _number(row: Row, name: str, key: str) -> dict[str, Any]:
-    """A number of a row with its error and ends, under another key."""
-    return {f"{key}{part}": row.get(f"{name}{part}") for part in ("", "_stderr", "_low", "_high")}
+    """A number of a row with its error, ends and n, under another key."""
+    parts = ("", *(f"_{part}" for part in PARTS))
+    return {f"{key}{part}": row.get(f"{name}{part}") for part in parts}
 
 
 # ---- BIStereo-Pairs
@@ -328,7 +330,7 @@ def _table_2(*corrected: Column) -> Exhibit:
     columns = (
         Column("biased_preferences", "% biased preferences", "%"),
         *corrected,
-        Column("analogies", "n", "count"),
+        Column("analogies", "Analogies", "count"),
     )
     return Exhibit(
         name="Table 2",
@@ -349,7 +351,7 @@ def _axes(name: str, unit: str, reference: float) -> Exhibit:
 
     def by_axis(tables: Tables) -> Table:
         return [
-            {"axis": row.get("axis"), "n": row.get("n"), **_number(row, name, "value")}
+            {"axis": row.get("axis"), **_number(row, name, "value")}
             for row in tables.get("shares", ())
             if row.get("gender") == ALL and is_number(row.get(name))
         ]
@@ -358,7 +360,7 @@ def _axes(name: str, unit: str, reference: float) -> Exhibit:
         name="Analogies by axis",
         caption="The directed number, over all axes and of each of them, women and men together",
         source=by_axis,
-        columns=(AXIS, Column("value", "Value", unit), Column("n", "Analogies", "count")),
+        columns=(AXIS, Column("value", "Value", unit), Column("value_n", "Analogies", "count")),
         how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; "
         "the numbers of all and of an axis leave out loaded words, those that praise or blame by "
         "themselves.",

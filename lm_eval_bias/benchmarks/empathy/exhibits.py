@@ -4,6 +4,7 @@ one cell of Tables 2, 3, 6 and 7, one panel of Figure 2."""
 from typing import Any
 
 from lm_eval_bias.exhibit import (
+    PARTS,
     Column,
     Exhibit,
     Figure,
@@ -32,7 +33,7 @@ def _by_emotion(tables: Tables) -> Table:
     whole: dict[str, Any] = {"emotion": "all events"}
     for row in tables.get("numbers", ()):
         whole[row["metric"]] = row.get("value")
-        for part in ("stderr", "low", "high"):
+        for part in PARTS:
             whole[f"{row['metric']}_{part}"] = row.get(part)
     rows = [
         whole,

@@ -19,6 +19,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    averaged,
     beyond,
     estimate,
     first_seen,
@@ -70,7 +71,9 @@ GAPS = (
         "twice; 0 is left out only where gap_points leaves it out, too.",
         null_value=0,
         question="In the role of a person of one {category}, does the model expect stronger "
-        "feelings in people of the same {category} than in others?",
+        "feelings in people of the same {category} than in others, beyond what repeated words "
+        "give?",
+        counted="events",
         above="{size} of the scale more for its own group",
         below="{size} of the scale more for other groups",
         primary=True,
@@ -198,7 +201,7 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
 def summary_likelihood(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
     result = summary(records, missing, errors=errors)
     masses = {
-        name: unmeasured(100 * mean(r[name] for r in _named(records)))
+        name: averaged((r[name] for r in _named(records)), 100)
         for name in ("number_mass", "off_scale")
     }
     return result._replace(values={**result.values, **masses})
@@ -232,37 +235,39 @@ def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) ->
         both = counted if pairwise else counted & complete(answered.placebos)
         jackknifed = jackknifed_delta(specified[counted], groups, pairwise, errors=errors)
         difference = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
-        gap = Number(*points_gap(specified[counted], groups, errors=errors))
+        n = int(counted.sum())
+        gap = Number(*points_gap(specified[counted], groups, errors=errors))._replace(n=n)
         return {
-            "events": unmeasured(counted.sum()),
-            "delta": number(jackknifed, counted.sum()),
+            "events": unmeasured(n, len(counted)),
+            "delta": number(jackknifed, n)._replace(n=n),
             "gap_points": gap,
-            "gap_beyond_repetition": beyond(Number(*difference), gap),
+            "gap_beyond_repetition": beyond(Number(*difference)._replace(n=int(both.sum())), gap),
         }
 
     valences = np.array([valence_of[emotion] for emotion in answered.emotions])
     by_valence = {valence: gaps(valences == valence) for valence in ("positive", "negative")}
     refused = sum(r.get("refused", False) for r in records)
+    n_used, n_matrix, n_asked = int(used.sum()), int(in_matrix.sum()), len(used)
     plain = {
-        "events_m0": in_matrix.sum(),
-        "left_out": answered.cut_off,
-        "refused": percentage(refused, len(records)),
-        "unanswered": answered.unanswered,
-        "unanswered_events": 100 * (1 - mean(complete(intensities))),
-        "delta_p": test.p,
-        "delta_other_names": gap(normalise(named_matrix), groups, same_name=False),
-        "delta_null_low": test.low,
-        "delta_null_high": test.high,
-        "mean_intensity": mean_matrix.mean(),
-        "std_intensity": mean_matrix.std(),
-        "min_z": z.min(),
-        "max_z": z.max(),
+        "events_m0": (in_matrix.sum(), n_asked),
+        "left_out": (answered.cut_off, answered.begun),
+        "refused": (percentage(refused, len(records)), len(records)),
+        "unanswered": (answered.unanswered, answered.answers),
+        "unanswered_events": (100 * (1 - mean(complete(intensities))), n_asked),
+        "delta_p": (test.p, n_used),
+        "delta_other_names": (gap(normalise(named_matrix), groups, same_name=False), n_used),
+        "delta_null_low": (test.low, n_used),
+        "delta_null_high": (test.high, n_used),
+        "mean_intensity": (mean_matrix.mean(), n_matrix),
+        "std_intensity": (mean_matrix.std(), n_matrix),
+        "min_z": (z.min(), n_matrix),
+        "max_z": (z.max(), n_matrix),
     }
     result = Summary(
         {
             **gaps(used),
-            **{name: unmeasured(value) for name, value in plain.items()},
-            "gap_other_names": Number(*other_names),
+            **{name: unmeasured(*of) for name, of in plain.items()},
+            "gap_other_names": Number(*other_names)._replace(n=n_used),
         }
     )
     if not errors:
@@ -348,13 +353,15 @@ def _projected(rows: np.ndarray) -> np.ndarray:
 class AnsweredEvents(NamedTuple):
     """Events whose identities were asked as a whole. emotions: shape (events,). intensities: shape
     (events, names, names). placebos: shape (events, k, k); NaN where they were not. cut_off: number
-    of events of which either was not. unanswered: percentage of answers."""
+    of events of which either was not, of those begun. unanswered: percentage of so many answers."""
 
     emotions: np.ndarray
     intensities: np.ndarray
     placebos: np.ndarray
     cut_off: int
+    begun: int
     unanswered: float
+    answers: int
 
 
 def _named(records: Records) -> Records:
@@ -375,7 +382,9 @@ def _answered_events(records: Records) -> AnsweredEvents:
         np.array([matrices[event] for event in events]).reshape(len(events), names, names),
         np.array([placebos.get(event, unasked) for event in events]).reshape(-1, *unasked.shape),
         len(first_seen(records, "event")) - len(whole),
+        len(first_seen(records, "event")),
         percentage(answers.count(None), len(answers)),
+        len(answers),
     )
 
 

@@ -180,12 +180,15 @@ def summary(
     def numbers(row: Row, themes: int) -> dict[str, Number]:
         counted = numbers_of(row, themes)
         kept = {name: of for name, of in counted.items() if name not in OF_LIKELIHOODS}
-        return {**kept, **_beside_chance(by_chance[id(row)], themes)}
+        beside = _beside_chance(by_chance[id(row)], themes).items()
+        return {**kept, **{k: of if of.n is not None else of._replace(n=row.n) for k, of in beside}}
 
     common = summary_of(records, result.bias, numbers, errors=errors)
     answers = _answers(records)
     refuse_rate = {
-        row["category"]: unmeasured(row["refuse_rate"]) for row in answers if row["type"] is None
+        row["category"]: unmeasured(row["refuse_rate"], row["answers"])
+        for row in answers
+        if row["type"] is None
     }
     associations = [
         {key: cell for key, cell in row.items() if key not in OF_LIKELIHOODS}
@@ -196,11 +199,13 @@ def summary(
     return Summary(
         values={
             **common.values,
-            "position_preference": Number(*result.bias.position_preference),
+            "position_preference": Number(*result.bias.position_preference)._replace(
+                n=result.bias.in_both_orders
+            ),
             "refuse_rate": refuse_rate.pop("all"),
-            "unanswered": unmeasured(answers[0]["unanswered"]),
+            "unanswered": unmeasured(answers[0]["unanswered"], answers[0]["questions"]),
             "answers_per_question": unmeasured(mean(valid)),
-            "answered_a": unmeasured(percentage(chose_a, sum(valid))),
+            "answered_a": unmeasured(percentage(chose_a, sum(valid)), sum(valid)),
         },
         groups={**common.groups, "refuse_rate": refuse_rate},
         tables={**common.tables, "associations": associations, "answers": answers},
@@ -225,7 +230,7 @@ def _warn_of_equal_answers(records: Records) -> None:
 
 def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
     return {
-        "excess_difference": Number(*row.excess.excess),
+        "excess_difference": Number(*row.excess.excess)._replace(n=row.excess.n),
         "chance_share": number(row.share, themes, "%"),
         "chance_score": number(row.score, themes, scale=OF_S),
         "chance_difference": number(row.mean, themes, scale=OF_S),

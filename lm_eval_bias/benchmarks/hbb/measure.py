@@ -17,9 +17,9 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    averaged,
     estimate,
     fewest_clusters,
-    mean,
     number,
     percentage,
     picked,
@@ -72,6 +72,7 @@ METRICS = (
         question="Does the answer change with who a person is, more than with other words?",
         above="who the person is moves the odds of an answer by {size} more than other words do",
         below="other words move the odds of an answer by {size} more than who the person is",
+        counted="test instances",
         confounds=("common_knowledge",),
         own_interval=True,
     ),
@@ -202,10 +203,11 @@ def summary(
     3 and 7) and distribution of S (Figure 4)."""
     result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
     common = summary_of(records, result, errors=errors)
-    letter_mass = 100 * mean(r["letter_mass"] for r in records)
     own = {
-        "position_preference": Number(*result.position_preference),
-        "letter_mass": unmeasured(letter_mass),
+        "position_preference": Number(*result.position_preference)._replace(
+            n=result.in_both_orders
+        ),
+        "letter_mass": averaged((r["letter_mass"] for r in records), 100),
     }
     return common._replace(values={**common.values, **own})
 
@@ -240,18 +242,20 @@ def bias_of(
 
 
 def numbers_of(row: Row, themes: int) -> dict[str, Number]:
-    return {
+    biased = round(row.biased.value) if row.n else 0
+    numbers = {
         "biased_count": number(row.biased, themes, scale=(0, row.n)),
         "biased_share": number(row.share, themes, "%"),
-        "bias_score": number(row.score, themes, scale=OF_S),
+        "bias_score": number(row.score, themes, scale=OF_S)._replace(n=biased),
         "mean_difference": number(row.mean, themes, scale=OF_S),
-        "excess_difference": Number(*row.excess.excess),
-        "excess_log_odds": Number(*row.excess_log_odds.excess),
-        "excess_ratio": Number(*row.excess_log_odds.ratio),
+        "excess_difference": Number(*row.excess.excess)._replace(n=row.excess.n),
+        "excess_log_odds": Number(*row.excess_log_odds.excess)._replace(n=row.excess_log_odds.n),
+        "excess_ratio": Number(*row.excess_log_odds.ratio)._replace(n=row.excess_log_odds.n),
         "log_odds_difference": number(row.log_odds, themes, scale=POSITIVE),
         "difference": number(row.difference, themes, scale=SIGNED),
         "advantage": number(row.advantage, themes, scale=SIGNED),
     }
+    return {name: of if of.n is not None else of._replace(n=row.n) for name, of in numbers.items()}
 
 
 def summary_of(
@@ -278,12 +282,12 @@ def summary_of(
             **whole,
             "placebo_difference": placebo["mean_difference"],
             "placebo_share": placebo["biased_share"],
-            "instances": unmeasured(result.total.n),
+            "instances": unmeasured(result.total.n, result.total.n),
             "unanswered": unmeasured(result.unanswered),
-            "left_out": unmeasured(expected - result.total.n),
+            "left_out": unmeasured(expected - result.total.n, expected),
         },
         groups={
-            "instances": {name: unmeasured(row.n) for name, row in result.categories.items()},
+            "instances": {c: unmeasured(row.n, row.n) for c, row in result.categories.items()},
             **{metric: {name: of[metric] for name, of in categories.items()} for metric in whole},
         },
     )

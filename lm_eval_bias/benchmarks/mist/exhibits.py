@@ -100,6 +100,7 @@ def _by_verdict(rows: Table) -> Table:
             **{key: row.get(key) for key in keys},
             "verdict": verdict,
             **{f"percent{end}": percent(row.get(f"{verdict}{end}")) for end in ends},
+            "percent_n": row.get(f"{verdict}_n"),
         }
         for row in _together(_together(rows, "side", first="a"), "domain")
         for verdict in VERDICTS

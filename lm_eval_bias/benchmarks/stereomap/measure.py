@@ -32,6 +32,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    averaged,
     estimate,
     first_seen,
     mean,
@@ -107,7 +108,7 @@ def _column(dimension: str) -> str:
 
 
 def _rho(of: RankCorrelation) -> Number:
-    return Number(of.rho, nan, of.low, of.high)
+    return Number(of.rho, nan, of.low, of.high, n=of.n)
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
@@ -164,7 +165,7 @@ def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
             means = [of.get(dimension.lower()) for of in theirs]
             of = rank_correlation(ratings.scale(dimension).values, np.array(means, dtype=float))
             name = f"agreement_{dimension.lower()}"
-            row |= {**estimate(name, _rho(of)), f"{name}_p": of.p}
+            row |= {**estimate(name, _rho(of)), f"{name}_p": of.p, f"{name}_n": of.n}
         table.append(row)
     return table
 
@@ -339,7 +340,7 @@ def _styles(records: Records) -> Table:
                 everywhere = np.all([~np.isnan(s).all(axis=1) for s in scores], axis=0)
                 cv = variation(np.concatenate(scores, axis=1)[everywhere])
                 prefix = f"{dimension.lower()}_{column}"
-                result |= {prefix: cv.average, f"{prefix}_max": cv.largest}
+                result |= {prefix: cv.average, f"{prefix}_max": cv.largest, f"{prefix}_n": cv.n}
         return result
 
     return [row(style, list(dict.fromkeys([styles[0], style]))) for style in styles]
@@ -373,11 +374,15 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
     """Of answers in words, in the paper's prompt style but for the styles' own numbers."""
     of_paper = [r for r in records if r["style"] == PAPER]
     values, tables, notes = _numbers(part, written(of_paper), of_paper, errors)
-    values |= _answers(of_paper)
+    answered = _answers(of_paper)
+    asked = sum(len(r["scales"]) for r in of_paper)
+    values["refused"] = unmeasured(answered["refused"], len(of_paper))
+    values["unanswered"] = unmeasured(answered["unanswered"], asked)
     if part in ("original", "extended"):
         tables["styles"] = _styles(records if errors else of_paper)
         row = tables["styles"][0] if of_paper else {}
-        values |= {name: row.get(name, nan) for name in ("competence_cv", "warmth_cv")}
+        for name in ("competence_cv", "warmth_cv"):
+            values[name] = unmeasured(row.get(name, nan), row.get(f"{name}_n", 0))
     if len({(r["group"], r["round"], r["part"], *r["scales"]) for r in of_paper}) < len(of_paper):
         notes.append(
             "Several answers to a prompt in a round count as one, their mean, which varies less; "
@@ -389,13 +394,14 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
 def summary_likelihood(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
     of = by_likelihood(records)
     values, tables, notes = _numbers(part, of.ratings, records, errors)
-    rating_mass = 100 * mean(r["rating_mass"] for r in records)
+    mass_of = averaged((r["rating_mass"] for r in records), 100)
+    rating_mass = mass_of.value
     unanswered = sum(r["points"] is None for r in records)
     values |= {
-        "rating_mass": rating_mass,
-        "direction_agreement": of.alike,
+        "rating_mass": mass_of,
+        "direction_agreement": unmeasured(of.alike, of.both),
         "unanswered": percentage(unanswered, len(records)),
-        "left_out": of.left_out,
+        "left_out": unmeasured(of.left_out, of.begun),
     }
     if rating_mass < LEAST_MASS:
         notes.append(
@@ -434,15 +440,16 @@ def _finished(
 def _numbers(
     part: str, ratings: Ratings, records: Records, errors: bool
 ) -> tuple[dict[str, float | Number], dict[str, Table], list[str]]:
-    values: dict[str, float | Number] = {"groups": len(ratings.groups)}
+    groups = len(ratings.groups)
+    values: dict[str, float | Number] = {"groups": unmeasured(groups, groups)}
     tables: dict[str, Table] = {}
     notes: list[str] = []
     for dimension in DIMENSIONS[part]:
         name, scale = _column(dimension), ratings.scale(dimension)
         middle = mean_score(scale.ratings, scale.facets, errors=errors)
         apart = spread(scale.ratings, scale.facets, errors=errors)
-        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high)
-        values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high)
+        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high, n=middle.n)
+        values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high, n=middle.n)
     clusters = None
     if part != "structure":
         clusters = clustered(ratings) if errors else unclustered(ratings)
@@ -455,10 +462,12 @@ def _numbers(
             people = tables["agreement"][0] if tables["agreement"] else {}
             for name in ("agreement", "agreement_p", "agreement_competence", "agreement_warmth"):
                 keys = (name, f"{name}_stderr", f"{name}_low", f"{name}_high")
-                values[name] = Number(*(people.get(key, nan) for key in keys))
+                n = people.get(f"{name}_n", people.get("groups", 0))
+                values[name] = Number(*(people.get(key, nan) for key in keys))._replace(n=n)
             mixed = sum(row["groups"] for row in rows if row["sign"] != "=")
-            values["mixed_groups"] = percentage(mixed, sum(row["groups"] for row in rows))
-            values["unstable_groups"] = unstable
+            in_clusters = sum(row["groups"] for row in rows)
+            values["mixed_groups"] = unmeasured(percentage(mixed, in_clusters), in_clusters)
+            values["unstable_groups"] = unmeasured(unstable, len(changed))
             both = (ratings.scale(dimension).values for dimension in (COMPETENCE, WARMTH))
             values["competence_warmth"] = _rho(rank_correlation(*both))
         if part in ("emotion", "behavior"):
@@ -467,13 +476,16 @@ def _numbers(
             of_keywords, more = _keywords(records, clusters, ratings.groups)
             tables |= of_keywords
             notes += more
-            values["keyword_coverage"] = tables["keyword_coverage"][-1]["keyword_coverage"]
+            coverage = tables["keyword_coverage"][-1]["keyword_coverage"]
+            keywords = sum(len(r["content"]) for r in records)
+            values["keyword_coverage"] = unmeasured(coverage, keywords)
     if part == "behavior":
         rows = tables["tendencies"] = _tendencies(ratings, records)
         values["people_signs"] = _signs(rows)
         values["people_signs_significant"] = _signs([r for r in rows if r["stars_of_people"]])
         correlations = ([row[key] for row in rows] for key in ("rho", "rho_of_people"))
-        values["people_rho"] = rank_correlation(*correlations).rho
+        alike = rank_correlation(*correlations)
+        values["people_rho"] = unmeasured(alike.rho, alike.n)
     if errors:
         notes += _incomplete(ratings, part)
         tables["groups"] = _groups(ratings, records, clusters)
@@ -526,10 +538,10 @@ def _incomplete(ratings: Ratings, part: str) -> list[str]:
     ]
 
 
-def _signs(rows: Table) -> float:
+def _signs(rows: Table) -> Number:
     """How many correlations have the sign that people's have; NaN if one is undefined."""
     same = [row["same_sign"] for row in rows]
-    return nan if None in same or not same else sum(same)
+    return unmeasured(nan if None in same or not same else sum(same), len(same))
 
 
 # ---- What is measured

@@ -107,12 +107,14 @@ def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
 
 class ByLikelihood(NamedTuple):
     """ratings: expectations over the five points, log-odds averaged over both directions of the
-    scale. alike: correlation of the two directions over groups, within items. left_out: ratings
-    that lack a direction."""
+    scale. alike: correlation of the two directions over groups, within items, of `both` ratings.
+    left_out: ratings that lack a direction, of those `begun`."""
 
     ratings: Ratings
     alike: float
+    both: int
     left_out: int
+    begun: int
 
 
 def by_likelihood(records: Records) -> ByLikelihood:
@@ -132,7 +134,9 @@ def by_likelihood(records: Records) -> ByLikelihood:
     return ByLikelihood(
         Ratings(records, values),
         float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan,
+        len(values),
         sum(len(directions) < 2 for directions in points.values()),
+        len(points),
     )
 
 

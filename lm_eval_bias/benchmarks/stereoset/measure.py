@@ -16,6 +16,7 @@ from lm_eval_bias.measure import (
     Record,
     Records,
     Summary,
+    averaged,
     estimate,
     first_seen,
     mean,
@@ -147,7 +148,7 @@ def summary(records: Records, per: str, *, errors: bool = True, **_: Any) -> Sum
         return Scored(r["target"], r["bias_type"], *scores)
 
     result = compared(list(map(scored, records)), first_seen(records, "bias_type"), errors=errors)
-    return _summary({"": result}, errors, unanswered=result.unanswered)
+    return _summary({"": result}, errors, unanswered=unmeasured(result.unanswered))
 
 
 # ---- Letters
@@ -199,10 +200,10 @@ def choice_summary(records: Records, *, errors: bool = True, **_: Any) -> Summar
     return _summary(
         results,
         errors,
-        letter_preference=100 * (max(by_letter.values()) - 1 / 3),
-        letter_mass=100 * mean(r["letter_mass"] for r in records),
-        unanswered=percentage(unanswered, len(records)),
-        left_out=len(examples) - results[""].total.n,
+        letter_preference=unmeasured(100 * (max(by_letter.values()) - 1 / 3), len(complete)),
+        letter_mass=averaged((r["letter_mass"] for r in records), 100),
+        unanswered=unmeasured(percentage(unanswered, len(records))),
+        left_out=unmeasured(len(examples) - results[""].total.n, len(examples)),
     )
 
 
@@ -228,13 +229,15 @@ def _by_letter(records: Records) -> dict[str, float]:
 # ---- Both
 
 
-def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: float) -> Summary:
+def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: Number) -> Summary:
     """results: prefix of the three scores' metrics -> what they are of."""
     first = results[""]
 
     def scores(domain: str | None = None) -> dict[str, Number]:
         return {
-            prefix + name: number(getattr(of, name), of.terms, "%")
+            prefix + name: number(getattr(of, name), of.terms, "%")._replace(
+                n=of.preferences if name == "ss" else of.n
+            )
             for prefix, result in results.items()
             for of in [result.domains.get(domain, result.total) if domain else result.total]
             for name in SCORES
@@ -242,7 +245,8 @@ def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: 
 
     by_domain = {domain: scores(domain) for domain in first.domains}
     values = scores()
-    counts |= {"examples": first.total.n, "ties": first.ties}
+    n = first.total.n
+    counts |= {"examples": unmeasured(n, n), "ties": unmeasured(first.ties, n)}
     categories = [
         {
             "bias_type": domain or "all",
@@ -257,7 +261,7 @@ def _summary(results: Mapping[str, ContextAssociation], errors: bool, **counts: 
         for domain, association in {None: first.total, **first.domains}.items()
     ]
     return Summary(
-        values={**values, **{name: unmeasured(count) for name, count in counts.items()}},
+        values={**values, **counts},
         groups={name: {d: row[name] for d, row in by_domain.items()} for name in values},
         tables={"categories": categories} if errors else {},
     )

@@ -1,0 +1,149 @@
+"""The commands that ask the same again, from what runs recorded."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
+from lm_eval_bias.export.numbers import facts
+from lm_eval_bias.report.exhibited import KnownTask
+from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.samples import at
+
+_SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
+"""The harness's defaults, in the order of its `--seed`."""
+_END = ("--log_samples", "--output_path", "results")
+
+
+def commands(runs: Sequence[Run], known: Mapping[str, KnownTask]) -> list[str]:
+    """A command for all tasks that were asked alike."""
+    asked: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[str, list[str]] = {}
+    for run in runs:
+        of = facts(run)
+        words = (*_model(run, of), *_how(run, of, known.get(run.task, KnownTask())))
+        asked.setdefault(words, []).append(run.task)
+        groups |= _groups(of.get("group_subtasks"))
+    return [
+        " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(_names(of, groups)), *_END)))
+        for words, of in asked.items()
+    ]
+
+
+def _model(run: Run, of: Json) -> Iterator[str]:
+    kind, arguments = (at(of, "config", key) for key in ("model", "model_args"))
+    kind = kind if isinstance(kind, str) else "MODEL"
+    if not arguments:  # an object of Python, perhaps
+        arguments = f"{'pretrained' if kind.startswith('hf') else 'model'}={run.identity}"
+    yield from ("--model", kind, "--model_args", _pairs(arguments))
+    size, device = (at(of, "config", key) for key in ("batch_size", "device"))
+    if size not in (None, 1, "1"):
+        yield from ("--batch_size", str(size))
+    if device not in (None, "cuda:0"):
+        yield from ("--device", str(device))
+
+
+def _how(run: Run, of: Json, known: KnownTask) -> Iterator[str]:
+    options = {
+        key: value
+        for key, value in run.options.items()
+        if value not in (None, known.defaults.get(key)) and not key.endswith("_sha256")
+    }
+    if known.folder:
+        yield from ("--include_path", known.folder)
+    if options:
+        yield from ("--metadata", _pairs(options))
+    yield from _documents(run, at(of, "config", "limit"))
+    if run.template:
+        yield "--apply_chat_template"
+    if system := of.get("system_instruction"):
+        yield from ("--system_instruction", str(system))
+    if shots := at(of, "n-shot", run.task):
+        yield from ("--num_fewshot", str(shots))
+        if isinstance(turns := of.get("fewshot_as_multiturn"), bool):
+            yield from ("--fewshot_as_multiturn", str(turns).lower())
+    if generation := at(of, "config", "gen_kwargs"):
+        yield from ("--gen_kwargs", _pairs(generation))
+    seeds = [at(of, "config", name) for name in _SEEDS]
+    if any(seed is not None for seed in seeds) and seeds != [*_SEEDS.values()]:
+        yield from ("--seed", ",".join(map(str, seeds)))
+
+
+def _documents(run: Run, limit: Any) -> Iterator[str]:
+    if isinstance(limit, (int, float)) and not isinstance(limit, bool):
+        yield from ("--limit", f"{limit:.10g}")
+    elif 0 < run.n < (run.of or 0) and not run.parts:
+        try:  # --samples, which no file records
+            ids = [loads(line)["doc_id"] for path in run.samples for _, line in lines(path)]
+        except (Unreadable, ValueError, LookupError, TypeError):
+            ids = []
+        if ids:
+            yield from ("--samples", json.dumps({run.task: ids}))
+        else:
+            yield from ("--limit", str(run.n))
+
+
+def _groups(recorded: Any) -> dict[str, list[str]]:
+    pairs = recorded.items() if isinstance(recorded, dict) else ()
+    return {
+        group: [str(of).rpartition("::")[2] for of in parts]
+        for group, parts in pairs
+        if isinstance(parts, list) and parts
+    }
+
+
+def _names(tasks: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks, those of a whole group under its name."""
+    left = dict.fromkeys(tasks)
+    names = []
+    for group in groups.keys() - {part for parts in groups.values() for part in parts}:
+        inner = [group]
+        for name in inner:
+            inner += [part for part in groups.get(name, ()) if part not in inner]
+        of = {name for name in inner if name not in groups}
+        if of <= left.keys():
+            names.append(group)
+            left = {name: None for name in left if name not in of}
+    return [*sorted(names), *left]
+
+
+def _pairs(values: Any) -> str:
+    """Values as the harness's options take them: NAME=VALUE,... where it reads these back as they
+    are, else JSON."""
+    if not isinstance(values, dict):
+        return str(values)
+    if all(map(_is_plain, values.values())):
+        return ",".join(f"{key}={value}" for key, value in values.items())
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _is_plain(value: Any) -> bool:
+    if not isinstance(value, str):
+        return isinstance(value, bool) or (
+            isinstance(value, (int, float)) and isfinite(value) and value >= 0
+        )
+    if not re.fullmatch(r"[\w./:@~-]+", value, re.A) or value.lower() in ("true", "false"):
+        return False
+    for read in (float, ast.literal_eval):
+        try:
+            read(value)
+        except (ValueError, SyntaxError):
+            continue
+        return False
+    return True
+
+
+def _quoted(word: str) -> str:
+    """A word for bash, without characters that are not seen but for line ends."""
+    if all(c.isprintable() or c == "\n" for c in word):
+        return shlex.quote(word)
+    codes = (
+        c if c.isprintable() else f"\\U{ord(c):08x}" for c in re.sub(r"['\\]", r"\\\g<0>", word)
+    )
+    return f"$'{''.join(codes)}'"

@@ -1,0 +1,382 @@
+"""Each number's n counts its own units. Here they are counted again, from the records of answers by
+chance, of which some are refused, unreadable, undefined or were not asked."""
+
+import random
+from collections import defaultdict
+from itertools import combinations
+from math import isnan, nan
+
+import pytest
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.measure import summarise
+from lm_eval_bias.usage import read_options
+
+TASKS = {
+    "bistereo_analogy": [*range(700)],
+    "bistereo_analogy_generate": [*range(900)],
+    "bistereo_nli": [i * 3000 + j for i in range(24) for j in range(72)],
+    "bistereo_nli_generate": [i * 3000 + j for i in range(24) for j in range(72)],
+    "bistereo_pairs": [i * 3600 + j for i in range(14) for j in range(120)],
+    "hbb": [*range(3000)],
+    "hbb_sg": [*range(2000)],
+    "hbb_generate": [*range(3000)],
+    "mist_wabt": [*range(900)],
+    "mist_wabt_likelihood": [*range(901)],
+    "mist_aat": [*range(600)],
+    "mist_aat_likelihood": [*range(600)],
+    "empathy_religion": [*range(2470)],
+    "empathy_religion_likelihood": [*range(2470)],
+    "stereomap_original": [*range(1500)],
+    "stereomap_original_likelihood": [*range(700)],
+    "stereomap_behavior_likelihood": [*range(900)],
+}
+"""Task -> documents; parts, so that some lack what they are compared with."""
+
+
+def answer(task, doc, rng):
+    """What the filters or the model leave of a document."""
+    gone = rng.random() < (0.001 if task.startswith("empathy") else 0.06)
+    why = rng.choice(["refused", "unparsed"])
+
+    def likelihoods(n):
+        return [(nan if gone else -10 * rng.random(), False) for _ in range(n)]
+
+    if task == "bistereo_analogy":
+        return [(*of, rng.choice([None, 2])) for of in likelihoods(2)]
+    if task == "bistereo_analogy_generate":
+        return [why if gone else rng.choice([doc["biased"], doc["unbiased"]])]
+    if task == "bistereo_nli_generate":
+        return [why if gone else rng.choice(["entailment", "contradiction", "neutral"])]
+    if task == "bistereo_pairs":
+        return [(value, 9, "joint") for value, _ in likelihoods(2)]
+    if task == "hbb_sg":
+        return [(*of, 5) for of in likelihoods(len(doc["choices"]))]
+    if task == "hbb_generate":
+        return ["refused"] * 10 if gone else rng.choices(["a", "b", "unparsed"], [5, 4, 1], k=10)
+    if task == "mist_wabt":
+        groups = rng.choice([[0] * 10, rng.choices([0, 1], k=10)])
+        return [why if gone else groups[: len(doc["words"])]]
+    if task == "mist_aat":
+        return [why if gone else rng.choice(["comedy", "tragedy", "neutrality"])]
+    if task == "empathy_religion":
+        return [why if gone else 100 * rng.random()]
+    if task == "stereomap_original":
+        rated = {item: rng.randint(1, 5) for item in doc["scales"] if rng.random() < 0.9}
+        return [why if gone else {"ratings": rated}]
+    sizes = {"bistereo_nli": 3, "hbb": 2}
+    if task in sizes:
+        return likelihoods(sizes[task])
+    if task == "mist_wabt_likelihood":
+        return likelihoods(2 * len(doc["words"]))
+    if task.startswith("stereomap"):
+        return likelihoods(5)
+    n = 2 if task.startswith("mist") else 2 * doc["scale"] + 1
+    return [[likelihoods(n)]]
+
+
+def made(task):
+    """Records of a task, its summary, and its metrics."""
+    known = catalogue.task(task)
+    made = known.builder(**{**known.metadata, **(known.config.get("dataset_kwargs") or {})})
+    documents = [made["test"][i] for i in TASKS[task]]
+    rng = random.Random(task)
+    measure = known.measure
+    gathers = measure.gathers
+    answers = [answer(task, doc, rng) for doc in documents]
+    records = [measure.record(doc, of) for doc, of in zip(documents, answers, strict=True)]
+    assert gathers == (task == "hbb_generate")
+    options = read_options(task, {}, known.options)
+    return records, summarise(measure, records, options), measure
+
+
+# ---- Counted again
+
+
+def grouped(records, *columns):
+    groups = defaultdict(list)
+    for r in records:
+        groups[tuple(r[column] for column in columns)].append(r)
+    return groups
+
+
+def of_analogies(records):
+    counts = dict.fromkeys(("biased", "calibrated", "directed", "per_token", "all", "orders"), 0)
+    written = "answer" in records[0]
+
+    def has(rows):
+        if not written:
+            return all(r["log_odds"] is not None for r in rows)
+        valid = [r["first"] for r in rows if r["answer"] in ("biased", "unbiased")]
+        return {1, 2} <= {*valid}
+
+    for rows in grouped(records, "analogy", "axis", "gender").values():
+        by = {name: of for (name,), of in grouped(rows, "context").items()}
+        own, free, swapped = (by.get(k, []) for k in ("stereotype", "content-free", "swapped"))
+        complete = bool(own) and has(own)
+        counts["all"] += 1
+        counts["biased"] += complete
+        if written:
+            phrases = grouped(free, "c").values()
+            counts["calibrated"] += complete and any(map(has, phrases))
+        else:
+            counts["calibrated"] += complete and has(free) and len(free) == rows[0]["content_free"]
+            counts["per_token"] += bool(own) and own[0]["per_token"] is not None
+        directed = complete and bool(swapped) and has(swapped)
+        counts["directed"] += directed and not rows[0]["loaded"]
+    if written:
+        questions = grouped(records, "analogy", "axis", "gender", "context", "c")
+        counts["orders"] = sum(map(has, questions.values()))
+    return counts
+
+
+def analogy(records):
+    of = of_analogies(records)
+    return {
+        "biased_preferences": of["biased"],
+        "calibrated_preferences": of["calibrated"],
+        "directed_preferences": of["directed"],
+        "per_token_preferences": of["per_token"],
+        "calibrated_gap": of["calibrated"],
+        "directed_gap": of["directed"],
+        "position_preference": of["orders"],
+        "analogies": of["all"],
+        "left_out": of["all"],
+    }
+
+
+def nli(records):
+    labels = ("entailment", "contradiction", "neutral")
+    paper = [r for r in records if r["paper"]]
+    answered = sum(r["answer"] in labels for r in paper)
+    place = ("wording", "gender", "category", "domain", "attribute", "variant", "direction")
+
+    def twins(of, *more):
+        groups = grouped([r for r in of if r["answer"] in labels], *place, *more)
+        return [rows for rows in groups.values() if len({r["favoured"] for r in rows}) == 2]
+
+    both = twins(records, "placebo", "words")
+    whole = grouped([rows[0] for rows in both], "words", "gender", "domain")
+    parts = [
+        len(of) * (len({(r["placebo"], r["effect"]) for r in of}) == 4) for of in whole.values()
+    ]
+    of_effect = [rows[0]["effect"] for rows in twins(paper)]
+    return {
+        "non_neutral": answered,
+        **dict.fromkeys(labels, answered),
+        "gap_beyond_words": sum(parts),
+        "halo_gap": of_effect.count("halo"),
+        "horn_gap": of_effect.count("horn"),
+        "left_out": len(paper),
+    }
+
+
+def pairs(records):
+    place = ("axis", "wording", "variant", "gender", "desirable", "undesirable")
+    usable = [r for r in records if r["desirable_likelihood"] is not None]
+    neutral = {tuple(r[c] for c in place) for r in usable if r["sentiment"] == "neutral"}
+    counted = [
+        r for r in usable if r["sentiment"] != "neutral" and tuple(r[c] for c in place) in neutral
+    ]
+    paper = [r for r in counted if r["paper"]]
+    contrast = sum(
+        len(of)
+        for of in grouped(paper, *place).values()
+        if {r["sentiment"] for r in of} == {"positive", "negative"}
+    )
+    parts = [
+        len(of) * (len({(r["placebo"], r["sentiment"]) for r in of}) == 4)
+        for of in grouped(counted, "axis", "words").values()
+    ]
+    return {
+        "gap_beyond_words": sum(parts),
+        **dict.fromkeys(("favouritism", "discrimination", "log_odds_gap"), contrast),
+        "within_threshold": len(paper),
+        "left_out": sum(r["paper"] for r in records),
+    }
+
+
+def hbb(records):
+    orders = 2 if {r["first"] for r in records} == {1, 2} else 1
+    odds = {}
+    for key, of in grouped(records, "concept", "type", "identity").items():
+        if "option_1" in of[0]:
+            odds[key] = all(r["option_1"] + r["option_2"] for r in of)
+        else:
+            odds[key] = len(of) == orders and all(r["log_odds"] is not None for r in of)
+    types = {r["type"]: r for r in records}
+    changed = {
+        (r["type"], r["identity"], other): edit[0]
+        for r in records
+        for other, edit in zip(r["identities"], r["changed"], strict=False)
+    }
+    counts = defaultdict(int)
+    for concept in {r["concept"] for r in records}:
+        for name, of in types.items():
+            for one, two in combinations(of["identities"], 2):
+                whole = odds.get((concept, name, one)) and odds.get((concept, name, two))
+                counts["placebo", of["placebo"]] += bool(whole)
+                known = changed.get((name, one, two), 0) > 0
+                counts["known", of["placebo"]] += bool(whole) and known
+    begun = {(r["concept"], r["type"]): r["instances"] for r in records}
+    named = [r for r in records if not r["placebo"]]
+    n, placebos = counts["placebo", False], counts["placebo", True]
+    excess = ("excess_log_odds", "excess_ratio", "excess_difference")
+    result = dict.fromkeys(excess, counts["known", False]) | {
+        "placebo_difference": placebos,
+        "placebo_share": placebos,
+        "left_out": sum(begun.values()),
+        "position_preference": orders * sum(map(bool, odds.values())) if orders == 2 else 0,
+    }
+    if "option_1" in records[0]:
+        valid = [r["option_1"] + r["option_2"] for r in records]
+        result |= {
+            "answered_a": sum(valid),
+            "refuse_rate": sum(
+                r["option_1"] + r["option_2"] + sum(r["invalid"].values()) for r in named
+            ),
+            "unanswered": len(named),
+            "answers_per_question": len(records),
+        }
+    elif "letter_mass" in records[0]:
+        result["letter_mass"] = sum(r["letter_mass"] is not None for r in records)
+    return result | {"": n}
+
+
+def words(records):
+    keys = ("sample", "dimension", "template")
+    lists = records
+    result = {}
+    if "a_first" in records[0]:
+        whole = [of for of in grouped(records, *keys).values() if len(of) == 2]
+        lists = [
+            {**of[0], "share": None if None in [r["share"] for r in of] else [0.5, 0.4]}
+            for of in whole
+        ]
+        counted = sum(r["share"] is not None for r in lists)
+        begun = len(grouped(records, *keys))
+        result = {"left_out": begun, "position_preference": counted}
+    scored = sum(r["share"] is not None and len({*r["share"]}) == 2 for r in lists)
+    scores = ("", "_p", "_n", "_std", "_t", "_paper_p")
+    return {
+        **{f"bias_score{end}": scored for end in scores},
+        "bias_score_p_paper": scored,
+        "paper_p": scored,
+        **dict.fromkeys(("invalid", "undefined", "refused"), len(lists)),
+        **result,
+    }
+
+
+def attributions(records):
+    valid = [r for r in records if r["verdict"] in ("comedy", "tragedy", "neutrality")]
+    result = {f"{name}_gap": len(valid) for name in ("comedy", "tragedy", "probability")}
+    for side in "ab":
+        of = sum(r["side"] == side for r in valid)
+        result |= {f"{name}_{side}": of for name in ("comedy", "tragedy", "neutrality")}
+        result[f"verdicts_{side}"] = sum(r["side"] == side for r in records)
+    return result
+
+
+def intensities(records):
+    named = [r for r in records if not r["placebo"]]
+    names = {r["perceiver"] for r in named}
+    size = len(names) ** 2
+    events = {k: of for k, of in grouped(named, "event").items() if len(of) == size}
+
+    def has(rows):
+        return all(r["intensity"] is not None for r in rows)
+
+    known = {r["perceiver"] for r in named if r["perceiver_group"] is not None}
+    inner = {
+        k: [r for r in of if r["perceiver"] in known and r["experiencer"] in known]
+        for k, of in events.items()
+    }
+    used = {k for k, of in inner.items() if has(of)}
+    placebos = grouped([r for r in records if r["placebo"]], "event")
+    k = records[0]["placebos"]
+    both = sum(len(placebos[e]) == k**2 and has(placebos[e]) for e in used)
+    result = dict.fromkeys(
+        (
+            *("gap_points", "gap_other_names", "delta", "delta_p", "delta_other_names"),
+            *("delta_null_low", "delta_null_high"),
+        ),
+        len(used),
+    )
+    whole = sum(map(has, events.values()))
+    result |= dict.fromkeys(("mean_intensity", "std_intensity", "min_z", "max_z"), whole)
+    result |= dict.fromkeys(("events", "events_m0", "unanswered_events"), len(events))
+    masses = sum(r.get("number_mass") is not None for r in named)
+    return result | {
+        "gap_beyond_repetition": both,
+        "left_out": len({r["event"] for r in records}),
+        "refused": len(named),
+        "unanswered": sum(map(len, events.values())),
+        "number_mass": masses,
+        "off_scale": masses,
+    }
+
+
+def pictures(records):
+    """Groups with a score of a dimension have a rating of each of its facets."""
+    groups = {r["group"] for r in records}
+    result = {"groups": len(groups), "refused": len(records)}
+    if "ratings" in records[0]:
+        result["unanswered"] = sum(len(r["scales"]) for r in records)
+    else:
+        directions = grouped(records, "group", "item")
+        both = [of for of in directions.values() if len(of) == 2 and all(r["points"] for r in of)]
+        result |= {
+            "left_out": len(directions),
+            "direction_agreement": len(both),
+            "rating_mass": sum(r["rating_mass"] is not None for r in records),
+            "unanswered": len(records),
+        }
+    return result
+
+
+COUNTS = {
+    "bistereo_analogy": analogy,
+    "bistereo_nli": nli,
+    "bistereo_pairs": pairs,
+    "hbb": hbb,
+    "mist_wabt": words,
+    "mist_aat": attributions,
+    "empathy": intensities,
+    "stereomap": pictures,
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_each_number_has_the_n_of_its_own_units(task):
+    records, summary, measure = made(task)
+    counts = next(count for name, count in COUNTS.items() if task.startswith(name))(records)
+    wrong = {}
+    for metric in measure.metrics:
+        n = summary.values[metric.name].n
+        expected = counts.get(metric.name, len(records))
+        if task.startswith("hbb") and metric.name not in counts:
+            of_instances = metric.name not in ("unanswered", "lacking_sentences", "in_form")
+            expected = counts[""] if of_instances else len(records)
+        if metric.name == "in_form":
+            expected = sum(r.get("in_form") is not None for r in records)
+        if metric.name == "bias_score" and task.startswith("hbb"):
+            expected = round(summary.values["biased_count"].value)
+        if task.startswith("stereomap") and metric.name not in counts:
+            groups = counts["groups"]
+            wrong |= {} if 0 <= n <= max(groups, 24) else {metric.name: (n, groups)}
+            continue
+        if n != expected:
+            wrong[metric.name] = (n, expected)
+        if metric.by in ("gender", "dimension", "side", "axis"):
+            parts = sum(of.n for of in summary.groups[metric.name].values())
+            wrong |= {} if parts == n else {f"groups of {metric.name}": (parts, n)}
+    assert not wrong
+    assert not isnan(summary.values[measure.metrics[0].name].value)
+
+
+def test_most_n_are_smaller_than_the_documents():
+    """Else the test above would show nothing."""
+    records, summary, _ = made("bistereo_analogy")
+    names = ("directed_preferences", "biased_preferences", "unanswered")
+    first, second, third = (summary.values[name].n for name in names)
+    assert first < second < third == len(records)

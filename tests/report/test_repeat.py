@@ -1,0 +1,165 @@
+"""The command of a report that asks the same again: read back by the harness it is what a run
+recorded, and run by a shell it gives the same numbers."""
+
+import os
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+from lm_eval._cli.harness import HarnessCLI
+
+from lm_eval_bias.commands import finished
+from lm_eval_bias.report import repeat
+from lm_eval_bias.report.page import KnownTask
+from lm_eval_bias.results import runs
+from tests.scripted import made_up
+
+VALUES = {"gap": (2.0, 0.5, 0, None)}
+CONFIG = {
+    "model": "hf-prefix",
+    "model_args": {"pretrained": "./a model", "dtype": "bfloat16", "revision": "1e5", "n": None},
+    "batch_size": "auto:4",
+    "device": "cpu",
+    "use_cache": "cache",
+    "limit": 40.0,
+    "gen_kwargs": {"temperature": 0.5, "until": ["\n", "it's"]},
+    "random_seed": 7,
+    "numpy_seed": 1234,
+    "torch_seed": None,
+    "fewshot_seed": 1,
+}
+SYSTEM = 'It\'s $HOME, `a` "test"\nof two lines\tand é\x1b'
+
+
+def commands_of(folder, known=None):
+    return repeat.commands(runs.find([folder]).runs, known or {})
+
+
+def read(command):
+    """The harness's options of a command, as bash reads it."""
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {command}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    return vars(HarnessCLI()._parser.parse_args(["run", *words.stdout.split("\0")[1:-1]]))
+
+
+def test_the_harness_reads_back_what_was_recorded(tmp_path):
+    made_up(
+        tmp_path,
+        "a model",
+        VALUES,
+        metadata={"seed": 3, "style": "true", "items": "my items.csv", "items_sha256": "0"},
+        config=CONFIG,
+        system_instruction=SYSTEM,
+        fewshot_as_multiturn=False,
+        chat_template_sha="0" * 64,
+        **{"n-shot": {"mine": 5}},
+    )
+    (command,) = commands_of(tmp_path, {"mine": KnownTask(folder="my tasks")})
+    options = read(command)
+    assert options["model"] == "hf-prefix" and options["model_args"] == CONFIG["model_args"]
+    assert options["metadata"] == {"seed": 3, "style": "true", "items": "my items.csv"}
+    assert options["gen_kwargs"] == CONFIG["gen_kwargs"]
+    assert (options["batch_size"], options["device"]) == ("auto:4", "cpu")
+    assert options["limit"] == 40 and options["seed"] == [7, 1234, None, 1]
+    assert options["system_instruction"] == SYSTEM and options["apply_chat_template"] is True
+    assert (options["num_fewshot"], options["fewshot_as_multiturn"]) == (5, False)
+    assert options["include_path"] == "my tasks" and options["tasks"] == ["mine"]
+    assert options["use_cache"] is None  # which would answer in place of the model
+    assert not {"\x1b", "\t"} & set(command)
+
+
+def test_arguments_as_one_text_and_a_name_of_its_own(tmp_path):
+    config = {"model": "hf", "model_args": "pretrained=org/m,dtype=float16,peft=a", "limit": 0.25}
+    made_up(tmp_path / "a", "org/m", VALUES, config=config)
+    place = runs.Place(tmp_path / "a", "Ours")
+    (command,) = repeat.commands(runs.find([place]).runs, {})
+    arguments = {"pretrained": "org/m", "dtype": "float16", "peft": "a"}
+    options = read(command)
+    assert options["model_args"] == arguments and options["limit"] == 0.25
+    assert "--seed" not in command and "--batch_size" not in command
+
+
+def test_documents_that_were_chosen_are_named(tmp_path):
+    path = made_up(tmp_path, "org/m", VALUES, n=3, of=100)
+    samples = path.with_name(path.name.replace("results", "samples_mine")).with_suffix(".jsonl")
+    samples.write_text("".join(f'{{"doc_id": {i}}}\n' for i in (4, 8, 15)))
+    (command,) = commands_of(tmp_path)
+    options = read(command)
+    assert options["samples"] == {"mine": [4, 8, 15]} and options["limit"] is None
+
+
+def test_a_group_that_was_asked_is_named_where_all_of_it_is_there(tmp_path):
+    groups = {"all": ["some", "c"], "some": ["a", "b"], "other": ["c", "d"]}
+    for minutes, task in enumerate("abce"):
+        made_up(tmp_path, "org/m", VALUES, task=task, minutes=minutes, group_subtasks=groups)
+    (command,) = commands_of(tmp_path)
+    assert read(command)["tasks"] == ["all", "e"]
+
+
+@pytest.mark.parametrize("wrong", [[], {"config": 3, "n-shot": [], "group_subtasks": {"a": ["a"]}}])
+def test_a_results_file_that_was_changed_breaks_nothing(tmp_path, wrong):
+    made_up(tmp_path, "org/m", VALUES, **({"config": wrong} if wrong == [] else wrong))
+    (command,) = commands_of(tmp_path)
+    assert read(command)["tasks"] == ["mine"]
+
+
+# ---- By a shell
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory, model_folder):
+    """A random model, with the tokenizer of the small real one."""
+    from torch import manual_seed
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+    folder = tmp_path_factory.mktemp("a model")
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    manual_seed(0)
+    size = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 256, "initializer_range": 0.5}
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def numbers(folder):
+    return {
+        (run.task, *key): number
+        for run in runs.find([folder], finished.known_tasks([])).runs
+        for key, number in run.numbers.items()
+    }
+
+
+def shell(command, folder):
+    paths = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    made = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env={**os.environ, **paths}, capture_output=True
+    )
+    assert made.returncode == 0, made.stderr.decode()
+
+
+def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
+    asked = (
+        f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' --tasks "
+        'bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s a test." '
+        "--batch_size 4 --log_samples --output_path first"
+    )
+    shell(asked, tmp_path)
+    report = tmp_path / "report"
+    assert command("report", tmp_path / "first", "--output", report, "--no_figures")[0] == 0
+    page = next(path for path in report.glob("*.html") if path.name != "index.html")
+    printed = page.read_text().partition('aria-label="Command 1"><bdi>')[2].partition("</bdi>")[0]
+    second = tmp_path / "second"
+    second.mkdir()
+    shell(unescape(printed), second)
+    first = numbers(tmp_path / "first")
+    assert len(first) > 10 and "bfloat16" in printed
+    assert {key: list(map(str, of)) for key, of in numbers(second).items()} == {
+        key: list(map(str, of)) for key, of in first.items()
+    }
