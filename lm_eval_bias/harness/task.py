@@ -250,10 +250,11 @@ class MeasureTask(CompiledTask):
             logging.disable(level)
             self._instances = everything
 
-    def fewshot_context(self, *args: Any, chat_template: Any = None, **kwargs: Any) -> Any:
+    def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
         """The harness's; without a system role, the question gets the system message."""
-        apply = chat_template and partial(chat_prompt, chat_template)
-        return super().fewshot_context(*args, chat_template=apply, **kwargs)
+        if apply := kwargs.get("chat_template"):
+            kwargs["chat_template"] = partial(chat_prompt, apply)
+        return super().fewshot_context(doc, num_fewshot, **kwargs)
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
         """The harness's. Sampled answers (sampling.py), likelihoods with token counts and those

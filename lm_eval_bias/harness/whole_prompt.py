@@ -73,7 +73,7 @@ def whole_prompts(lm: Any) -> Iterator[None]:
         yield  # it moves no white space
         return
     answers = getattr(getattr(lm, "cache_hook", None), "dbdict", None)
-    key = getattr(answers, "encode_key", None)
+    key: Any = getattr(answers, "encode_key", None)
     lm._encode_pair = WholePrompt(lm)
     if answers is not None:
         answers.encode_key = lambda of: key(f"{of}{IN_CHAT}")
