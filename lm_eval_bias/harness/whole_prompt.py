@@ -111,19 +111,23 @@ def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None
     at = prompt.rfind(asked)
     # a template may write the text in another way
     end = prompt[at + len(asked) :] if at >= 0 else prompt[-40:]
-    if spoken(end) is not None:
-        return
     lm = getattr(apply, "__self__", None)
+    thinks = getattr(lm, "enable_thinking", False)  # None is the template's own choice
+    if spoken(end) is None:
+        why = f"opens a thinking block and does not close it ({end.strip()[-30:]!r})"
+    elif thinks:
+        why = "lets the model think first"
+    else:
+        return
     template = str(getattr(getattr(lm, "tokenizer", None), "chat_template", ""))
-    if "enable_thinking" in template and getattr(lm, "enable_thinking", False) is not False:
-        instead = "Add enable_thinking=False to --model_args"
+    if thinks or ("enable_thinking" in template and thinks is None):
+        instead = "Set enable_thinking=False in --model_args"
     else:
         other = _generated(task) or "a task that generates"
         instead = f"Run {other} with --metadata reasoning=true"
     raise UsageError(
-        f"{task}: the model's chat template opens a thinking block and does not close it "
-        f"({end.strip()[-30:]!r}), so the likelihood of an answer would be that of a thought. "
-        f"{instead}."
+        f"{task}: the model's chat template {why}, so the likelihood of an answer would be that of "
+        f"a thought. {instead}."
     )
 
 

@@ -289,10 +289,17 @@ def test_a_template_with_the_switch_is_named_it(hbb):
         TURNS + "{% if enable_thinking is defined and enable_thinking is false %}"
         "{{ '<think>\n\n</think>\n\n' }}{% else %}{{ '<think>\n' }}{% endif %}"
     )
-    with pytest.raises(UsageError, match="Add enable_thinking=False to --model_args"):
+    with pytest.raises(UsageError, match="Set enable_thinking=False in --model_args"):
         build(hbb, HFLM(llama(), tokenizer=made))
     lm = HFLM(llama(), tokenizer=made, enable_thinking=False)
     assert build(hbb, lm).endswith("</think>\n\n")
+
+
+def test_a_model_that_is_to_think_is_refused_where_its_template_leaves_it_to_the_model(hbb):
+    """As Qwen3's with enable_thinking=True, which ends in "assistant" and a newline."""
+    lm = HFLM(llama(), tokenizer=tokenizer("bytes"), enable_thinking=True, think_end_token="</t>")
+    with pytest.raises(UsageError, match=r"lets the model think first.* Set enable_thinking=False"):
+        build(hbb, lm)
 
 
 @pytest.mark.parametrize("end", ["", "<assistant>\n"])
