@@ -163,9 +163,10 @@ class MaskedLM(HFModel):
         nothing; and whether all its tokens are the likeliest.
         """
         self._refuse_thinking(requests)
-        if empty := [request for request in requests if request.args[1] == ""]:
-            raise UsageError(f"{empty[0].task_name}: an answer is empty, so it has no likelihood")
         paired = self._paired(requests)
+        for request, pair in zip(requests, paired, strict=True):
+            if pair is None and request.args[1] == "":
+                raise UsageError(f"{request.task_name}: an empty answer has no likelihood")
         targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
