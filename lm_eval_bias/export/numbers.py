@@ -11,7 +11,7 @@ from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.samples import at, origin_of
+from lm_eval_bias.results.samples import at, origin_of, template_name
 from lm_eval_bias.results.table import interval_text
 
 _ROUNDING = 1e-9
@@ -174,7 +174,8 @@ def settings(run: Run) -> dict[str, str]:
         for key, value in run.settings
         if key not in ("version", "documents")
     }
-    return {**options, "chat template": shortened(run.template[:12]) if run.template else "none"}
+    template = shortened(run.template[:12]) if run.template else template_name(run.template)
+    return {**options, "chat template": template}
 
 
 def circumstances(run: Run) -> str:

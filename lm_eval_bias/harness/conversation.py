@@ -21,6 +21,7 @@ from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import CompiledTask, Config, template, without_examples
+from lm_eval_bias.harness.whole_prompt import refuse_open_thinking, whole_prompts
 from lm_eval_bias.likelihoods import Likelihood, apart
 from lm_eval_bias.measure import quietly
 from lm_eval_bias.usage import Options, UsageError
@@ -135,7 +136,12 @@ def _scored(
     parts = [turns[start : start + size] for start in range(0, len(turns), size)]
     quiet = compat.without_bar(lm.loglikelihood) if len(parts) > 1 else {}
     hidden = not quiet or getattr(lm, "rank", 0) != 0
-    nesting = Nesting(lm)
+    if turns and turns[0][0].plan["chat"]:
+        ask = lm.loglikelihood_in_chat
+        with whole_prompts(lm):
+            nesting = Nesting(lm)
+    else:
+        ask, nesting = lm.loglikelihood, Nesting(lm)
     with tqdm(total=len(turns), desc="Scoring choices", unit=" prompts", disable=hidden) as bar:
         for part in parts:
             with gc_paused():
@@ -144,7 +150,7 @@ def _scored(
                     for s, p, choices in part
                     for i, choice in enumerate(choices)
                 ]
-            likelihoods = iter(lm.loglikelihood(requests, **quiet))
+            likelihoods = iter(ask(requests, **quiet))
             for s, p, choices in part:
                 answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
                 exclusive = s.turns[len(s.answers)].get("exclusive")
@@ -178,22 +184,23 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 
 def prompt(plan: Config, messages: list[dict[str, str]], apply: Any) -> Any:
+    system = plan["system"]
     if plan["chat"]:
-        return chat_prompt(apply, plan["system"], messages)
-    return transcript(plan["system"], messages, len(plan["turns"]))
+        first = [{"role": "system", "content": system}] if system else []
+        return chat_prompt(apply, [*first, *messages])
+    return transcript(system, messages, len(plan["turns"]))
 
 
-def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
+def chat_prompt(apply: Any, messages: list[dict[str, str]], **options: Any) -> Any:
     """Messages through a chat template. Without a system role, the first user turn gets the system
-    message. Raises UsageError if the template refuses them.
+    message. Raises UsageError if the template refuses them. options: of `apply_chat_template`.
     """
     try:
-        if not system:
-            return apply(messages)
-        if _takes_system(apply):
-            return apply([{"role": "system", "content": system}, *messages])
-        first = {**messages[0], "content": f"{system}\n\n{messages[0]['content']}"}
-        return apply([first, *messages[1:]])
+        if len(messages) > 1 and messages[0]["role"] == "system" and not _takes_system(apply):
+            system, first, *others = messages
+            content = f"{system['content'].rstrip()}\n\n{first['content']}"
+            messages = [{**first, "content": content}, *others]
+        return apply(messages, **options)
     except jinja2.TemplateError as error:
         roles = ", ".join(message["role"] for message in messages)
         raise UsageError(
@@ -292,7 +299,15 @@ class ConversationTask(CompiledTask):
             turns[-1]["exclusive"] = self.exclusive
         chat = bool(apply_chat_template and chat_template)
         plan = {"system": ctx or None, "chat": chat, "turns": turns}
-        first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], chat_template)
+        asked = [{"role": "user", "content": turns[0]["user"]}]
+        first = whole = prompt(plan, asked, chat_template)
+        if chat and "choices" in turns[-1]:
+            for turn in turns[1:]:  # with any answers
+                text = turn.get("user", turn.get("user_template"))
+                asked += [{"role": "assistant", "content": "x"}, {"role": "user", "content": text}]
+                whole = prompt(plan, asked, chat_template)
+            name = str(self.config.task)
+            refuse_open_thinking(name, whole, asked[-1]["content"], chat_template)
         task, doc_id, repeats = compat.place(self, kwargs)
         return compat.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
 

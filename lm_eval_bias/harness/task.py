@@ -11,12 +11,13 @@ from typing import Any
 
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.conversation import UNTIL, ConversationTask
+from lm_eval_bias.harness.conversation import UNTIL, ConversationTask, chat_prompt
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import CompiledTask, Config, without_examples
+from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
     FIRST_TOKEN,
@@ -94,6 +95,9 @@ class MeasureTask(CompiledTask):
     each record under "records". After an error, under configs -> TASK -> error, the numbers are NaN
     and the status is 1.
     """
+
+    LIKELIHOOD = "loglikelihood"
+    """The request type of likelihoods without a chat template."""
 
     def __init__(self, config: Config) -> None:
         config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
@@ -246,16 +250,32 @@ class MeasureTask(CompiledTask):
             logging.disable(level)
             self._instances = everything
 
+    def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
+        """The harness's; without a system role, the question gets the system message."""
+        if apply := kwargs.get("chat_template"):
+            kwargs["chat_template"] = partial(chat_prompt, apply)
+        return super().fewshot_context(doc, num_fewshot, **kwargs)
+
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
-        """The harness's; sampled answers have their own request type (sampling.py)."""
-        settings = self.config.generation_kwargs
-        if self.config.output_type != "generate_until" or not is_sampled(settings):
-            return super().construct_requests(doc, ctx, **kwargs)
+        """The harness's. Sampled answers (sampling.py), likelihoods with token counts and those
+        behind a chat template (whole_prompt.py) have their own request types."""
         with self.known_output_type():
-            request = super().construct_requests(doc, ctx, **kwargs)
-        # With several processes the harness pads requests by the task's type.
-        self.OUTPUT_TYPE = request.request_type = REQUEST
-        return request
+            requests = super().construct_requests(doc, ctx, **kwargs)
+        every = requests if isinstance(requests, list) else [requests]
+        kind = every[0].request_type
+        if kind == "generate_until" and is_sampled(self.config.generation_kwargs):
+            kind = REQUEST
+        elif kind == "loglikelihood":
+            kind = self.LIKELIHOOD
+            if kwargs.get("apply_chat_template") and (apply := kwargs.get("chat_template")):
+                kind += IN_CHAT
+                refuse_open_thinking(self.task_name, ctx, self.doc_to_text(doc), apply)
+        if kind != every[0].request_type:
+            # With several processes the harness pads requests by the task's type.
+            self.OUTPUT_TYPE = kind
+            for request in every:
+                request.request_type = kind
+        return requests
 
     def apply_filters(self) -> Any:
         try:

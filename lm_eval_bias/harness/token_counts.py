@@ -4,7 +4,7 @@ its task."""
 import logging
 from typing import Any
 
-from lm_eval_bias.harness import compat
+from lm_eval_bias.harness import compat, whole_prompt
 from lm_eval_bias.harness.conversation import NO_LIKELIHOODS
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.usage import UsageError
@@ -63,6 +63,7 @@ class TokenCounts:
 
 
 compat.add_request_type(REQUEST, loglikelihood_and_tokens)
+whole_prompt.add_request_type(REQUEST)
 
 
 class CountedTask(MeasureTask):
@@ -70,13 +71,4 @@ class CountedTask(MeasureTask):
     !function lm_eval_bias.harness.token_counts.CountedTask`, `output_type: multiple_choice`.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__(config)
-        self.OUTPUT_TYPE = REQUEST
-
-    def construct_requests(self, doc: dict[str, Any], ctx: Any, **kwargs: Any) -> Any:
-        with self.known_output_type():
-            requests = super().construct_requests(doc, ctx, **kwargs)
-        for request in requests:
-            request.request_type = REQUEST
-        return requests
+    LIKELIHOOD = REQUEST

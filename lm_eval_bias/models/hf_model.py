@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 import torch
+from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
 from tqdm import tqdm
@@ -63,6 +64,15 @@ class HFModel(HFLM):
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
         """Raise UsageError for an unsupported model."""
+
+    def _refuse_thinking(self, requests: Sequence[Instance]) -> None:
+        """As `HFLM.loglikelihood` does."""
+        if self.enable_thinking:
+            tasks = ", ".join(sorted({str(request.task_name) for request in requests}))
+            raise UsageError(
+                f"{tasks}: with enable_thinking=True in --model_args a likelihood would be that of "
+                f"a thought. Set enable_thinking=False, or run tasks that generate"
+            )
 
     def _autocast(self) -> torch.autocast:
         dtype = self.mixed_precision_dtype

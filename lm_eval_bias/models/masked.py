@@ -105,8 +105,9 @@ class MaskedLM(HFModel):
                 f"--model hf-mlm: {model_name(pretrained)} has no masked language modelling head"
             )
 
-    def _get_backend(self, *args: Any, **kwargs: Any) -> None:
+    def _get_backend(self, config: Any, backend: str = "default", **kwargs: Any) -> None:
         # the harness has no kind for encoders
+        super()._get_backend(config, "causal" if backend == "default" else backend, **kwargs)
         self.backend = "causal"
 
     def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **kwargs: Any) -> None:
@@ -161,7 +162,11 @@ class MaskedLM(HFModel):
         """The pseudo-log-likelihood of each continuation in nats, NaN for a pair that shares
         nothing; and whether all its tokens are the likeliest.
         """
+        self._refuse_thinking(requests)
         paired = self._paired(requests)
+        for request, pair in zip(requests, paired, strict=True):
+            if pair is None and request.args[1] == "":
+                raise UsageError(f"{request.task_name}: an empty answer has no likelihood")
         targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [

@@ -186,6 +186,7 @@ class EntailmentLM(HFModel):
         """The log-probability of each label, and whether it is the likeliest of the task's
         labels.
         """
+        self._refuse_thinking(requests)
         return self._through_cache(
             self._questions(requests),
             (self._labels, self._not_entailment),

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lm_eval_bias.harness.whole_prompt import WholePrompt
+
 from .encoding import AT_A_TIME, Encoder, last_seam, packed
 
 logger = logging.getLogger(__name__)
@@ -49,11 +51,13 @@ def encode_pairs(
     bos: str | None,
     max_length: int,
     counted: Callable[[int], Any] = int,
+    whole: WholePrompt | None = None,
 ) -> PairTokens:
     """Encode pairs.
 
     prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
-    tokens on the left, with a warning. counted: called with the number of pairs done.
+    tokens on the left, with a warning. counted: called with the number of pairs done. whole: if
+    spaces at the end of a context stay there.
     """
     order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
     inputs: list[bytes] = []
@@ -66,7 +70,7 @@ def encode_pairs(
         texts: dict[str, list[str]] = {}
         for i in part:
             texts.setdefault(pairs[i][0], []).append(pairs[i][1])
-        for head, ending in _encoded(encoder, texts, prefix, bos, merged):
+        for head, ending in _encoded(encoder, texts, prefix, bos, merged, whole):
             continuations += ending.continuations
             start = len(head) + len(ending.context)
             lengths = [len(tokens) for tokens in ending.continuations]
@@ -97,6 +101,7 @@ def _encoded(
     prefix: int,
     bos: str | None,
     merged: list[tuple[str, str]],
+    whole_prompt: WholePrompt | None,
 ) -> Iterator[tuple[bytes, _Ending]]:
     """For each context, its tokens up to the last seam, and its end. merged: gets the end of a
     context and its continuation where the tokenizer leaves no token to the latter alone."""
@@ -105,7 +110,7 @@ def _encoded(
     ends: list[tuple[bool, str, tuple[str, ...]]] = []
     for context, continuations in texts.items():
         # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
-        stripped = context.rstrip()
+        stripped = context if whole_prompt else context.rstrip()
         behind = tuple([context[len(stripped) :] + text for text in continuations])
         at = last_seam(stripped, len(stripped)) if seam else 0
         heads.append(stripped[:at])
@@ -121,6 +126,11 @@ def _encoded(
         )
         for key in keys:
             own, *wholes = (whole[key[1] + b][len(start) :] for b in ("", *key[2]))
+            if whole_prompt and key[1][-1:].isspace():
+                wholes = [
+                    pair if pair.startswith(own) else own + packed(whole_prompt(key[1], b)[1])
+                    for pair, b in zip(wholes, key[2], strict=True)
+                ]
             for i, text in enumerate(key[2]):
                 if len(wholes[i]) <= len(own):
                     merged.append((key[1], text))

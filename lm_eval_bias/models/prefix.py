@@ -330,6 +330,7 @@ class PrefixLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
+        self._refuse_thinking(requests)
         if self.runs_as_hf or not requests:
             return self._as_hf(super().loglikelihood, requests, disable_tqdm, self._never_shared)
         pairs = [request.args for request in requests]
@@ -337,8 +338,9 @@ class PrefixLM(HFModel):
         with gc_frozen():
             with self._bar(len(pairs), "Tokenizing inputs", disable_tqdm) as bar:
                 bos = self.tokenizer.decode(prefix)
+                whole = vars(self).get("_encode_pair")  # where `whole_prompts` put it
                 tokens = encode_pairs(
-                    self._encoder, pairs, prefix, bos, self.max_length, bar.update
+                    self._encoder, pairs, prefix, bos, self.max_length, bar.update, whole
                 )
             length = np.zeros(len(pairs), np.int64)
             length[tokens.order] = np.array([len(t) // 4 for t in tokens.inputs])[tokens.which]
@@ -695,6 +697,7 @@ class PrefixLM(HFModel):
         return prompts
 
     def _settings(self, given: Any, eos: str) -> tuple[int, tuple[str, ...], Strategy | None]:
+        assert isinstance(given, dict), f"generation_kwargs are no dict: {given!r}"
         kwargs = dict(normalize_gen_kwargs(given, self.max_gen_toks))
         most = kwargs.pop("max_gen_toks")
         until = handle_stop_sequences(kwargs.pop("until"), eos=eos)

@@ -177,8 +177,9 @@ def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
         whose = "a system instruction of its own" if system else "no system instruction"
         instead = f" in place of {comparison.system}" if comparison.system else ""
         reasons.append(f"this run had {whose}{instead}")
-    if comparison.template and run.template is None:
-        reasons.append("this run had no chat template")
+    if comparison.template and not run.template:
+        unknown = "perhaps " if run.template == "" else ""
+        reasons.append(f"this run had {unknown}no chat template")
     if run.generation is None and known.generation:
         reasons.append("the settings with which this run's answers were generated are not known")
     had = {**known.defaults, **run.options, **(run.generation or known.generation)}

@@ -199,7 +199,8 @@ def _limits(test: Tested) -> Iterable[str]:
         yield warning.partition(" (")[0].partition(";")[0]
     low, high = run.range_of(test.metric.name)
     if len(run.conditions) == 1:
-        yield f"one wording, {'with a' if run.template else 'without'} chat template"
+        chat = {None: "without chat template", "": "chat template unknown"}
+        yield f"one wording, {chat.get(run.template, 'with a chat template')}"
     elif high - low > number.high - number.low:
         ends = (number_text(end, test.metric.unit, (low, high)) for end in (low, high))
         yield f"wording or chat template moves it more than the interval: {' to '.join(ends)}"

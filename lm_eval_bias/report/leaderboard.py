@@ -25,7 +25,7 @@ from lm_eval_bias.results.runs import (
     distinguishing,
     listed,
 )
-from lm_eval_bias.results.samples import Answers
+from lm_eval_bias.results.samples import Answers, template_name
 from lm_eval_bias.usage import UsageError, nearest
 
 Replicated = Mapping[str, Replicates]
@@ -102,9 +102,9 @@ def conditions(finished: FinishedRuns) -> Iterator[Run]:
         asked = (run, *run.others)
         own = next((of.template for of in asked if of.template), None)
         for of in asked:
-            template = "none"
-            if of.template:
-                template = "the model's" if of.template == own else of.template[:12]
+            template = template_name(of.template)
+            if of.template and of.template != own:
+                template = of.template[:12]
             more = [] if CHAT_TEMPLATE in finished.across else [(CHAT_TEMPLATE, template)]
             yield of._replace(model=run.model, settings=(*of.settings, *more))
 

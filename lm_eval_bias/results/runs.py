@@ -24,7 +24,15 @@ from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.samples import PARTS, at, chat_template, dtype, model_name, part_of
+from lm_eval_bias.results.samples import (
+    PARTS,
+    at,
+    chat_template,
+    dtype,
+    model_name,
+    part_of,
+    template_name,
+)
 from lm_eval_bias.results.table import number_text
 from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError, nearest
 
@@ -80,7 +88,7 @@ class Run(NamedTuple):
 
     model: as shown. identity: as the harness was given it. metrics: what the task declares; read
     from its numbers where the task is not known here. settings: what must be equal for two runs to
-    have asked the same. template: the checksum of the chat template, or `samples.OF_THE_SERVER`.
+    have asked the same. template: `samples.chat_template`, "" where unknown.
     condition: what `--across` knows of how it was asked. n: documents asked; of: how many the task
     has. generation: the settings with which its answers were generated. tables: the finer numbers.
     results, samples: its files; place: where they lie. parts: whether `merge` put it together.
@@ -514,8 +522,9 @@ def _run(
     )
     warnings = _warnings(run, error, changed)
     condition = {
-        CHAT_TEMPLATE: "the model's" if run.template else "none",
-        SYSTEM: str(more.get(SYSTEM) or "none")[:12],
+        CHAT_TEMPLATE: template_name(run.template),
+        # the same part of the harness writes both
+        SYSTEM: str(more.get(SYSTEM) or ("unknown" if run.template == "" else "none"))[:12],
         WORDING: run.wording,
         "revision": run.identity.partition("@")[2] or "main",
         **run.condition,
@@ -620,6 +629,8 @@ def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ..
     lines += _of_seen(run)
     if run.template is None and _CHAT.search(run.model):
         lines.append("by its name a chat model, asked without its chat template")
+    if run.template == "":
+        lines.append("unknown whether a chat template was applied: its results do not say")
     if changed:
         lines.append(f"generation settings of its own: {_plain(changed)}")
     return tuple(lines)

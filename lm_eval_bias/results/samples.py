@@ -81,11 +81,19 @@ the harness does not see which."""
 
 
 def chat_template(results: Json) -> str | None:
-    """The checksum of the chat template, or `OF_THE_SERVER`; None if there was none."""
+    """The checksum of the chat template, or `OF_THE_SERVER`; None if there was none, "" if nothing
+    says so, as in results of `simple_evaluate` that Python saved."""
     template, kind = results.get("chat_template_sha"), at(results, "config", "model")
     if isinstance(template, str) and template:
         return template
-    return OF_THE_SERVER if isinstance(kind, str) and _CHAT_COMPLETIONS.search(kind) else None
+    if isinstance(kind, str) and _CHAT_COMPLETIONS.search(kind):
+        return OF_THE_SERVER
+    return None if "chat_template_sha" in results else ""
+
+
+def template_name(template: str | None) -> str:
+    """How a `chat_template` is shown."""
+    return {None: "none", "": "unknown"}.get(template, "the model's")
 
 
 class Origin(NamedTuple):

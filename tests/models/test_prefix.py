@@ -168,8 +168,8 @@ def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
     with caplog.at_level(logging.WARNING):
         shared = lm(PrefixLM, model, tokenizer)
     assert [r.message for r in caplog.records if "hf-prefix" in r.message] == [
-        "hf-prefix: T5ForConditionalGeneration is an encoder-decoder, so it runs as --model hf: the "
-        "same numbers, but slower."
+        "hf-prefix: T5ForConditionalGeneration is an encoder-decoder, so it runs as --model hf: "
+        "the same numbers, but slower."
     ]
     some = LIKELIHOODS[:5]
     assert likelihoods(shared, some) == likelihoods(lm(HFLM, model, tokenizer), some)

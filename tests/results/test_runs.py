@@ -13,8 +13,10 @@ import pytest
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
+from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.runs import FinishedRuns, Place, find
+from lm_eval_bias.report.leaderboard import conditions
+from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, FinishedRuns, Place, find
 from lm_eval_bias.results.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
 from tests.scripted import MORNING, ask, made_up, scripted
@@ -64,7 +66,7 @@ def test_what_the_harness_writes_is_read(real):
     run = found.runs[2]
     written = json.loads(run.results.read_text())
     cells = written["configs"]["bistereo_analogy"]["cells"]
-    assert (run.version, run.n, run.template, run.parts) == ("1", 40, None, False)
+    assert (run.version, run.n, run.template, run.parts) == ("1.1", 40, None, False)
     for row in cells["numbers"]:
         expected = [nan if row[part] is None else row[part] for part in Number._fields]
         number = run.numbers[row["metric"], row["group"]]
@@ -470,6 +472,20 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
     run = only(found_in(tmp_path))
     assert run.template == template
     assert any("chat template" in line for line in run.warnings) == (template is None)
+
+
+def test_what_python_saved_does_not_say_whether_there_was_a_chat_template(tmp_path):
+    """`simple_evaluate` returns neither checksum; the harness's command writes them."""
+    file = made_up(tmp_path, "org/8B-Instruct", VALUES)
+    content = json.loads(file.read_text())
+    del content["chat_template_sha"], content["system_instruction_sha"]
+    file.write_text(json.dumps(content))
+    run = only(found_in(tmp_path))
+    assert [run.condition[key] for key in (CHAT_TEMPLATE, SYSTEM)] == ["unknown"] * 2
+    assert run.warnings == ("unknown whether a chat template was applied: its results do not say",)
+    assert settings(run)["chat template"] == "unknown"
+    (shown,) = conditions(found_in(tmp_path))
+    assert ("chat template", "unknown") in shown.settings
 
 
 def test_warnings_name_their_consequence(tmp_path):

@@ -1,0 +1,143 @@
+"""Likelihoods behind a chat template's whole prompt: request types for every model of the harness.
+
+The harness moves white space from the end of a prompt into the answer. Under a chat template that
+ends in white space, each likelihood then has the factor P(white space behind "assistant"), on which
+no model was trained. Here the answer stands behind all tokens of the prompt, as when a model
+writes.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.harness import compat
+from lm_eval_bias.usage import UsageError
+
+IN_CHAT = "_in_chat"
+"""The end of a request type whose prompts a chat template made."""
+# Texts that white space and letters behind them seldom merge with.
+_BEFORE = ("", "\n", "(", ":", "1")
+
+
+class WholePrompt:
+    """A model's `_encode_pair`, but white space at the end of a prompt stays there."""
+
+    def __init__(self, lm: Any) -> None:
+        self._lm, self._plain = lm, lm._encode_pair
+        self._head = lru_cache(maxsize=1)(lm.tok_encode)  # choices of a prompt come together
+        self._tails: dict[tuple[str, str], list[int]] = {}
+
+    def __call__(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """Raises UsageError if no tokens spell the continuation there."""
+        if context == context.rstrip():
+            return self._plain(context, continuation)
+        key = (context[-32:], continuation)
+        if key not in self._tails:
+            self._tails[key] = self._tail(context, continuation)
+        return self._head(context), self._tails[key]
+
+    def _tail(self, context: str, continuation: str) -> list[int]:
+        encode = self._lm.tok_encode
+        if getattr(self._lm, "backend", "causal") != "causal":
+            return encode(continuation, add_special_tokens=False)
+        head, whole = self._head(context), encode(context + continuation)
+        if whole[: len(head)] == head:
+            return whole[len(head) :]
+        # " a" is one token, but the prompt holds the blank: the model goes on with "a". Some
+        # tokenizers put a blank before the first word of a text.
+        decode, end = self._lm.tokenizer.decode, head[-8:]
+        for before in _BEFORE:
+            start, both = (
+                encode(text, add_special_tokens=False) for text in (before, before + continuation)
+            )
+            tail = both[len(start) :]
+            if both[: len(start)] == start and decode([*end, *tail]) == decode(end) + continuation:
+                return tail
+        raise UsageError(
+            f"the tokenizer has no tokens that spell {continuation!r} behind a prompt that ends in "
+            f"{context[-1]!r}, as this chat template's do. Run without --apply_chat_template"
+        )
+
+
+@contextmanager
+def whole_prompts(lm: Any) -> Iterator[None]:
+    """Inside the block a model scores answers behind whole prompts. The harness's cache holds them
+    apart."""
+    lm = getattr(lm, "lm", lm)  # the cache is a model around the model
+    encode_pair = getattr(lm, "_encode_pair", None)
+    ours = "lm_eval_bias.models.prefix"  # moves it as the harness does
+    if not getattr(encode_pair, "__module__", "").startswith(("lm_eval.", ours)):
+        yield  # it moves no white space
+        return
+    answers = getattr(getattr(lm, "cache_hook", None), "dbdict", None)
+    key: Any = getattr(answers, "encode_key", None)
+    lm._encode_pair = WholePrompt(lm)
+    if answers is not None:
+        answers.encode_key = lambda of: key(f"{of}{IN_CHAT}")
+    try:
+        yield
+    finally:
+        del lm._encode_pair
+        if answers is not None:
+            answers.encode_key = key
+
+
+def in_chat(name: str) -> Callable[..., Any]:
+    """A model's method, behind whole prompts."""
+
+    def ask(self: Any, requests: list[Any], **options: Any) -> Any:
+        with whole_prompts(self):
+            return getattr(self, name)(requests, **options)
+
+    return ask
+
+
+def add_request_type(name: str) -> None:
+    compat.add_request_type(f"{name}{IN_CHAT}", in_chat(name))
+
+
+add_request_type("loglikelihood")
+
+
+def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None:
+    """Raise UsageError if a chat template leaves a thinking block open behind the user's last text:
+    a likelihood would be that of a thought. apply: the model's `apply_chat_template`."""
+    if not isinstance(prompt, str):
+        return
+    asked = asked.strip()
+    at = prompt.rfind(asked)
+    # a template may write the text in another way
+    end = prompt[at + len(asked) :] if at >= 0 else prompt[-40:]
+    lm = getattr(apply, "__self__", None)
+    thinks = getattr(lm, "enable_thinking", False)  # None is the template's own choice
+    if spoken(end) is None:
+        why = f"opens a thinking block and does not close it ({end.strip()[-30:]!r})"
+    elif thinks:
+        why = "lets the model think first"
+    else:
+        return
+    template = str(getattr(getattr(lm, "tokenizer", None), "chat_template", ""))
+    if thinks or ("enable_thinking" in template and thinks is None):
+        instead = "Set enable_thinking=False in --model_args"
+    else:
+        other = _generated(task) or "a task that generates"
+        instead = f"Run {other} with --metadata reasoning=true"
+    raise UsageError(
+        f"{task}: the model's chat template {why}, so the likelihood of an answer would be that of "
+        f"a thought. {instead}."
+    )
+
+
+def _generated(task: str) -> str | None:
+    """The task that asks the same and generates, by its name."""
+    same = re.sub("_likelihood|_ci$|_nightly$", "", task)
+    for other in catalogue.tasks():
+        kind, scored = other.request, other.config.get("doc_to_choice")
+        writes = kind == "generate_until" or (kind == "conversation" and not scored)
+        if writes and other.name.replace("_generate", "") == same:
+            return other.name
+    return None

@@ -1,0 +1,133 @@
+"""What `hf` refuses, our model types refuse: with the same kind of error, or a sentence."""
+
+import pytest
+from lm_eval.models.huggingface import HFLM
+
+from lm_eval_bias.harness import compat
+from lm_eval_bias.models.masked import MaskedLM
+from lm_eval_bias.models.nli import EntailmentLM
+from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.usage import UsageError
+from tests.models import tiny, tiny_masked
+from tests.models.classifiers import random_classifier
+
+THINKS = {"enable_thinking": True, "think_end_token": "</think>"}
+
+
+def hf(**options):
+    return HFLM(tiny.model("Llama"), **{"tokenizer": tiny.tokenizer(), "max_length": 64, **options})
+
+
+def prefix(**options):
+    options = {"tokenizer": tiny.tokenizer(), "max_length": 64, **options}
+    return PrefixLM(tiny.model("Llama"), **options)
+
+
+def masked(**options):
+    options = {"tokenizer": tiny_masked.tokenizer("wordpiece"), **options}
+    return MaskedLM(tiny_masked.model("BERT"), **options)
+
+
+def entailment(**options):
+    model, tokenizer = random_classifier("BERT")
+    return EntailmentLM(model, **{"tokenizer": tokenizer, **options})
+
+
+OURS = [prefix, masked, entailment]
+PREMISE = {"premise": "It rains.", "hypothesis": "It is wet."}
+
+
+def likelihood(lm, *pairs):
+    requests = [
+        compat.request("loglikelihood", dict(PREMISE), pair, i, "a_task", 0)
+        for i, pair in enumerate(pairs)
+    ]
+    return lm.loglikelihood(requests)
+
+
+def refusal(act):
+    with pytest.raises((Exception, SystemExit)) as caught:
+        act()
+    return caught.value
+
+
+def passes(lm):
+    """Counts the passes of a model."""
+    lm.passes = 0
+
+    def counted(*_):
+        lm.passes += 1
+
+    lm.model.register_forward_pre_hook(counted)
+    return lm
+
+
+def assert_refused_alike(of_hf, of_ours):
+    expected, found = refusal(of_hf), refusal(of_ours)
+    assert isinstance(found, (type(expected), UsageError)), (expected, found)
+
+
+@pytest.mark.parametrize("make", OURS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"enable_thinking": True},  # without think_end_token
+        {"backend": "decoder"},
+        {"parallelize": True},
+        {"tp_plan": "auto"},
+        {"tokenizer": object()},
+        {"batch_size": "many"},
+        {"softmax_dtype": "float33"},
+    ],
+)
+def test_options_that_hf_refuses(make, options):
+    assert_refused_alike(lambda: hf(**options), lambda: make(**options))
+
+
+@pytest.mark.parametrize("make", OURS)
+def test_likelihoods_of_a_model_that_is_to_think(make):
+    """Before the first pass."""
+    ours = passes(make(**THINKS))
+    pairs = ("so:", " True"), ("so:", " False")
+    assert_refused_alike(lambda: likelihood(hf(**THINKS), *pairs), lambda: likelihood(ours, *pairs))
+    assert ours.passes == 0
+    likelihood(make(**{**THINKS, "enable_thinking": False}), *pairs)
+
+
+@pytest.mark.parametrize("make", OURS)
+def test_an_empty_answer(make):
+    pairs = ("so:", " True"), ("so:", "")
+    assert_refused_alike(lambda: likelihood(hf(), *pairs), lambda: likelihood(make(), *pairs))
+
+
+@pytest.mark.parametrize("make", [prefix, masked])
+def test_an_answer_longer_than_the_model_reads(make):
+    pair = ("so:", " yes" * 600)
+    assert_refused_alike(lambda: likelihood(hf(), pair), lambda: likelihood(make(), pair))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "max_gen_toks=3",
+        {"until": [], "max_gen_toks": 64},
+        {"until": [], "max_gen_toks": 3, "of_nobody": 1},
+        {"until": [], "max_gen_toks": 3, "do_sample": True, "temperature": -1.0},
+        {"until": [], "max_gen_toks": 3, "num_beams": 0},
+    ],
+)
+def test_settings_of_answers_that_hf_refuses(settings):
+    def ask(lm):
+        return lm.generate_until(
+            [compat.request("generate_until", {}, ("so:", settings), 0, "t", 0)]
+        )
+
+    assert_refused_alike(lambda: ask(hf()), lambda: ask(prefix()))
+
+
+@pytest.mark.parametrize("make", [prefix, masked])
+def test_a_template_without_a_model_for_it(make):
+    messages = [{"role": "user", "content": "a"}]
+    assert_refused_alike(
+        lambda: hf().apply_chat_template(messages), lambda: make().apply_chat_template(messages)
+    )
