@@ -130,8 +130,8 @@ class PrefixLM(HFModel):
         self._on_difference = on_difference
         self._text_limit = self._row_limit = inf
         """Tokens of a text, and of a pack with its cache, up to which the model shares prefixes."""
-        self._tried_text = self._tried_row = 0
-        self._writes_as_hf: bool | None = None  # not tried yet
+        self._tried_text = self._tried_row = self._tried_written = 0
+        self._writes_as_hf = False
         self._never_shared = False
         try:
             if self.backend != "causal":
@@ -145,7 +145,8 @@ class PrefixLM(HFModel):
             if isinstance(error, Unsupported):
                 self._run_as_hf(str(error))
             else:
-                self._run_as_hf("cannot read several texts in one pass", error)
+                self._run_as_hf("cannot read several texts in one pass")
+                logger.debug("hf-prefix: %s", brief(error))
             self._never_shared = True
             return
         if memory is None:
@@ -503,14 +504,12 @@ class PrefixLM(HFModel):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None:
             return self._as_hf(super().generate_until, requests, disable_tqdm, self._never_shared)
-        if not self._can_write():
-            return self._as_hf(super().generate_until, requests, disable_tqdm)
         answers = [""] * len(requests)
         members: dict[Prompt, list[int]] = {}
         usual = []
         prompts = self._pack_size(1, "texts").fit(lambda _: self._prompts(requests))
         for i, prompt in enumerate(prompts):
-            if prompt is None:
+            if prompt is None or self._writes_as_hf or self._row_limit < inf:
                 usual.append(i)
             else:
                 members.setdefault(prompt, []).append(i)
@@ -559,20 +558,25 @@ class PrefixLM(HFModel):
             as_hf(self._unanswered(error, "generate_until", requests, done))
         return answers
 
-    def _can_write(self) -> bool:
-        """Whether the model's own generation gives the logits of plain passes. If not, `hf` writes
-        the answers."""
-        if self._writes_as_hf is None:
+    def _try_writing(self, longest: int) -> None:
+        """Let `hf` write answers if the model's own generation does not give the logits of plain
+        passes, in texts on both sides of each threshold."""
+        named = [n for n in thresholds(self._config) if self._tried_written <= n < longest]
+        lengths = [
+            *[SHORTEST] * (not self._tried_written),
+            *(m for n in named for m in (n - 2, n + 1)),
+        ]
+        self._tried_written = max(self._tried_written, longest)
+        for length in lengths:
             with self._autocast():
-                alike = self._in_memory(lambda _: writes_alike(self._tree))
-            self._writes_as_hf = alike is False
-            if self._writes_as_hf:
+                alike = self._in_memory(lambda _, n=length: writes_alike(self._tree, n))
+            if alike is False and not self._writes_as_hf:
+                self._writes_as_hf = True
                 logger.warning(
                     "hf-prefix: %s gives other likelihoods when it writes than when it reads, so "
                     "answers are written as --model hf does: the same, but slower.",
                     type(self.model).__name__,
                 )
-        return not self._writes_as_hf and self._row_limit == inf
 
     def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
         """The size of packs, after a trial at the sizes of the work."""
@@ -673,11 +677,13 @@ class PrefixLM(HFModel):
         )
         prompts: list[Prompt | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
-        lengths = [
-            len(encoded[r.args[0]]) // 4 + most
-            for r, (most, *_) in zip(requests, chosen, strict=True)
+        wholes = [
+            len(encoded[request.args[0]]) // 4 + most
+            for request, (most, *_) in zip(requests, chosen, strict=True)
         ]
-        self._try_texts(min(max(lengths, default=0), max_length))
+        longest = min(max(wholes, default=0), max_length)
+        self._try_texts(longest)
+        self._try_writing(longest)
         for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[requests[i].args[0]], max_length - most
             whole = min(len(tokens) // 4, room) + most

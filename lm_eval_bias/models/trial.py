@@ -103,7 +103,7 @@ class Comparison(NamedTuple):
 
     def agrees(self) -> bool:
         most = self.error.abs().max().item()
-        return most <= 1e-3 or self.error.norm() <= 2 * self.rounding().norm()
+        return most <= 1e-3 or bool(self.error.norm() <= 2 * self.rounding().norm())
 
 
 def compare(
@@ -189,7 +189,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
     low, rows = 0, 0
     while low < len(sizes):
         middle = (low + len(sizes)) // 2
-        tried = largest(sizes[middle] - SHORT_TEXTS)
+        tried = largest(sizes[middle] - 1 - SHORT_TEXTS)
         if tried:
             low, rows = middle + 1, tried
         else:
@@ -197,10 +197,11 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
     return rows
 
 
-def writes_alike(model: TreeModel) -> bool:
-    """Whether `generate`, which keeps a cache of its own, gives the logits of a plain pass."""
+def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
+    """Whether `generate`, which keeps a cache of its own, gives the logits of a plain pass behind a
+    prompt of `length` tokens."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
-    start = np.random.default_rng(0).integers(0, min(vocabulary, 1000), (1, 2 * BEGINNING))
+    start = np.random.default_rng(0).integers(0, min(vocabulary, 1000), (1, length))
     text = torch.as_tensor(start, device=model.device)
     settings = GenerationConfig(
         **{"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0, "output_logits": True},
