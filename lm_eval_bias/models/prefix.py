@@ -567,16 +567,18 @@ class PrefixLM(HFModel):
             *(m for n in named for m in (n - 2, n + 1)),
         ]
         self._tried_written = max(self._tried_written, longest)
-        for length in lengths:
+
+        def alike(_: int) -> bool:
             with self._autocast():
-                alike = self._in_memory(lambda _, n=length: writes_alike(self._tree, n))
-            if alike is False and not self._writes_as_hf:
-                self._writes_as_hf = True
-                logger.warning(
-                    "hf-prefix: %s gives other likelihoods when it writes than when it reads, so "
-                    "answers are written as --model hf does: the same, but slower.",
-                    type(self.model).__name__,
-                )
+                return all(writes_alike(self._tree, length) for length in lengths)
+
+        if lengths and not self._writes_as_hf and self._in_memory(alike) is False:
+            self._writes_as_hf = True
+            logger.warning(
+                "hf-prefix: %s gives other likelihoods when it writes than when it reads, so "
+                "answers are written as --model hf does: the same, but slower.",
+                type(self.model).__name__,
+            )
 
     def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
         """The size of packs, after a trial at the sizes of the work."""
