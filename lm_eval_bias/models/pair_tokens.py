@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.harness.whole_prompt import WholePrompt
+from lm_eval_bias.usage import UsageError
 
 from .encoding import AT_A_TIME, Encoder, last_seam, packed
 
@@ -74,7 +75,12 @@ def encode_pairs(
             continuations += ending.continuations
             start = len(head) + len(ending.context)
             lengths = [len(tokens) for tokens in ending.continuations]
-            assert start and max(lengths) <= 4 * max_length
+            assert start
+            if not 0 < min(lengths) <= max(lengths) <= 4 * max_length:
+                raise UsageError(
+                    f"a continuation has {min(lengths) // 4} to {max(lengths) // 4} tokens behind "
+                    f"the same context; the model takes 1 to {max_length}"
+                )
             too_long += sum(start + length > 4 * (max_length + 1) for length in lengths)
             which.append(ending.which + len(inputs))
             inputs += [(head + tokens)[-4 * max_length :] for tokens in ending.inputs]

@@ -561,7 +561,8 @@ class PrefixLM(HFModel):
     def _try_writing(self, longest: int) -> None:
         """Let `hf` write answers if the model's own generation does not give the logits of plain
         passes, in texts on both sides of each threshold."""
-        named = [n for n in thresholds(self._config) if self._tried_written <= n < longest]
+        most = min(longest, self._text_limit)
+        named = [n for n in thresholds(self._config) if self._tried_written <= n < most]
         lengths = [
             *[SHORTEST] * (not self._tried_written),
             *(m for n in named for m in (n - 2, n + 1)),
