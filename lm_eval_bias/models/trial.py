@@ -172,7 +172,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
 
     def largest(size: int) -> int:
         """The row that was tried, or 0 if the model is wrong in it."""
-        front = min(in_front, size // 2)
+        front = min(in_front, size)
         try:
             result = compare(model, cost, (), front, size - front)
         except Exception as error:
