@@ -80,10 +80,10 @@ def test_a_printed_answer_states_the_value_and_the_n_of_the_number(tmp_path, com
     ask(tmp_path / "runs", "m", scripted("m", leaning=0.4), "bistereo_analogy")
     status, out, _ = command("report", tmp_path / "runs", "-o", tmp_path / "r", "--no_figures")
     assert status == 0
-    (answer,) = (line for line in out.splitlines() if "[bistereo_analogy" in line)
+    printed = " ".join(out.split())  # wrapped where the terminal ends
     size, low, high, n = re.search(
-        r"(\d+) points above the 50 % of analogies .*\(between (\d+) and (\d+); (\d+) analogies\)",
-        answer,
+        r"(\d+) points above the 50 % of analogies [^[]*\(between (\d+) and (\d+); (\d+) analogies\)",
+        printed,
     ).groups()
     (samples,) = tmp_path.rglob("samples_*.jsonl")
     contexts = defaultdict(dict)
