@@ -82,7 +82,8 @@ def test_a_printed_answer_states_the_value_and_the_n_of_the_number(tmp_path, com
     assert status == 0
     printed = " ".join(out.split())  # wrapped where the terminal ends
     size, low, high, n = re.search(
-        r"(\d+) points above the 50 % of analogies [^[]*\(between (\d+) and (\d+); (\d+) analogies\)",
+        r"(\d+) points above the 50 % of analogies [^[]*"
+        r"\(between (\d+) and (\d+); (\d+) analogies\)",
         printed,
     ).groups()
     (samples,) = tmp_path.rglob("samples_*.jsonl")

@@ -69,8 +69,8 @@ def whole_prompts(lm: Any) -> Iterator[None]:
     apart."""
     lm = getattr(lm, "lm", lm)  # the cache is a model around the model
     encode_pair = getattr(lm, "_encode_pair", None)
-    ours = "lm_eval_bias.models.prefix"  # moves it as the harness does
-    if not getattr(encode_pair, "__module__", "").startswith(("lm_eval.", ours)):
+    from_harness = getattr(encode_pair, "__module__", "").startswith("lm_eval.")
+    if not getattr(encode_pair, "moves_white_space", from_harness):
         yield  # it moves no white space
         return
     answers = getattr(getattr(lm, "cache_hook", None), "dbdict", None)

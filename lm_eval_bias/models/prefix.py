@@ -432,6 +432,8 @@ class PrefixLM(HFModel):
             behind = self.tok_encode(spaces + continuation, add_special_tokens=False)
         return before, behind
 
+    _encode_pair.moves_white_space = True  # type: ignore[attr-defined]
+
     def _as_hf_splits(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         if context:
             return self._encode_pair(context, continuation)
