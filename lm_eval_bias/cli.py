@@ -49,10 +49,6 @@ COMMANDS = {
         epilog="leaderboard results\n"
         "leaderboard base=results/a tuned=results/b --tasks hbb --output board.html",
     ),
-    "history": dict(
-        help="numbers of a model over time, and which left their limits",
-        epilog="history nights/*.json.xz\nhistory older newer --output history.html",
-    ),
     "plan": dict(
         help="how many documents make an interval as narrow as you want",
         epilog="plan --pilot results --width 5\n"
