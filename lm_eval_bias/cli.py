@@ -23,9 +23,10 @@ COMMANDS = {
         help="fetch or list the data that authors released", epilog="data list\ndata fetch hbb"
     ),
     "items": dict(
-        help="write new items with a model, and review them",
-        epilog="items hbb --from stereotypes.csv --model hf --model_args pretrained=MODEL "
-        "--out items.jsonl\nitems review items.jsonl",
+        help="write new items with a model",
+        epilog="items hbb --from stereotypes.csv --out items.jsonl --model hf --model_args "
+        "pretrained=MODEL\nitems hbb --from rows.csv --out items.jsonl --model "
+        "openai-chat-completions --model_args model=NAME",
     ),
     "model": dict(
         help="make a small real model to try things with", epilog="model .model\nmodel models/small"

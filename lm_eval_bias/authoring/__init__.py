@@ -1,1 +1,1 @@
-"""Write and review new items."""
+"""Write new items."""

@@ -23,10 +23,6 @@ def journal_of(out: Path) -> Path:
     return out.with_name(f"{out.stem}.journal.jsonl")
 
 
-def review_of(out: Path) -> Path:
-    return out.with_name(f"{out.stem}.review.json")
-
-
 class Draft:
     """An unfinished item. known: its row and answers' fields. start, step: indices of its first and
     next step. tries: answers to that step. refused: check and cause of the last refusal.

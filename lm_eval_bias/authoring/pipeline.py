@@ -37,18 +37,13 @@ class Pipeline(NamedTuple):
     """How to make items, one from each row of a file.
 
     fields: of an item, the id first. optional: more fields of a row. rows: path -> rows with ids;
-    raises UsageError. problems: (items, path of a groups file or None) -> problems of each. notes:
-    item -> hints for a reviewer. shown: item -> (title, text) of its prompts.
+    raises UsageError.
     """
 
     fields: Sequence[str]
     optional: Sequence[str]
-    task: str
     rows: Callable[[str], list[dict[str, str]]]
     steps: Sequence[Step]
-    problems: Callable[[Sequence[Known], str | None], list[list[str]]]
-    notes: Callable[[Known], list[str]]
-    shown: Callable[[Known, str | None], list[tuple[str, str]]]
 
     def start(self, row: Known) -> int:
         return max(

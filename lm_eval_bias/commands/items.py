@@ -1,11 +1,9 @@
-"""`lm-eval-bias items`: new items, written by a model and reviewed by a person."""
+"""`lm-eval-bias items`: new items, written by a model."""
 
 import argparse
 import os
 import re
 import sys
-import tempfile
-import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from tqdm import tqdm
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.authoring.review import Review, serve
 from lm_eval_bias.commands import examples, filled, formatter
 from lm_eval_bias.usage import UsageError
 
@@ -24,13 +21,12 @@ _SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
-        "Write new items the way a paper did, with any model of the harness as the writer, or "
-        "review them in a browser. The result is a file for --metadata items=FILE."
+        "Write new items the way a paper did, with any model of the harness as the writer. The "
+        "result is a file for --metadata items=FILE."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name in pipelines.names():
         _add_writer(actions, name)
-    _add_review(actions)
 
 
 def _add_writer(actions: Any, name: str) -> None:
@@ -68,25 +64,6 @@ def _add_writer(actions: Any, name: str) -> None:
     parser.set_defaults(run=lambda arguments: write(arguments, name))
 
 
-def _add_review(actions: Any) -> None:
-    help = "accept, edit or reject items in a browser"
-    parser = actions.add_parser("review", help=help, formatter_class=formatter)
-    parser.description = filled(
-        "Serve a page on this machine alone (127.0.0.1) where a person accepts, edits or rejects "
-        "the items of FILE, beside the texts of every step from its journal, and saves FILE. "
-        "Ctrl+C ends it. Rejected items stay in a file beside FILE and can be restored."
-    )
-    parser.epilog = examples("items review items.jsonl\nitems review items.jsonl --no_browser")
-    add = parser.add_argument
-    add("file", metavar="FILE", type=Path)
-    benchmark = "whose items they are, if there is no journal"
-    add("--for", dest="pipeline", metavar="NAME", choices=pipelines.names(), help=benchmark)
-    add("--groups", metavar="FILE", help="the file of groups that they will be asked with")
-    add("--port", metavar="N", type=int, default=0, help="by default a free one")
-    add("--no_browser", action="store_true", help="print the address, and open no browser")
-    parser.set_defaults(run=review)
-
-
 def write(arguments: argparse.Namespace, name: str) -> int:
     out, tries = arguments.out, arguments.tries
     journal = drafts.Journal(drafts.journal_of(out))
@@ -99,8 +76,6 @@ def write(arguments: argparse.Namespace, name: str) -> int:
         raise UsageError(
             f"{out} exists, and no journal {journal.path.name} beside it; give another --out"
         )
-    if drafts.review_of(out).exists():
-        raise UsageError(f"{out} has been reviewed and would be overwritten; give another --out")
     pipeline = pipelines.pipeline(name)
     rows = pipeline.rows(arguments.rows)
     model_args, gen_kwargs = ",".join(arguments.model_args), ",".join(arguments.gen_kwargs)
@@ -132,7 +107,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
     writing.whole(out, drafts.json_lines(accepted))
     for line in drafts.report(result, pipeline, out):
         print(line)
-    print(f"  every text: {journal.path}; review: lm-eval-bias items review {out}")
+    print(f"  every text: {journal.path}; check: lm-eval-bias check {out} --for {name}")
     return 0 if result.accepted else 1
 
 
@@ -161,26 +136,3 @@ def _writer(
             ) from error
 
     return ask, writer.at_once
-
-
-def review(arguments: argparse.Namespace) -> int:
-    opened = Review(arguments.file, arguments.pipeline, arguments.groups)
-
-    with tempfile.TemporaryDirectory() as folder:
-
-        def ready(address: str) -> None:
-            count = len(opened.entries)
-            print(f"{arguments.file}: {count} items to review at {address}\nCtrl+C ends it.")
-            sys.stdout.flush()
-            if not arguments.no_browser:
-                # Others on this machine can read a browser's arguments, but not this file.
-                page = Path(folder, "review.html")
-                writing.whole(
-                    page,
-                    f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">',
-                )
-                webbrowser.open(page.as_uri())
-
-        serve(opened, arguments.port, ready)
-    print(opened.summary())
-    return 0

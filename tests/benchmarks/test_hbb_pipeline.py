@@ -237,16 +237,6 @@ def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, mess
         HBB.rows("s.csv")
 
 
-def test_a_reviewer_is_shown_each_pronoun_and_told_what_no_check_decides():
-    item = {**KNOWN, "option_2": TWO.replace("the page", "their page")}
-    shown = HBB.shown(item, None)
-    assert len(shown) == 2 and {"she sighed" in text.lower() for _, text in shown} == {True, False}
-    assert HBB.notes(item) == [
-        "option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or "
-        "[[X:self]] there"
-    ]
-
-
 def test_the_pipelines_that_exist_are_named():
     with pytest.raises(UsageError, match="no pipeline 'hbbb'; there are hbb"):
         pipeline("hbbb")

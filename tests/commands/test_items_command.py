@@ -219,16 +219,11 @@ def test_every_answer_is_in_the_journal_before_the_next_question(scripted, tmp_p
             "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out",
         ),
         ("--out other.jsonl", "other.journal.jsonl is not a readable journal"),
-        (
-            "--out seen.jsonl",
-            "seen.jsonl has been reviewed and would be overwritten; give another --out",
-        ),
     ],
 )
 def test_mistakes_end_with_one_line(scripted, tmp_path, capsys, arguments, message):
     (tmp_path / "old.jsonl").write_text("{}\n")
     (tmp_path / "other.journal.jsonl").write_text("nothing\n")
-    (tmp_path / "seen.review.json").write_text("{}")
     assert items(*arguments.split()) == 1
     (said,) = capsys.readouterr().err.splitlines()[-1:]
     assert said.startswith("lm-eval-bias: ") and message in said and scripted.asked == []

@@ -7,7 +7,7 @@ paper: section 3.1, appendices C.1 to C.3, Tables 12 to 15
 
 import re
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,10 @@ from typing import Any
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.authoring.pipeline import Known, Pipeline, Refused, Step
-from lm_eval_bias.benchmarks.hbb import documents
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, named, unfit
-from lm_eval_bias.data.content import frozen, read
+from lm_eval_bias.data.content import read
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import SHOWN, load
+from lm_eval_bias.data.schema import SHOWN
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
@@ -36,7 +35,6 @@ _WRAPPED = ('""', "''", "“”", "<>", "**", "``")
 _LEAD = re.compile(
     r"^(?:(?:final )?answer|(?:the )?(?:two |raw )?concepts?(?: pair)?(?: are)?)\s*:\s*", re.I
 )
-_GROUPS = {"groups": documents.FILES["groups"]}
 
 
 @cache
@@ -238,52 +236,11 @@ def _written_pronouns() -> set[str]:
     return set.union(*words) - set.intersection(*words)
 
 
-# ---- For the review
-
-
-def problems(items: Sequence[Known], groups: str | None = None) -> list[list[str]]:
-    data = frozen(list(items))
-    causes: list[list[str]] = [[] for _ in items]
-    for (i, *field), cause in documents.FILES["items"].shape.problems(data) if items else ():
-        causes[i].append(": ".join([*map(str, field), cause]))
-    given = load(_GROUPS, groups=groups)
-    for item, of_item in zip(data, causes, strict=True):
-        if not of_item:
-            problems = documents.concept_problems([item], given)
-            of_item += [f"{field}: {cause}" for (_, field), cause in problems]
-    return causes
-
-
-def notes(item: Known) -> list[str]:
-    """Hints for a reviewer, which a check cannot decide."""
-    words = dict.fromkeys(_words(item, {*prompts()["plural"], *_written_pronouns()}))
-    forms = "[[X]], [[X's]], [[X:obj]] or [[X:self]]"
-    hints = [
-        f"{field}: {word!r} may stand for the person; write {forms} there" for field, word in words
-    ]
-    for n, other in ("12", "21"):
-        if part := named(item.get(f"option_{n}", ""), item.get(f"concept_{other}", "")):
-            hints.append(f"option_{n}: names {part!r}, the other option's concept")
-    return hints
-
-
-def shown(item: Known, groups: str | None = None) -> list[tuple[str, str]]:
-    """The first question with each pronoun, as a model would read it; three at most."""
-    given = load(_GROUPS, groups=groups)["groups"]
-    questions: dict[str, tuple[str, str]] = {}
-    for question in documents.asked([item], given, given["types"], "paper"):
-        a, b = question["option_a"], question["option_b"]
-        title = f"{question['type']}, {question['identity']}"
-        questions.setdefault(a + b, (title, f"{question['context']}\na) {a}\nb) {b}"))
-    return list(questions.values())[:3]
-
-
 _RAW = ("raw_concept_1", "raw_concept_2")
 _SUMMARY = {"bias summary and explanation": "summary"}
 PIPELINE = Pipeline(
     fields=("id", *_CONCEPTS, *TEXTS),
     optional=("theme",),
-    task="hbb",
     rows=rows,
     steps=(
         Step("bias summary", _ask_summary, _read_summary, ["summary"]),
@@ -307,7 +264,4 @@ PIPELINE = Pipeline(
             ["option_2"],
         ),
     ),
-    problems=problems,
-    notes=notes,
-    shown=shown,
 )
