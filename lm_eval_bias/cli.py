@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "export": dict(
         help="convert numbers of finished runs to third-party formats",
-        epilog="export results --to model-index --model org/model --card README.md\n"
+        epilog="export results --to hub --dataset_id org/bench --model org/model\n"
         "export results --to every-eval-ever --output eee",
     ),
     "reasons": dict(

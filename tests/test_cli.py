@@ -71,7 +71,7 @@ SLOW = {"torch", "transformers", "lm_eval", "datasets"}
     [
         ("lm-eval-bias lea", ["leaderboard"]),
         ("lm-eval-bias gate results --inc", ["--inconclusive", "--include_path"]),
-        ("lm-eval-bias export results --to mod", ["model-index"]),
+        ("lm-eval-bias export results --to ev", ["every-eval-ever"]),
     ],
 )
 def test_a_shell_completes_without_a_model_library(line, answers, tmp_path, monkeypatch):
@@ -147,7 +147,12 @@ for line in sys.argv[1:]:
     assert main(line.split()) == 0, line
 print({*SLOW} & set(sys.modules), file=sys.stderr)
 """
-    lines = ("tasks hbb", "leaderboard .", "gate . --rules bias.yaml", "export . --to model-index")
+    lines = (
+        "tasks hbb",
+        "leaderboard .",
+        "gate . --rules bias.yaml",
+        "export . --to hub --dataset_id a/b",
+    )
     program = [sys.executable, "-c", code.replace("{*SLOW}", repr(SLOW)), *lines]
     done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr.strip() == "set()"

@@ -27,7 +27,6 @@ leaderboard runs --output out.csv
 compare runs --models org/a org/b --output out.html
 gate runs --rules bias.yaml --junit out.xml
 export runs --model org/a --to hub --dataset_id a/b --output .
-export runs --model org/a --to model-index --card README.md
 export runs --to every-eval-ever --output .
 merge empathy_religion samples.jsonl --output out.json
 reasons said.jsonl --diversity --output out.json
@@ -48,7 +47,6 @@ def inputs(tmp_path_factory):
         "said.jsonl": "\n".join(map(json.dumps, SAID)),
         "bias.yaml": rule("metric: non_neutral, below: 99").replace("mine", "bistereo_nli"),
         "s.csv": STEREOTYPES,
-        "README.md": "---\nlicense: mit\n---\n# A model\n",
         **dict.fromkeys(("out.csv", "out.html", "out.xml", "out.json"), "earlier"),
     }.items():
         (folder / name).write_text(text)

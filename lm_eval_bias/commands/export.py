@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run, find
 from lm_eval_bias.usage import UsageError, nearest
 
-FORMATS = ("hub", "model-index", "every-eval-ever")
+FORMATS = ("hub", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
 
 
@@ -29,12 +28,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
         "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
-        "`model-index`, results in a model card; `every-eval-ever`, a record for each number in "
-        "its schema 0.3.0. What stands in these files already stays, except older numbers of the "
-        "same task. The formats know a number, and the last whether lower is better. A signed "
-        "number has no direction: the first two leave it out, the last has its distance from the "
-        "null value. A line says what is left out. Without --output or --card the result is "
-        "printed."
+        "`every-eval-ever`, a record for each number in its schema 0.3.0. What stands in these "
+        "files already stays, except older numbers of the same task. A signed number has no "
+        "direction: `hub` leaves it out, `every-eval-ever` has its distance from the null value. "
+        "A line says what is left out. Without --output the result is printed."
     )
     finished.add_runs(parser)
     parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
@@ -53,12 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "record",
     )
     parser.add_argument(
-        "--card", metavar="FILE", type=Path, help="for model-index: the README.md that is changed"
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help="this model only; hub and model-index need one where the runs have several",
+        "--model", metavar="NAME", help="this model only; hub needs one where the runs have several"
     )
     parser.add_argument(
         "--model_id",
@@ -94,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     finished_runs = find(arguments.runs, known, arguments.tasks)
     results, left = numbers.chosen(_of_model(finished_runs.runs, arguments), arguments.metrics)
-    write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
+    write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
         print(visible(line), file=sys.stderr)
@@ -113,12 +105,6 @@ _PATTERNS = {
     "dataset_revision": (r"[0-9a-f]{7,40}", "a commit, 7 to 40 of the signs 0-9 and a-f"),
     "source_url": (r"https?://[^\s/]+\S*", "an address that begins with https://"),
 }
-_TAKES = {
-    "hub": ("output",),
-    "model-index": ("card",),
-    "every-eval-ever": ("output", "samples", "organization", "relationship"),
-}
-_WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is changed"}
 
 
 def _source(arguments: argparse.Namespace) -> Source:
@@ -138,9 +124,9 @@ def _source(arguments: argparse.Namespace) -> Source:
             "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
             "that is registered as a benchmark, and no task of this project has one of its own"
         )
-    for name in ("output", "samples", "card", "organization", "relationship"):
-        if name in given and name not in _TAKES[to]:
-            raise UsageError(f"--{name} is not for --to {to}, which takes {_WHERE[_TAKES[to][0]]}")
+    for name in ("samples", "organization", "relationship"):
+        if to == "hub" and name in given:
+            raise UsageError(f"--{name} is for --to every-eval-ever; leave it out")
     if "output" in given and not arguments.output.is_dir():
         raise UsageError(f"--output {arguments.output}: expected a folder that is there")
     outputs = (visible(given[k]) if k in given else None for k in ("source_url", "source_name"))
@@ -168,24 +154,19 @@ def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
 # ---- The formats
 
 
-def _format(name: str) -> Any:
-    """A module that imports huggingface_hub, which takes a while."""
+def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
     try:
-        return import_module(f"lm_eval_bias.export.{name}")
+        from lm_eval_bias.export import hub  # imports huggingface_hub, which takes a while
     except ImportError as error:
         raise UsageError(
             f"export needs a newer huggingface_hub ({error}): "
             "pip install -U 'huggingface_hub>=1.33'"
         ) from error
-
-
-def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    hub = _format("hub")
     entries, left = hub.entries(results, source)
     if not entries or arguments.output is None:
         return [hub.text(entries)] if entries else [], left
     own = arguments.output / hub.FOLDER / hub.FILE
-    new = {(entry.dataset_id, entry.task_id): entry for entry in entries}
+    new: dict[Any, Any] = {(entry.dataset_id, entry.task_id): entry for entry in entries}
     old = ""
     for path in sorted({*own.parent.glob("*.yaml"), *own.parent.glob("*.yml")}):
         try:
@@ -206,30 +187,6 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
     if not new:
         return [], left
     return [_changed(own, old, hub.merged(old, list(new.values())))], left
-
-
-def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    card = _format("card")
-    made, left = card.eval_results(results, source)
-    name = arguments.model_id or (visible(results[0].run.model) if results else "")
-    path = arguments.card
-    if not made or path is None:
-        return [card.text(name, made)] if made else [], left
-    if not path.is_file():
-        raise UsageError(f"--card {path}: expected a README.md that is there")
-    content = _read(path)
-    try:
-        kept = card.kept(content, made)
-        made = [one for one in made if one not in kept]
-        merged = card.merged(content, name, made) if made else content
-    except CannotMerge as error:
-        raise UsageError(
-            f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
-        ) from error
-    for one in kept:
-        names = f"{shortened(one.metric_type)} of {shortened(one.dataset_name)}"
-        left.append(f"{names} is left out: a verified result stands there")
-    return [_changed(path, content, merged)] if made else [], left
 
 
 def _changed(path: Path, old: str, new: str) -> str:

@@ -58,20 +58,17 @@ runs --to hub | --to hub needs --dataset_id OWNER/NAME
 runs --to hub --dataset_id bench | --dataset_id bench: expected OWNER/NAME
 runs --to hub --dataset_id a/b | there are 2; choose with --model: org/one, org/two
 runs --to hub --dataset_id a/b --model org/on | no run is of that model; did you mean org/one?
-runs --to hub --dataset_id a/b --card x | --card is not for --to hub, which takes --output DIR
-runs --to model-index --output . | --output is not for --to model-index, which takes --card FILE
-runs --to model-index --model org/one --card absent.md | expected a README.md that is there
 runs --to every-eval-ever --output absent | --output absent: expected a folder that is there
 runs --to every-eval-ever --model_id org/x | --model_id is of one model, and there are 2
 runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
 runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
 runs --to every-eval-ever --source_url file:///x | expected an address that begins with https://
 runs --to every-eval-ever --samples | --samples are written to files; add --output DIR
-runs --to model-index --model org/one --samples | --samples is not for --to model-index
+runs --to hub --dataset_id a/b --samples | --samples is for --to every-eval-ever
 runs --to every-eval-ever --source_name x | --source_name: the formats take it with an address only
 runs --to hub --dataset_id a/b --dataset_revision main | --dataset_revision main: expected a commit
 runs --to every-eval-ever --dataset_revision 0123abc | of which data set? Name it with --dataset_id
-runs --to hub --dataset_id a/b --organization x | --organization is not for --to hub
+runs --to hub --dataset_id a/b --organization x | --organization is for --to every-eval-ever
 runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
 theirs --to every-eval-ever | hellaswag is a task of the harness, without a measure of bias
 """
@@ -97,12 +94,14 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, ru
 
 
 def test_a_link_is_not_written_through(tmp_path, run):
-    """As in the cache of the hub, where the card of a model is a link."""
+    """As in the cache of the hub, where the files of a model are links."""
     run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
-    (tmp_path / "blob").write_text("# text\n")
-    (tmp_path / "README.md").symlink_to(tmp_path / "blob")
-    status, _, err = run(tmp_path / "runs", "--to", "model-index", "--card", tmp_path / "README.md")
-    assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "# text\n"
+    (tmp_path / "blob").write_text("[]\n")
+    (tmp_path / ".eval_results").mkdir()
+    (tmp_path / ".eval_results" / "lm-eval-bias.yaml").symlink_to(tmp_path / "blob")
+    to_hub = ("--to", "hub", "--dataset_id", "a/b", "--output", tmp_path)
+    status, _, err = run(tmp_path / "runs", *to_hub)
+    assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "[]\n"
 
 
 def test_hostile_names_steer_no_format(tmp_path, run):
@@ -111,7 +110,7 @@ def test_hostile_names_steer_no_format(tmp_path, run):
     for i, name in enumerate(name for name in HOSTILE if visible(name) != name or ":" in name):
         values = {name: (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}
         run_of(tmp_path / str(i), name, values, task=f"{name}\nt", metadata={"option": name})
-        for form in (["hub", "--dataset_id", "a/b"], ["model-index"], ["every-eval-ever"]):
+        for form in (["hub", "--dataset_id", "a/b"], ["every-eval-ever"]):
             status, out, err = run(tmp_path / str(i), "--to", *form)
             assert status == 0 and all(visible(line) == line for line in (out + err).split("\n"))
             assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)

@@ -8,7 +8,6 @@ from math import nan
 
 import pytest
 
-from lm_eval_bias.export import card as export_card
 from lm_eval_bias.export import hub as export_hub
 from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import Source, chosen
@@ -45,10 +44,6 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
         entries, _ = export_hub.entries(results, Source("org/bench"))
         once = export_hub.merged("", entries)
         assert export_hub.merged(once, entries) == export_hub.text(entries)
-        models, _ = export_card.eval_results(results, Source())
-        if models:
-            card = export_card.merged("# text\n", "m", models)
-            assert export_card.merged(card, "m", models).encode() == card.encode()
         who = export_records.Evaluator()
         for path, record, *_ in export_records.records(results, Source(), who, 1, "x")[0]:
             json.dumps(record, allow_nan=False)
