@@ -74,13 +74,15 @@ def github(example):
     action = yaml.safe_load((example.parents[2] / "action.yml").read_text())
     inputs = {name: given.get(name, of.get("default")) for name, of in action["inputs"].items()}
     assert set(given) <= set(inputs)
-    inputs |= {"baseline": "", "token": ""}  # the runs are made up, and have no samples
+    inputs |= {"baseline": ""}  # the runs are made up, and have no samples
+    context = {f"inputs.{name}": value for name, value in inputs.items()}
+    context["github.event.pull_request.number"] = "7"
     lines, variables = [], {"GITHUB_ACTION_PATH": "."}
     for step in action["runs"]["steps"]:
         if "run" in step:
             lines.append(step["run"].replace(" --save bias/baseline.json.xz", ""))
             for name, value in step.get("env", {}).items():
-                variables[name] = inputs[re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", value)[1]]
+                variables[name] = context[re.fullmatch(r"\$\{\{ (\S+) \}\}", value)[1]]
     return lines, variables
 
 
@@ -139,6 +141,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         "lm_eval": f'exec {sys.executable} {folder}/run.py "$@"',
         "lm-eval-bias": f'exec {sys.executable} -m lm_eval_bias "$@"',
         "pip": "echo pip",
+        "gh": 'echo "$@" >>gh_calls; case "$*" in *--jq*) cat old_comment;; esac',
     }
     for name, program in commands.items():
         (folder / name).write_text(f"#!/bin/sh\n{program}\n")
@@ -163,8 +166,10 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         "GITHUB_ENV": str(tmp_path / "env"),
         "GITHUB_ACTIONS": "true",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_REPOSITORY": "o/r",
     }
     (tmp_path / "env").touch()
+    (tmp_path / "old_comment").touch()
     if workflow is gitlab:  # one shell for all lines
         lines = ["\n".join(lines)]
     for line in lines:
@@ -176,3 +181,13 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     suites = ET.parse(written).getroot()
     assert {suite.get("name").partition(": ")[2] for suite in suites} == set(made)
     assert "Bias gate" in (tmp_path / "summary.md").read_text()
+    if workflow is github:
+        (tmp_path / "old_comment").write_text("12\n")  # now one of these rules stands there
+        subprocess.run(command, cwd=tmp_path, env=env, check=True)
+        look, new, again, replaced = (tmp_path / "gh_calls").read_text().splitlines()
+        issues, body = "repos/o/r/issues", "-F body=@bias/comment.md"
+        assert look == again and look.startswith(f"api --paginate {issues}/7/comments --jq")
+        assert new == f"api {issues}/7/comments {body}"
+        assert replaced == f"api -X PATCH {issues}/comments/12 {body}"
+        mark, verdict = (tmp_path / "bias/comment.md").read_text().split("\n", 1)
+        assert f'"{mark}"' in look.replace("\\", "") and "Bias gate" in verdict

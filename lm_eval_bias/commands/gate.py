@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan, tell
-from lm_eval_bias.gate import comment, draft, rules, verdicts, writers
+from lm_eval_bias.gate import draft, rules, verdicts, writers
 from lm_eval_bias.gate.draft import NULL_BAND
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
@@ -90,12 +90,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--inconclusive",
         choices=("fail", "warn"),
         help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
-    )
-    parser.add_argument(
-        "--comment",
-        action="store_true",
-        help="in a job of GitHub for a pull request: write the verdicts there as a comment, or "
-        "replace the one that is there",
     )
     finished.add_include_path(parser)
     parser.set_defaults(run=run)
@@ -182,18 +176,12 @@ def _judge(
     if arguments.junit:
         writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
     print(writers.text(judged, wanted, context, finished.width()))
-    markdown = writers.markdown(judged, wanted, context)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with open(summary, "a", encoding="utf-8") as file:
-                file.write(markdown)
+                file.write(writers.markdown(judged, wanted, context))
         except OSError as error:
             print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
-    if arguments.comment:
-        try:
-            print(f"commented: {comment.post(markdown, wanted.file, os.environ)}")
-        except UsageError as error:  # the verdict stands
-            print(visible(str(error)), file=sys.stderr)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         print(*writers.annotation_lines(judged), sep="\n")
     return code

@@ -4,10 +4,8 @@ printed, JUnit, GitHub."""
 import json
 import re
 import shutil
-import threading
 import xml.etree.ElementTree as ET
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import nan
 
 import pytest
@@ -292,89 +290,6 @@ def test_what_xml_forbids_does_not_stand_in_it(hostile, checked):
     written = junit(hostile, datetime(2026, 1, 31))
     checked(written)
     assert not [c for c in written if c != "\n" and visible(c) != c]
-
-
-# ---- The comment on a pull request
-
-
-class GitHub(BaseHTTPRequestHandler):
-    """The part of GitHub's API that comments need: comments of issue 7, and what was called."""
-
-    def do(self):
-        server, length = self.server, int(self.headers["Content-Length"] or 0)
-        body = json.loads(self.rfile.read(length)) if length else None
-        server.calls.append((self.command, self.path, self.headers["Authorization"]))
-        comments, status = server.comments, 200
-        if server.broken:
-            status, answer = 403, {}
-        elif self.command == "GET":
-            page = int(re.search(r"page=(\d+)$", self.path)[1])
-            answer = comments[100 * (page - 1) : 100 * page]
-        elif self.command == "POST":
-            answer = {"id": len(comments), "html_url": "https://x/new", **body}
-            comments.append(answer)
-        else:
-            answer = comments[int(self.path.rpartition("/")[2])]
-            answer |= {"html_url": "https://x/old", **body}
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
-
-    do_GET = do_POST = do_PATCH = do
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def github(monkeypatch, tmp_path, gate):
-    with ThreadingHTTPServer(("127.0.0.1", 0), GitHub) as server:
-        server.calls, server.broken = [], False
-        server.comments = [{"id": i, "body": f"comment {i}"} for i in range(120)]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        (tmp_path / "event.json").write_text('{"pull_request": {"number": 7}}')
-        for name, value in {
-            "TOKEN": "secret",
-            "REPOSITORY": "o/r",
-            "API_URL": f"http://127.0.0.1:{server.server_port}",
-            "EVENT_PATH": str(tmp_path / "event.json"),
-        }.items():
-            monkeypatch.setenv(f"GITHUB_{name}", value)
-        yield server
-        server.shutdown()
-
-
-def test_a_comment_is_written_once_and_then_replaced(tmp_path, gate, github):
-    run_of(tmp_path / "runs", "m", GAP)
-    status, out, err = gate(rule(PASS, OPEN), "runs", "--comment")
-    assert (status, err) == (3, "") and "commented: https://x/new" in out
-    calls = [(method, path) for method, path, _ in github.calls]
-    issue = "/repos/o/r/issues/7/comments"
-    assert calls == [*(("GET", f"{issue}?per_page=100&page={i}") for i in (1, 2)), ("POST", issue)]
-    assert {token for *_, token in github.calls} == {"Bearer secret"}
-    assert "Bias gate: inconclusive" in github.comments[-1]["body"]
-    status, out, _ = gate(rule(FAIL), "runs", "--comment")
-    assert status == 1 and "commented: https://x/old" in out and len(github.comments) == 121
-    assert "Bias gate: FAIL" in github.comments[-1]["body"]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("GITHUB_TOKEN", "no comment: GITHUB_TOKEN not set"),
-        ("GITHUB_EVENT_PATH", "no comment: this job is of no pull request"),
-        ("", "no comment: GET http"),
-    ],
-)
-def test_the_verdict_stands_where_no_comment_can_be_written(
-    tmp_path, gate, github, monkeypatch, name, message
-):
-    run_of(tmp_path / "runs", "m", GAP)
-    if name:
-        monkeypatch.delenv(name)
-    github.broken = True
-    status, _, err = gate(rule(PASS), "runs", "--comment")
-    assert status == 0 and message in err and "secret" not in err
 
 
 def test_the_bar_shows_number_interval_and_bounds(tmp_path):
