@@ -1,8 +1,7 @@
-# Everything happens in .venv, .venv-lowest, .venv-next, .model and .cache; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest, .model and .cache; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
-NEXT = .venv-next/bin
 # What a first start compiles is kept; pip would compile all files, which takes a minute, and most are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL = install --quiet --no-compile --disable-pip-version-check
@@ -14,7 +13,7 @@ endef
 export HF_HUB_OFFLINE = 1
 
 .NOTPARALLEL:
-.PHONY: help null-models demo docs test test-all test-lowest test-next lint bench clean
+.PHONY: help null-models demo docs test test-all test-lowest lint bench clean
 
 # This list.
 help:
@@ -51,10 +50,6 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics tests/answers/test_filters.py tests/answers/test_stereotype_content.py \
 		tests/figures/test_figures.py tests/test_lowest.py -m "not slow"
 
-# The harness's next version, in an environment of its own: the same numbers as the tested one gives.
-test-next: .venv-next/tests .model/lm_eval_bias.json
-	$(NEXT)/python -m pytest -q --durations 3 tests/test_next_harness.py tests/harness/test_run.py
-
 lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -82,11 +77,6 @@ lint: .venv/tests
 	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[docs]"
 	touch $@
 
-.venv-next/tests: .venv/tests
-	$(ON_TOP)
-	$(BIN)/pip --python $(@D) $(INSTALL) --no-deps lm_eval==0.5.0.dev1
-	touch $@
-
 # What pages are tested with, beside a Chromium. Where npm is missing those tests skip what they need it for.
 .axe/axe.min.js:
 	mkdir -p .axe
@@ -101,4 +91,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .venv-next .model .axe .eee .cache results report site
+	rm -rf .venv .venv-lowest .model .axe .eee .cache results report site

@@ -24,8 +24,8 @@ from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
 
-TRIED = "0.4.13 and 0.5.0.dev1"
-"""The versions of lm_eval that this was tested with."""
+TRIED = "0.4.13"
+"""The version of lm_eval that this was tested with."""
 
 
 def version() -> str:
@@ -39,12 +39,8 @@ def version() -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    try:
-        from lm_eval.utils import env
-    except ImportError:  # 0.5
-        from lm_eval.config.templates import _jinja_env
+    from lm_eval.utils import env
 
-        return _jinja_env()
     return env
 
 
@@ -60,16 +56,10 @@ def request(
     doc_id: int | None,
     repeats: int = 1,
 ) -> Any:
-    """An `Instance`. 0.4 reads task, document and repeats from `metadata`, 0.5 from arguments."""
+    """An `Instance`."""
     from lm_eval.api.instance import Instance
 
-    belongs = {
-        "metadata": (task, doc_id, repeats),
-        "task_name": task,
-        "doc_id": doc_id,
-        "repeats": repeats,
-    }
-    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, **belongs)
+    return Instance(kind, doc, arguments, index, metadata=(task, doc_id, repeats))
 
 
 def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
@@ -81,13 +71,6 @@ def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
     """The argument that hides a model's progress bar."""
     known = "disable_tqdm" in inspect.signature(method).parameters
     return {"disable_tqdm": True} if known else {}
-
-
-def place(task: Any, arguments: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request; arguments: of `construct_requests`."""
-    if "doc_id" in arguments:
-        return task.task_name, arguments["doc_id"], task.config.repeats
-    return arguments["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
@@ -145,20 +128,6 @@ def task_base() -> type:
     return ConfigurableTask
 
 
-@cache
-def asking(class_: type, output_type: str) -> type:
-    """A task class for requests of an output type; in 0.5 a subclass of that type's class."""
-    kinds = getattr(task_base(), "_registry", {})
-    kind = kinds.get(output_type)
-    if kind is None or issubclass(class_, tuple(kinds.values())):
-        return class_
-    return type(
-        class_.__name__,
-        (class_, kind),
-        {"__module__": class_.__module__, "__qualname__": class_.__qualname__},
-    )
-
-
 def twin(task: Any) -> Any:
     other = copy(task)
     other._config = copy(task._config)
@@ -166,36 +135,10 @@ def twin(task: Any) -> Any:
 
 
 def filter_names(task: Any) -> list[str]:
-    return [
-        pipe.name
-        for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", None) or ()
-    ]
-
-
-def keep_answers(task: Any) -> None:
-    """Keep what the filter gave to each document's only request, for `answers`."""
-    if hasattr(task, "process_instances"):
-        task.answers_of = {id(i.doc): list(i.filtered_resps.values()) for i in task.instances}
-
-
-def answers(task: Any, doc: Any, results: list) -> list:
-    """What the filter gave to a document's only request: 0.4 puts it into another list, 0.5 copies
-    it."""
-    return task.answers_of[id(doc)][0] if hasattr(task, "process_instances") else results[0]
+    return [pipe.name for pipe in getattr(task, "_filters", ())]
 
 
 # ---- Results
-
-
-def one_value(task: Any, value: Any) -> Any:
-    """A value of `process_results` that is a list, which 0.5 would take for repeats."""
-    return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
-
-
-def own_numbers(task: Any) -> None:
-    """Make numbers only with a task's `aggregation`; 0.5 would prefer its scorers' metrics."""
-    for scorer in getattr(task, "scorers", ()):
-        scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
@@ -213,10 +156,7 @@ class Unshown(str):
 
 def predicts_only(task: Any) -> bool:
     """Whether --predict_only replaced a task's metrics by `bypass`."""
-    names = {
-        metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
-    }
-    return "bypass" in names or "bypass" in getattr(task, "_metric_fn_list", {})
+    return "bypass" in getattr(task, "_metric_fn_list", {})
 
 
 # ---- A whole run

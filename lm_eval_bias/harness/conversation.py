@@ -308,7 +308,7 @@ class ConversationTask(CompiledTask):
                 whole = prompt(plan, asked, chat_template)
             name = str(self.config.task)
             refuse_open_thinking(name, whole, asked[-1]["content"], chat_template)
-        task, doc_id, repeats = compat.place(self, kwargs)
+        task, doc_id, repeats = kwargs["metadata"]
         return compat.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
 
     def dump_config(self) -> Config:

@@ -93,9 +93,6 @@ class SentencePairTask(MeasureTask):
     KIND = "loglikelihood"
     PLAIN = True
 
-    def __new__(cls, config: Config | None = None, **kwargs: Any) -> SentencePairTask:
-        return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})
-
     def __init__(self, config: Config) -> None:
         config = dict(config)
         self.sentences = read_sentences(config.get("task"), config.pop("sentences", None))
@@ -113,7 +110,7 @@ class SentencePairTask(MeasureTask):
 
     def construct_requests(self, doc: Document, ctx: Any, **kwargs: Any) -> list[Any]:
         first, second = (str(render(sentence, doc)) for sentence in self.sentences)
-        task, doc_id, repeats = compat.place(self, kwargs)
+        task, doc_id, repeats = kwargs["metadata"]
         pairs = ((first, second), (second, first))
         return [
             compat.request(REQUEST, doc, pair, index, task, doc_id, repeats)

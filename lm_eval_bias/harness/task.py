@@ -152,7 +152,6 @@ class MeasureTask(CompiledTask):
         super().__init__(config=config)
         if isinstance(builder, CustomDataset):  # of files fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
-        compat.own_numbers(self)
         if len(asked) == 1:
             self.reword(self._wordings[asked[0]])
         # For the results file. Only now, or the harness would look for metrics of these names.
@@ -281,7 +280,6 @@ class MeasureTask(CompiledTask):
         try:
             with gc_paused():
                 filtered = super().apply_filters()
-            compat.keep_answers(self)
             return filtered
         except Exception as error:
             self._fail(error, "reading the answers")
@@ -295,7 +293,7 @@ class MeasureTask(CompiledTask):
         # One key holds the record. The others belong to no document, but the harness aggregates
         # only the keys that it finds here.
         values: Config = dict.fromkeys(self._aggregations)
-        values[RECORDS] = compat.one_value(self, self._record(doc, results))
+        values[RECORDS] = self._record(doc, results)
         return values
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
@@ -328,7 +326,7 @@ class MeasureTask(CompiledTask):
         else:
             # A process with fewer documents asks its last one again; both answers are here
             # (lm_eval 0.4.13).
-            given = compat.answers(self, doc, results)
+            (given,) = results
             answers = given[: self.config.repeats]
             in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
             asked = [(answers, mean(in_form))]
@@ -342,15 +340,6 @@ class MeasureTask(CompiledTask):
 
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
-
-    def aggregate(self, bootstrap_iters: int | None = None) -> Any:
-        """0.5 would bootstrap standard errors."""
-        return super().aggregate(bootstrap_iters=0)
-
-    def set_repeats(self, repeats: int) -> None:
-        """`--repeats` of 0.5 covers all tasks of a run; those on likelihoods keep 1."""
-        if self._repeats:
-            super().set_repeats(repeats)
 
     @property
     def takes(self) -> set[str] | None:

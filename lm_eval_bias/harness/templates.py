@@ -36,15 +36,9 @@ class CompiledTask(compat.task_base()):  # type: ignore[misc]
     PLAIN = False
     """Whether its texts are asked without system message and chat template."""
 
-    def __new__(cls, config: Config | None = None, **kwargs: Any) -> CompiledTask:
-        output_type = (config or {}).get("output_type", "generate_until")
-        return super().__new__(compat.asking(cls, output_type))  # type: ignore[arg-type]
-
     @staticmethod
     def resolve_field(doc: Document, field: str | None = None) -> Any:
         return render(field, doc)
-
-    _resolve_field = resolve_field  # its name in 0.5
 
     def reword(self, texts: Mapping[str, Any]) -> None:
         """Ask in another wording. texts: in the place of those of the YAML."""

@@ -65,8 +65,7 @@ def _results(content: Mapping[str, Any], tasks: set[str]) -> dict[str, Any]:
     kept = {key: content[key] for key in _KEPT if key in content}
     for key in _BY_TASK:
         if isinstance(kept.get(key), dict):
-            # GROUP::TASK in 0.5
-            kept[key] = {k: v for k, v in kept[key].items() if k.rpartition("::")[2] in tasks}
+            kept[key] = {k: v for k, v in kept[key].items() if k in tasks}
     for name, config in kept["configs"].items():
         kept["configs"][name] = {key: config[key] for key in _OF_TASK if key in config}
     return kept

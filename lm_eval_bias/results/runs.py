@@ -1,8 +1,8 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
 The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it,
-which a person may compress to .gz; a task of a group is GROUP::TASK in 0.5. `lm-eval-bias merge
---output` writes one task of one model, `reasons --output` a table of the samples that it names.
+which a person may compress to .gz. `lm-eval-bias merge --output` writes one task of one model,
+`reasons --output` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -394,21 +394,20 @@ def _of_results(
     if identity is None:
         raise _Unreadable("it names no model: neither `model_name` nor `model_args` is there")
     runs, foreign, problems = [], [], []
-    for key in configs:
-        task = key.rpartition("::")[2]
-        beside = path.parent / f"samples_{key.replace(os.sep, '_')}_{date}.jsonl"
+    for task in configs:
+        beside = path.parent / f"samples_{task.replace(os.sep, '_')}_{date}.jsonl"
         # isfile answers for names that no file can have, too
         samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
         known = _declared(known_tasks, task)
-        cells = at(configs, key, "cells")
+        cells = at(configs, task, "cells")
         # older versions had other tables alone
         if not isinstance(cells, dict) or (known and "numbers" not in cells):
             if known is None:
                 foreign.append(task)
             else:
-                problems.append(_without_cells(task, configs[key], results.get(key), samples))
+                problems.append(_without_cells(task, configs[task], results.get(task), samples))
             continue
-        metadata = _mapping(at(configs, key, "metadata"))
+        metadata = _mapping(at(configs, task, "metadata"))
         if known is None:  # the harness puts the model's arguments there too
             arguments = _mapping(at(content, "config", "model_args"))
             options = {k: v for k, v in metadata.items() if k not in {*DESCRIPTIVE, *arguments}}
@@ -420,25 +419,25 @@ def _of_results(
                 _run(
                     known,
                     cells,
-                    _mapping(results.get(key)),
+                    _mapping(results.get(task)),
                     {
-                        "repeats": at(configs, key, "repeats"),
+                        "repeats": at(configs, task, "repeats"),
                         SYSTEM: content.get("system_instruction_sha"),
                     },
-                    error=at(configs, key, "error"),
+                    error=at(configs, task, "error"),
                     changed=at(content, "config", "gen_kwargs"),
-                    generation=_mapping(at(configs, key, "generation_kwargs")),
+                    generation=_mapping(at(configs, task, "generation_kwargs")),
                     identity=identity,
                     task=task,
-                    version=_plain(versions.get(key, metadata.get("version", ""))),
+                    version=_plain(versions.get(task, metadata.get("version", ""))),
                     date=_date(date),
                     options=options,
                     template=chat_template(content),
                     condition={"dtype": dtype(content)},
-                    n=_count(at(content, "n-samples", key, "effective")),
+                    n=_count(at(content, "n-samples", task, "effective")),
                     results=path,
                     samples=samples,
-                    of=_count(at(content, "n-samples", key, "original")) or None,
+                    of=_count(at(content, "n-samples", task, "original")) or None,
                 )
             )
         except _Unreadable as error:

@@ -117,12 +117,10 @@ def run(task: str, samples: Path) -> TaskSettings | None:
     origin = origin_of(samples)
     if origin is None:
         return None
-    named, path = origin
+    path = origin.results
     try:
         results = json_of(path)
-        # GROUP::TASK, as lm_eval 0.5 names the task of a group
-        key = named if named.endswith(f"::{task}") else task
-        config = results["configs"][key]
+        config = results["configs"][task]
         other = {
             "model": model_name(results),
             "chat template": chat_template(results),
@@ -130,7 +128,8 @@ def run(task: str, samples: Path) -> TaskSettings | None:
             "repeats": config.get("repeats", 1),
             "generation": config.get("generation_kwargs") or {},
         }
-        version, documents = at(results, "versions", key), at(results, "n-samples", key, "original")
+        version = at(results, "versions", task)
+        documents = at(results, "n-samples", task, "original")
         return TaskSettings(path, version, config.get("metadata") or {}, other, documents or None)
     except Unreadable:
         raise
