@@ -95,7 +95,7 @@ def width_at(pilot: Pilot, metric: str, n: int) -> float:
         part = share(now, pilot.windows.get(metric, ()))
         width = float(predicted(now, part.value, [n], pilot.grown[:, [n]])[0])
     else:
-        records = [record for of in pilot.records[:n] for record in of]
+        records = [record for document in pilot.records[:n] for record in document]
         options = read_options(pilot.task.name, {}, pilot.task.options)
         width = width_of(summarise(pilot.measure, records, options).values[metric])
     return inf if isnan(width) else width
@@ -104,7 +104,7 @@ def width_at(pilot: Pilot, metric: str, n: int) -> float:
 def solved(tasks: Mapping[str, Sequence[Size]], budget: int) -> dict[str, Size]:
     """The task with the widest interval grows, as long as the budget lasts and twice the documents
     would make it narrower by a tenth."""
-    chosen = {task: of[0] for task, of in tasks.items()}
+    chosen = {task: sizes_of_task[0] for task, sizes_of_task in tasks.items()}
     ended: set[str] = set()
     while growing := chosen.keys() - ended:
         task = max(growing, key=lambda name: chosen[name].width)
@@ -134,7 +134,9 @@ def main() -> None:
     for run in runs.find(arguments.runs, known).runs:
         if pilot := pilot_of(run, known):
             pilots.setdefault(run.task, []).append(pilot)
-    tasks = {task: sizes(task, of, tokenizer) for task, of in pilots.items()}
+    tasks = {
+        task: sizes(task, pilots_of_task, tokenizer) for task, pilots_of_task in pilots.items()
+    }
     rows = [("task", *(f"{budget:,} tokens" for budget in arguments.tokens))]
     made = [solved(tasks, budget) for budget in arguments.tokens]
     for task in tasks:

@@ -142,7 +142,7 @@ def last(context: str) -> str:
 
 def counts(texts: object, vocabulary: dict[str, int]) -> np.ndarray:
     """How often each word stands in each text, shape (texts, words)."""
-    cells = [(i, vocabulary[w]) for i, of in enumerate(texts) for w in of]  # type: ignore[arg-type]
+    cells = [(i, vocabulary[w]) for i, words_of_text in enumerate(texts) for w in words_of_text]  # type: ignore[arg-type]
     i, j = np.array(cells).T
     return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
 
@@ -192,7 +192,10 @@ def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return liked(
         rng,
         asked,
-        *(of @ asked.frequency / of.sum(axis=1) for of in (asked.of_text, asked.of_context)),
+        *(
+            table @ asked.frequency / table.sum(axis=1)
+            for table in (asked.of_text, asked.of_context)
+        ),
     )
 
 
@@ -212,7 +215,9 @@ def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Likes one letter."""
     one = rng.choice([*"etaoinshrdlcumwf"])
     return liked(
-        rng, asked, *([t.lower().count(one) for t in of] for of in (asked.texts, asked.contexts))
+        rng,
+        asked,
+        *([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts)),
     )
 
 

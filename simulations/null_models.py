@@ -184,9 +184,9 @@ def rows_of(
             x = 2 * place / (len(scored) - 1) - 1
         sign = -1 if doc.get("direction") == "falling" else 1
         known = None if x is None else sign * x
-        of = group + place // 2 if several else group
+        rated = group + place // 2 if several else group
         at = place % 2 if several else place
-        rows.append(Row(of, prompt, continuation, context, text, key, cluster, at, x, known))
+        rows.append(Row(rated, prompt, continuation, context, text, key, cluster, at, x, known))
     return rows
 
 
@@ -238,7 +238,9 @@ def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
         excluded = None
         known = ~np.isnan(ends).any(axis=1)
         if metric.null_value is not None and known.any():
-            excluded = round(100 * float(np.mean([metric.excluded(*of) for of in ends[known]])), 1)
+            excluded = round(
+                100 * float(np.mean([metric.excluded(*interval) for interval in ends[known]])), 1
+            )
         low, high = np.percentile(values, [2.5, 97.5])
         cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
         table[metric.name] = [len(values), *cells, excluded]
@@ -282,9 +284,12 @@ def judged(path: Path, families: Sequence[str], models: int) -> None:
             found: Counter[str] = Counter()
             for m in range(1, models):
                 before, now = ([runs[i] for runs, _ in parts] for i in (m - 1, m))
-                changes = dict(zip(tasks, (of[m] for _, of in parts), strict=True))
+                changes = dict(zip(tasks, (of_models[m] for _, of_models in parts), strict=True))
                 (verdicts,) = judge(
-                    wanted, now, before, lambda run, _, key, of=changes: of[run.task][key]
+                    wanted,
+                    now,
+                    before,
+                    lambda run, _, key, changes_now=changes: changes_now[run.task][key],
                 )
                 found.update(v.verdict for v in verdicts.verdicts if v.rule.metric)
             print(f"{family}, {models - 1} models: {dict(found)}", flush=True)
@@ -321,13 +326,13 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
     if known is None or known["sha256"] != new["sha256"]:
         old["tasks"][task] = new
         return
-    asked = {family for of in new["numbers"].values() for family in of}
+    asked = {family for by_family in new["numbers"].values() for family in by_family}
     numbers = {
         metric: {f: row for f, row in known["numbers"].get(metric, {}).items() if f not in asked}
         | new["numbers"].get(metric, {})
         for metric in dict.fromkeys([*known["numbers"], *new["numbers"]])
     }
-    old["tasks"][task]["numbers"] = {metric: of for metric, of in numbers.items() if of}
+    old["tasks"][task]["numbers"] = {metric: rows for metric, rows in numbers.items() if rows}
 
 
 def page(data: dict[str, Any]) -> str:
@@ -336,10 +341,10 @@ def page(data: dict[str, Any]) -> str:
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]
     tests = {
-        (task, metric): of["numbers"][metric.name]
-        for task, of in data["tasks"].items()
+        (task, metric): known["numbers"][metric.name]
+        for task, known in data["tasks"].items()
         for metric in catalogue.task(task).measure.metrics
-        if metric.question is not None and metric.name in of["numbers"]
+        if metric.question is not None and metric.name in known["numbers"]
     }
     lines = []
     for (task, metric), rows in tests.items():
@@ -405,9 +410,9 @@ def main() -> None:
     failed = [
         f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the "
         f"family {family} exclude {metric.null_value:g}"
-        for task, of in data["tasks"].items()
+        for task, known in data["tasks"].items()
         for metric in catalogue.task(task).measure.metrics
-        for rows in [of["numbers"].get(metric.name, {})]
+        for rows in [known["numbers"].get(metric.name, {})]
         for family in failures(metric, rows)
     ]
     print("\n".join(failed) or "No family has a number that tests something.")

@@ -69,14 +69,14 @@ def run(design: str, tails: str, times: int, rng: np.random.Generator) -> list[f
     n = pilot * times
     labels = DESIGNS[design](n)
     y, parts = draw(rng, n), []
-    for of in labels.values():
-        y += OF_CLUSTER * draw(rng, int(of.max()) + 1)[of]
-        parts.append(OF_CLUSTER**2 * np.mean(of[:pilot, None] == of[:pilot]))
+    for label in labels.values():
+        y += OF_CLUSTER * draw(rng, int(label.max()) + 1)[label]
+        parts.append(OF_CLUSTER**2 * np.mean(label[:pilot, None] == label[:pilot]))
     rows = [
-        dict(zip(("y", *labels), of, strict=True)) for of in zip(y, *labels.values(), strict=True)
+        dict(zip(("y", *labels), row, strict=True)) for row in zip(y, *labels.values(), strict=True)
     ]
     of_all = measure(len(labels) > 1)
-    grown = growth([[[name] for name in of] for of in labels.values()])
+    grown = growth([[[name] for name in label] for label in labels.values()])
     first, found = (width_of(summary(rows[:m]).values["mean"]) for m in (pilot, n))
     window = Window(pilot, grown[:, pilot], first)
     windows = in_windows(of_all, [[row] for row in rows[:pilot]], {}, [MEAN])["mean"]

@@ -117,10 +117,10 @@ def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
         if name not in known:
             near = nearest(name, [visible(other) for other in sorted(known)])
             raise UsageError(f"--width {visible(name)}: the pilot has no such number; {near}")
-        of = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
-        if len(of) > 1:
+        by_unit = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
+        if len(by_unit) > 1:
             units = ", ".join(
-                f"{visible(full)} in {unit or 'no unit'}" for unit, full in of.items()
+                f"{visible(full)} in {unit or 'no unit'}" for unit, full in by_unit.items()
             )
             raise UsageError(
                 f"--width {visible(name)}: one width for numbers in several units ({units}); "

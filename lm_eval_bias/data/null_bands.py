@@ -46,11 +46,11 @@ def families(task: str, metric: str, options: Mapping[str, Any]) -> list[Family]
     known = null_models()
     of_task = known.get(task) or known.get(f"{task.removesuffix('_nightly')}_ci")
     return [
-        Family(name, *of)
-        for name, of in (of_task or {"numbers": {}})["numbers"].get(metric, {}).items()
+        Family(name, *numbers)
+        for name, numbers in (of_task or {"numbers": {}})["numbers"].get(metric, {}).items()
     ]
 
 
-def band(of: Sequence[Family]) -> tuple[float, float] | None:
+def band(families: Sequence[Family]) -> tuple[float, float] | None:
     """From the lowest to the highest percentile of all families; None without one."""
-    return (min(f.low for f in of), max(f.high for f in of)) if of else None
+    return (min(f.low for f in families), max(f.high for f in families)) if families else None

@@ -196,7 +196,7 @@ class ChatLogprobs(LocalChatCompletion):
         if task.OUTPUT_TYPE == "generate_until" or task.config.doc_to_choice is None:
             return None
         choices = (task.doc_to_choice(doc) for doc in islice(task.eval_docs, 1))
-        return next((_too_long([*map(str, of)]) for of in choices), None)
+        return next((_too_long([*map(str, texts)]) for texts in choices), None)
 
     def _check(self, request: Any, choices: Iterable[str]) -> None:
         self.create_message(request.args)

@@ -164,11 +164,11 @@ def measured(
             times.append(clock() - start)
         return min(times)
 
-    def large(of: Callable[[int], float], small: float, times: int) -> tuple[int, float]:
-        size, slow = ROWS[0], of(ROWS[0])
+    def large(seconds_of: Callable[[int], float], small: float, times: int) -> tuple[int, float]:
+        size, slow = ROWS[0], seconds_of(ROWS[0])
         while slow < times * small and size < PACKS[-1]:
             try:
-                size, slow = 2 * size, of(2 * size)
+                size, slow = 2 * size, seconds_of(2 * size)
             except Exception as error:
                 if not is_shortage(error):
                     raise

@@ -66,11 +66,11 @@ def _phrase_problems(data: Data, others: Data) -> Problems:
         for gender, contrasts in genders.items():
             yield from not_the_whole(("contrasts", axis, gender), gender)
             for i, contrast in enumerate(contrasts):
-                of = ("contrasts", axis, gender, i)
+                entry = ("contrasts", axis, gender, i)
                 if contrast["advantaged"] == contrast["disadvantaged"]:
-                    yield (*of, "disadvantaged"), "the same as advantaged"
+                    yield (*entry, "disadvantaged"), "the same as advantaged"
                 if "printed" in contrast and contrast["printed"] not in counterparts:
-                    yield (*of, "printed"), f"{contrast['printed']!r} has no counterpart"
+                    yield (*entry, "printed"), f"{contrast['printed']!r} has no counterpart"
 
 
 def _tuple_problems(rows: Any, others: Data) -> Problems:

@@ -185,7 +185,7 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
         if row["domain"] == domain:
             variants = alternatives(row["premise"], row["hypothesis"])
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
-    counts = {w: {gender: len(of) for gender, of in texts[w].items()} for w in texts}
+    counts = {w: {gender: len(variants) for gender, variants in texts[w].items()} for w in texts}
     an = groups.get("an", ())
     named = groups["descriptors"]
     comparisons: list[Document] = [
@@ -235,9 +235,9 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
         for category, entry in groups["attributes"][domain].items():
             words = entry["words"]
             columns = []
-            for i, (wording, of) in enumerate(chosen):
+            for i, (wording, variants) in enumerate(chosen):
                 # words and directions rotate, so that each round over the wordings has all
-                questions = list(product(of, (0, 1)))
+                questions = list(product(variants, (0, 1)))
                 size = (len(questions), len(words)) if comparison["paper"] else (1, FEW)
                 columns.append(
                     [

@@ -236,12 +236,16 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
     paper: Document = {"axis": axis, "paper": True, "placebo": False}
     yield from _crossed(groups, paper, texts, counts, groups["axes"][axis])
-    few = {w: {gender: min(n, 1) for gender, n in of.items()} for w, of in counts.items()}
+    few = {
+        w: {gender: min(n, 1) for gender, n in by_gender.items()} for w, by_gender in counts.items()
+    }
     for i, row in enumerate(groups.get("beside", {}).get(axis, ())):
         about = {"axis": axis, "paper": False, "placebo": "texts" in row}
-        of: Document = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
-        of_things = {wording: {None: len(texts)} for wording, texts in of.items()}
-        yield from _crossed(groups, about, of or texts, of_things or few, row["pairs"])
+        own_texts: Document = {
+            f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))
+        }
+        of_things = {wording: {None: len(texts)} for wording, texts in own_texts.items()}
+        yield from _crossed(groups, about, own_texts or texts, of_things or few, row["pairs"])
 
 
 def _crossed(
@@ -279,9 +283,11 @@ def _crossed(
 
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         columns = []
-        for i, (wording, of) in enumerate(chosen):
+        for i, (wording, variants_here) in enumerate(chosen):
             units = [
-                (variant, pairs[(i + p) % len(pairs)]) for variant in of for p in range(len(pairs))
+                (variant, pairs[(i + p) % len(pairs)])
+                for variant in variants_here
+                for p in range(len(pairs))
             ]
             columns.append(
                 [

@@ -293,14 +293,16 @@ def count(
 ) -> int:
     content = load(FILES, items=items, groups=groups)
     people = _people(category, content["groups"])
-    return len(content["items"]) * sum(len(of) ** 2 for of in people)
+    return len(content["items"]) * sum(len(names) ** 2 for names in people)
 
 
 def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
     """How many `official_documents` there are by default; needs no files."""
     content = load(OFFICIAL_FILES, groups=groups)["groups"]
     people = _people(category, content)
-    return len(source("empathy").files) * EVENTS_PER_EMOTION * sum(len(of) ** 2 for of in people)
+    return (
+        len(source("empathy").files) * EVENTS_PER_EMOTION * sum(len(names) ** 2 for names in people)
+    )
 
 
 build = CustomDataset(documents, count, FILES)

@@ -67,7 +67,7 @@ def concept_pairs() -> tuple[Row, ...]:
     from.
     """
     repairs = lexicon("hbb_official")
-    owned = {of["concept"]: of["words"] for of in repairs["owned"]}
+    owned = {repair["concept"]: repair["words"] for repair in repairs["owned"]}
     pairs = []
     with official_file("hbb", QUESTIONS).open(encoding="utf-8", newline="") as f:
         for n, row in enumerate(csv.DictReader(f), start=1):
@@ -81,9 +81,9 @@ def concept_pairs() -> tuple[Row, ...]:
             }
             for option in (1, 2):
                 objects = {
-                    of["place"]
-                    for of in repairs["objects"]
-                    if (of["concept"], of["option"]) == (n, option)
+                    repair["place"]
+                    for repair in repairs["objects"]
+                    if (repair["concept"], repair["option"]) == (n, option)
                 }
                 pair[f"option_{option}"] = with_forms(row[f"s{option}"], objects)
             pairs.append(pair)

@@ -26,13 +26,13 @@ def options(threshold: float = THRESHOLD, groups: str | None = None) -> Options:
 
 def sentences() -> dict[str, tuple[list[str], list[str]]]:
     """Id of our concept pair -> each option of `hbb`, then its variations."""
-    of = {
+    sentences = {
         concept["id"]: ([concept["option_1"]], [concept["option_2"]])
         for concept in table("hbb_concepts")
     }
     for row in table("hbb_variations"):
-        of[row["id"]][int(row["option"]) - 1].append(row["sentence"])
-    return of
+        sentences[row["id"]][int(row["option"]) - 1].append(row["sentence"])
+    return sentences
 
 
 def questions(

@@ -229,16 +229,16 @@ def documents(
 def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
     asked: list[Document] = []
     for part in ASKED[task]:
-        of = scales(part)
+        items_of_part = scales(part)
         single = part in ("original", "structure")
         if single:
-            questions = {item: [item] for item in of}
+            questions = {item: [item] for item in items_of_part}
         elif prompts == "whole":
-            questions = {"": list(of)}
+            questions = {"": list(items_of_part)}
         else:
-            rated = [item for item in of if item != "Overall"]
+            rated = [item for item in items_of_part if item != "Overall"]
             questions = {"keywords": [], "ratings": rated, "Overall": ["Overall"]}
-            if "Overall" not in of:
+            if "Overall" not in items_of_part:
                 del questions["Overall"]
         for name, items in questions.items():
             asked.append(
@@ -248,9 +248,9 @@ def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
                     "direction": "rising",
                     "expected": expected() if part == "behavior" else {},
                     "item": name if single else "",
-                    "dimension": of[name][0] if single else "",
+                    "dimension": items_of_part[name][0] if single else "",
                     "items": items,
-                    "scales": {item: list(of[item]) for item in items},
+                    "scales": {item: list(items_of_part[item]) for item in items},
                     "keywords": KEYWORDS if not single and name in ("", "keywords") else 0,
                     **({} if prompts == "whole" else {"divided": name}),
                 }

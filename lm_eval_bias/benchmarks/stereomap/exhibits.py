@@ -207,9 +207,9 @@ def _ends(rows: Table) -> Table:
     either end. rows: from the highest to the lowest."""
     table = []
     for dimension in BEYOND:
-        of = [row for row in _with("mean")(rows) if row["dimension"] == dimension]
-        most = min(TEN, len(of) // 2)
-        for end, ordered in (("highest", of), ("lowest", of[::-1])):
+        ranked = [row for row in _with("mean")(rows) if row["dimension"] == dimension]
+        most = min(TEN, len(ranked) // 2)
+        for end, ordered in (("highest", ranked), ("lowest", ranked[::-1])):
             for rank, row in enumerate(ordered[:most], start=1):
                 table.append({**row, "end": end, "rank": rank})
     return table

@@ -139,9 +139,11 @@ def _labelled(sentences: Any) -> tuple[list[Any], list[Any]]:
         texts, labels = sentences.get("sentence"), sentences.get("gold_label")
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
             return texts, labels
-    elif isinstance(sentences, list) and all(isinstance(of, Mapping) for of in sentences):
-        texts = [of.get("sentence") for of in sentences]
-        return texts, [of.get("gold_label") for of in sentences]
+    elif isinstance(sentences, list) and all(
+        isinstance(sentence, Mapping) for sentence in sentences
+    ):
+        texts = [sentence.get("sentence") for sentence in sentences]
+        return texts, [sentence.get("gold_label") for sentence in sentences]
     raise ValueError("sentences: expected three, each with sentence and gold_label")
 
 
