@@ -11,6 +11,7 @@ from functools import cache
 from math import exp
 
 import pytest
+from transformers import AutoTokenizer
 
 from tests.started import Run
 
@@ -29,9 +30,14 @@ COUNTS = {
     "empathy_religion_likelihood": 2,
     "empathy_race": 1,
     "empathy_nationality": 1,
+    "hbb_generate": 1,
+    "bistereo_analogy": 5,
+    "bistereo_analogy_generate": 5,
 }
 FAST = ("bistereo_nli", "bistereo_pairs", "hbb", "mist_aat_likelihood")
 GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "empathy_race", "empathy_nationality")
+GENERATED += ("hbb_generate", "bistereo_analogy_generate")  # the first is sampled
+ANALOGY = "bistereo_analogy"
 SCALE = ("empathy_religion", "empathy_religion_likelihood")
 
 
@@ -44,14 +50,14 @@ def asked(model, *tasks, chat=False):
 COMMANDS = {
     # One task of each request type.
     "fast": asked("hf-prefix", *FAST, chat=True),
-    "plain": [*asked("hf", *FAST), "--batch_size", "1"],
-    "plain, shared": asked("hf-prefix", *FAST),
+    "plain": [*asked("hf", *FAST, ANALOGY), "--batch_size", "1"],
+    "plain, shared": asked("hf-prefix", *FAST, ANALOGY),
     # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
     "chat, shared": [
         *asked("hf-prefix", *FAST, *SCALE, chat=True),
         *("--batch_size", "auto", "--use_cache", "cache"),
     ],
-    "generate": asked("hf-prefix", *GENERATED, chat=True),
+    "generate": asked("hf-prefix", *GENERATED, ANALOGY, chat=True),
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
@@ -82,6 +88,7 @@ def slow(*names):
 @pytest.mark.parametrize("name", ["fast", *slow("plain", "plain, shared", "chat, shared")])
 def test_the_tasks_print_a_table_and_log_their_samples(run, name):
     done = run(name)
+    assert "runs as hf" not in done.done.stderr
     for task in ("bistereo_nli", "hbb"):
         samples = done.samples(task)
         assert done.results["n-samples"][task]["effective"] == COUNTS[task] == len(samples)
@@ -98,12 +105,26 @@ def test_the_tasks_print_a_table_and_log_their_samples(run, name):
 def test_sharing_prefixes_changes_nothing_but_float_noise(run):
     """Nor does the batch size, nor do two processes."""
     plain, shared = run("plain"), run("plain, shared")
-    for task in ("bistereo_nli", "hbb"):
+    for task in ("bistereo_nli", "hbb", ANALOGY):
         assert plain.likelihoods(task) == pytest.approx(shared.likelihoods(task), abs=1e-3)
         for metric, value in plain.shown(task).items():
             if isinstance(value, float):
                 other = shared.shown(task)[metric]
                 assert value == pytest.approx(other, abs=0.05, nan_ok=True), metric
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "plain, shared", "generate"])
+def test_the_tokens_of_a_choice_are_the_tokenizers(run, model_folder, name):
+    """The end of a line before a chat answer is scored with it: the harness gives the blanks at a
+    prompt's end to the continuation."""
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    for s in run(name).samples(ANALOGY):
+        for i, word in enumerate(s["doc"]["choices"]):
+            prompt, continuation = s["arguments"][f"gen_args_{i}"].values()
+            assert continuation == ("" if name == "generate" else " ") + word
+            whole, before = tokenizer([prompt + continuation, prompt.rstrip()]).input_ids
+            assert int(s["resps"][i][0][2]) == len(whole) - len(before)
 
 
 @pytest.mark.slow
@@ -173,9 +194,9 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
 
 
 @pytest.mark.slow
-def test_all_tasks_of_mist_run_and_log_every_turn(run):
+def test_tasks_that_generate_run_and_log_every_turn(run):
     done = run("generate")
-    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
+    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood", *GENERATED[-2:]):
         asked = done.results["n-samples"][task]["effective"]
         assert asked == COUNTS[task] == len(done.samples(task))
     verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")

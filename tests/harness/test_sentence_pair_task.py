@@ -9,13 +9,7 @@ from itertools import pairwise
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
-from lm_eval_bias.harness.sentence_pairs import (
-    SHARED,
-    SentencePairTask,
-    modified,
-    read_sentences,
-    words,
-)
+from lm_eval_bias.harness.sentence_pairs import SHARED, SentencePairTask, read_sentences
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, numbers_of
 
@@ -130,23 +124,6 @@ def bigram_likelihood(sentence):
     return sum(math.log(bigram(word, before)) for before, word in pairwise(path))
 
 
-def masked(word, others):
-    """p(word | all other words of the sentence), a distribution over COMMON."""
-    weights = {w: p * math.exp(sum(associated(w, x) for x in others)) for w, p in COMMON.items()}
-    return weights[word] / sum(weights.values())
-
-
-def shared_token_likelihood(sentence, other):
-    differing = modified(sentence, other)
-    spans = [span for span in words(sentence) if sentence[slice(*span)] != END]
-    path = [sentence[slice(*span)].lower() for span in spans]
-    return sum(
-        math.log(masked(word, path[:i] + path[i + 1 :]))
-        for i, word in enumerate(path)
-        if spans[i] not in differing
-    )
-
-
 @pytest.fixture
 def by_hand(tmp_path, monkeypatch):
     """Scores the templates above: (template, sentiment) -> x of each variant and gender by a model;
@@ -157,7 +134,7 @@ def by_hand(tmp_path, monkeypatch):
     (tmp_path / "items.tsv").write_text("wording\taxis\twomen\tmen\ttext\n" + "".join(rows))
     files = {"items": "items.tsv", "groups": "groups.yaml"}
 
-    def scored(lm, calibrated):
+    def scored(lm):
         results = evaluate(lm, TASK, files, log_samples=True)
         raw = {}
         for record in (sample["records"] for sample in results["samples"][TASK]):
@@ -167,7 +144,7 @@ def by_hand(tmp_path, monkeypatch):
         assert len(raw) == 5 * 2 * 2 * 3
         x = defaultdict(list)
         for (place, sentiment), value in raw.items():
-            x[place[0], sentiment].append(value - calibrated * raw[place, "neutral"])
+            x[place[0], sentiment].append(value - raw[place, "neutral"])
         return x, numbers_of(results, TASK)
 
     return scored
@@ -182,7 +159,7 @@ def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its
     p(dark | cute) - log p(fair | before) / p(dark | before). 1.2 both times. Words that are apart
     no bigram model associates, and there is nothing to find.
     """
-    x, numbers = by_hand(decoder(bigram_likelihood), calibrated=True)
+    x, numbers = by_hand(decoder(bigram_likelihood))
     for name in TEMPLATES:
         for sentiment, nats in DIRECT.items():
             expected = [0.0 if name == "apart" else nats] * 4
@@ -190,31 +167,3 @@ def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its
     assert numbers["favouritism", None] == numbers["discrimination", None] == pytest.approx(80)
     assert numbers["log_odds_gap", None] == pytest.approx(4 / 5 * (POSITIVE + NEGATIVE))
     assert numbers["within_threshold", None] == pytest.approx(20)
-
-
-def test_a_bidirectional_models_association_is_found_wherever_the_descriptor_stands(by_hand):
-    """The shared word that is associated is the attribute: log p(cute | fair, rest) - log p(cute |
-    dark, rest). Its sums over all words are COMMON's, plus what the descriptor adds: 0.02 * (e^1.2
-    - 1) behind fair, 0.03 * (e^0.8 - 1) behind dark. All other shared words have the second part
-    alone, once each, and so have all words of the neutral sentence."""
-    x, numbers = by_hand(PairLM(shared_token_likelihood), calibrated=False)
-    whole = sum(COMMON.values())
-    fair = whole + COMMON["cute"] * math.expm1(POSITIVE)
-    dark = whole + COMMON["ugly"] * math.expm1(NEGATIVE)
-    # An attribute adds to the sums of the others what it makes of its own descriptor.
-    of_attribute = {
-        "positive": COMMON["fair-skinned"] * math.expm1(POSITIVE),
-        "negative": COMMON["dark-skinned"] * math.expm1(NEGATIVE),
-        "neutral": 0,
-    }
-    for name, text in TEMPLATES.items():
-        for sentiment, nats in DIRECT.items():
-            attributes = sentiment != "neutral"
-            sentence = re.sub("[<>]" if attributes else "<[^>]*>", "", text)
-            others = len(sentence.split()) - 1 - attributes
-            more = of_attribute[sentiment]
-            expected = nats - others * math.log((fair + more) / (dark + more))
-            expected -= attributes * math.log(fair / dark)
-            assert x[name, sentiment] == pytest.approx([expected] * 4), (name, sentiment)
-    assert numbers["favouritism", None] == numbers["discrimination", None] == pytest.approx(100)
-    assert numbers["log_odds_gap", None] == pytest.approx(POSITIVE + NEGATIVE, abs=0.05)
