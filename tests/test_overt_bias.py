@@ -1,7 +1,6 @@
 """StereoSet, and overt beside hidden bias, on local files of invented examples with the columns of
 the data sets, and on the authors' data where they are at hand; no hub, no network."""
 
-import csv
 import json
 import math
 import re
@@ -274,21 +273,6 @@ def test_every_form_of_the_file_gives_the_same_documents(part, tmp_path, data):
         assert documents(f"stereoset_{part}", {"data": str(path)}) == docs, path
 
 
-def test_the_harness_own_way_to_name_a_file_works_too(tmp_path, data):
-    """A YAML of a person's own, with `dataset_path: json` in place of the hub's name."""
-    task = "stereoset_intersentence"
-    (tmp_path / "b.jsonl").write_text(lines(rows("intersentence")))
-    config = {
-        "include": f"{catalogue.tasks_folder()}/stereoset/{task}.yaml",
-        "task": "own_stereoset",
-        **json_file(tmp_path / "b.jsonl", "validation"),
-    }
-    (tmp_path / "own_stereoset.yaml").write_text(yaml.safe_dump(config))
-    assert documents("own_stereoset", folder=tmp_path) == documents(task, {"data": data})
-    rule = sentence_rule(lambda kind, _: -1 - KINDS.index(kind))
-    assert scores_of(rule, "own_stereoset", None, tmp_path)[0] == (0, 100, 100)
-
-
 def json_file(path, split):
     """As the harness reads a file in place of a data set of the hub."""
     files = {"data_files": {split: str(path)}}
@@ -452,24 +436,6 @@ def test_the_authors_gpt2_has_the_authors_scores_on_race(official):
     values = measure.summary(records, "sentence").values
     found = {name: round(values[name].value, 3) for name in ("lms", "ss", "icat")}
     assert found == {"lms": 89.757, "ss": 60.350, "icat": 71.177} and len(records) == 962
-
-
-def test_the_group_reads_the_authors_data(official, tmp_path):
-    """By a model that likes all alike. BBQ's first answer, which it then gives, is never the
-    unknown one; no sentence of CrowS-Pairs is likelier."""
-    text = (official / "bbq" / "Religion.jsonl").read_text()
-    bbq = [json.loads(line) for line in text.splitlines()]
-    with (official / "crows" / "crows_pairs_anonymized.csv").open(encoding="utf-8") as file:
-        crows = list(csv.DictReader(file))
-    folder = local_harness_tasks(tmp_path, bbq, crows)
-    metadata = {"data": str(official / "stereoset" / RELEASED[0])}
-    results = evaluate(RuleLM(lambda *_: -1.0), "hbb_contrast", metadata, folder, limit=12)
-    found = results["results"]
-    assert [found[task]["icat,none"] for task in CHOICE] == [50, 50]
-    assert found["bbq_ambig"]["acc,none"] == 0
-    assert found["crows_pairs_english"]["pct_stereotype,none"] == 0
-    sizes = [results["n-samples"][t]["original"] for t in (*LIKELIHOOD, *CHOICE, "bbq_ambig")]
-    assert sizes == [2106, 2123, 6 * 2106, 6 * 2123, 600]
 
 
 # ---- Overt beside hidden

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias import catalogue, cli
-from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
+from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel
 from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
 from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
@@ -816,9 +816,6 @@ LABELS = {
 }
 
 
-AFFECTS = {"labels": {"comedy": ["Komödie"], "tragedy": ["Tragödie"]}}
-
-
 @pytest.mark.parametrize(
     ("text", "label"),
     [
@@ -834,19 +831,10 @@ def test_labels_of_another_language(text, label):
     assert NLILabel(**LABELS, refusals=["kann ich nicht"]).apply([[text]], [{}]) == [[label]]
 
 
-@pytest.mark.parametrize(
-    ("kind", "doc", "settings", "answers", "expected"),
-    [
-        (Affect, {}, AFFECTS, ["Brücke: Komodie", "Tragödie"], ["comedy", "tragedy"]),
-        (Intensity, {"scale": 100, "narrative": ""}, {}, ["70"], [70]),
-        (WordPairs, {"words": ["a"], "groups": ["b", "c"]}, {}, [], []),
-        (NLILabel, {}, {}, [], []),
-    ],
-)
-def test_refusals_of_another_language_in_every_filter(kind, doc, settings, answers, expected):
-    answers = [*answers, "Das möchte ich nicht sagen."]
-    read = kind(refusals=["möchte ich nicht"], **settings).apply([answers], [doc])
-    assert read == [[*expected, "refused"]]
+def test_affects_of_another_language():
+    labels = {"comedy": ["Komödie"], "tragedy": ["Tragödie"]}
+    read = Affect(labels=labels).apply([["Brücke: Komodie", "Tragödie"]], [{}])
+    assert read == [["comedy", "tragedy"]]
 
 
 @pytest.mark.parametrize(
@@ -917,9 +905,3 @@ def test_merge_refuses_runs_on_different_items(runs, write, capsys):
         results.unlink()
     assert merge(one, two) == 1
     assert "items_file is i2.yaml sha256:" in capsys.readouterr().err
-
-
-def test_the_same_file_moved_between_runs_is_the_same(runs, write):
-    one, two = (runs(items=write(f"i{i}.yaml", [CONCEPT]), groups="g.yaml") for i in (1, 2))
-    two.write_text(two.read_text().replace('"doc_hash": "', '"doc_hash": "another'))
-    assert merge(one, two) == 0

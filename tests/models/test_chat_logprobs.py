@@ -6,12 +6,12 @@ Expected likelihoods are products of the probabilities that a server was given, 
 import gc
 import json
 import logging
-import os
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from itertools import takewhile
 from math import exp, isnan, log
 from pathlib import Path
 
@@ -30,6 +30,12 @@ from tests.serving import Raw, chatting, free_port
 
 KEY = "sk-of-a-person"
 LETTERS = {"a": 0.5, "b": 0.25, "The": 0.125}
+LABELS = {
+    "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
+    "Ent": {"ail": 0.5, "ity": 0.5},
+    "Entail": {"ment": 0.75, "s": 0.25},
+    "Ne": {"utral": 0.5, "ver": 0.5},
+}
 
 
 class Server:
@@ -228,14 +234,6 @@ def test_many_choices_are_not_asked_each_for_itself(serve):
     assert sum("prompt_logprobs" in body for body in server.bodies) == 2
 
 
-LABELS = {
-    "": {"Ent": 0.5, "Ne": 0.25, "No": 0.125},
-    "Ent": {"ail": 0.5, "ity": 0.5},
-    "Entail": {"ment": 0.75, "s": 0.25},
-    "Ne": {"utral": 0.5, "ver": 0.5},
-}
-
-
 def test_a_choice_of_several_tokens_is_asked_on_where_the_server_continues(serve):
     server = Server(LABELS)
     lm = serve(server)
@@ -384,10 +382,18 @@ def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(serve, caplog):
     assert KEY not in caplog.text and "never retrieved" not in caplog.text
 
 
-def test_a_question_held_back_by_a_filter_is_unanswered(serve):
-    server = Server({"": LETTERS})
-    server.faults = [None, Raw(400, b"content_filter")]
-    answers = serve(server, num_concurrent=1).loglikelihood(requests("a", "b", questions=3))
+@pytest.mark.parametrize(
+    ("language", "choices", "before"),
+    [
+        ({"": LETTERS}, ("a", "b"), 1),
+        # the second question's call behind "Ent" or "Ne"; the first took 21 calls
+        (LABELS, ("Entailment", "Neutral"), 22),
+    ],
+)
+def test_a_question_held_back_by_a_filter_is_unanswered(serve, language, choices, before):
+    server = Server(language)
+    server.faults = [None] * before + [Raw(400, b"content_filter")]
+    answers = serve(server, num_concurrent=1).loglikelihood(requests(*choices, questions=3))
     assert [isnan(value) for value, _ in answers] == [False, False, True, True, False, False]
 
 
@@ -415,21 +421,24 @@ OPENAI_SAYS = (
 )
 
 
-@pytest.mark.parametrize("says", ["", OPENAI_SAYS, '{"input": "' + "x" * 500 + '"} max_tokens'])
-def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_then_on(serve, says):
-    gateway = Gateway("max_tokens", says=says)
+@pytest.mark.parametrize(
+    ("refused", "other", "says"),
+    [
+        (SHORT, LONG, ""),
+        (SHORT, LONG, OPENAI_SAYS),
+        (SHORT, LONG, '{"input": "' + "x" * 500 + '"} max_tokens'),
+        (LONG, SHORT, ""),  # a gateway of an older server
+    ],
+)
+def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_then_on(
+    serve, refused, other, says, monkeypatch
+):
+    gateway = Gateway(*refused, says=says)
     lm = serve(gateway, max_retries=1)
+    monkeypatch.setattr(lm, "_limits", (*refused, *other))  # the second of openai.com
     assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
     lm.loglikelihood(requests("a", "b", questions=3))
-    assert gateway.limits() == [SHORT, LONG, LONG, LONG, LONG]
-
-
-def test_a_gateway_of_an_older_server_gets_the_older_name(serve, monkeypatch):
-    gateway = Gateway("max_completion_tokens")
-    lm = serve(gateway)
-    monkeypatch.setattr(lm, "_limits", ("max_completion_tokens", "max_tokens"))  # as at openai.com
-    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
-    assert gateway.limits() == [LONG, SHORT]
+    assert gateway.limits() == [refused, *[other] * 4]
 
 
 def test_written_answers_asked_side_by_side_switch_too(serve):
@@ -466,15 +475,6 @@ def test_null_in_extra_body_leaves_a_field_out(serve):
     extra = {"max_tokens": None, "max_completion_tokens": 1, "temperature": None}
     assert probabilities(serve(gateway, extra_body=extra), "a", "b") == pytest.approx([0.5, 0.25])
     assert gateway.limits() == [LONG]
-
-
-def test_a_label_held_back_by_a_filter_ends_no_other_question(serve):
-    """The second question's call behind "Ent" or "Ne" is refused; the first took 21 calls."""
-    server = Server(LABELS)
-    server.faults = [None] * 22 + [Raw(400, b"content_filter")]
-    asked = requests("Entailment", "Neutral", questions=3)
-    answers = serve(server, num_concurrent=1).loglikelihood(asked)
-    assert [isnan(value) for value, _ in answers] == [False, False, True, True, False, False]
 
 
 def test_another_model_in_the_middle_of_a_run_ends_it(serve):
@@ -560,47 +560,41 @@ class Real:
 
     def __init__(self, folder):
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
         self.torch, self.lock = torch, threading.Lock()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        self.read, self.cache = [], DynamicCache()  # the tokens before, which most calls share
 
     def answer(self, body):
         begun = body["messages"][-1]["role"] == "assistant"
         ways = {"continue_final_message": True} if begun else {"add_generation_prompt": True}
         text = self.tokenizer.apply_chat_template(body["messages"], tokenize=False, **ways)
-        ids = self.tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
+        ids = self.tokenizer(text, add_special_tokens=False).input_ids
         with self.lock, self.torch.no_grad():
-            values, tokens = (
-                self.model(ids).logits[0, -1].log_softmax(-1).topk(body["top_logprobs"])
-            )
+            both = zip(self.read, ids[:-1], strict=False)
+            same = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
+            self.cache.crop(same)
+            self.read = ids
+            given = self.torch.tensor([ids[same:]])
+            logits = self.model(given, past_key_values=self.cache).logits[0, -1]
+            values, tokens = logits.log_softmax(-1).topk(body["top_logprobs"])
         shown = [
             {"token": self.tokenizer.decode([t]), "logprob": v}
             for v, t in zip(values.tolist(), tokens.tolist(), strict=True)
         ]
         choice = {"index": 0, "logprobs": {"content": [{"top_logprobs": shown}]}}
-        return {"choices": [choice], "usage": {"prompt_tokens": ids.shape[1]}}
+        return {"choices": [choice], "usage": {"prompt_tokens": len(ids)}}
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("server", ["in this process", "CHAT_SERVER"])
-def test_likelihoods_are_those_of_hf(serve, model_folder, server):
-    """Letters, labels of two and three tokens, and ratings. vLLM for the CPU is too large for CI:
-
-    vllm serve .model --served-model-name m --dtype float32 --max-model-len 4096
-    CHAT_SERVER=model=m,base_url=http://localhost:8000/v1/chat/completions pytest -k those_of_hf
-    """
+def test_likelihoods_are_those_of_hf(serve, model_folder):
+    """Letters, labels of two and three tokens, and ratings."""
     from lm_eval.models.huggingface import HFLM
-    from lm_eval.utils import simple_parse_args_string
 
-    if server in os.environ:
-        lm = ChatLogprobs(**simple_parse_args_string(os.environ[server]))
-    elif server == "CHAT_SERVER":
-        pytest.skip("for a server that is started by hand")
-    else:
-        # the small model would not write the labels: they are not among its likeliest tokens
-        lm = serve(Real(model_folder), top_logprobs=3000)
+    # the small model would not write the labels: they are not among its likeliest tokens
+    lm = serve(Real(model_folder), top_logprobs=3000)
     hf = HFLM(str(model_folder), device="cpu", dtype="float32")
     tasks = ["hbb_ci", "bistereo_nli_ci", "stereomap_original_likelihood"]
     seen = 0

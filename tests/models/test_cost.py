@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_token_trie import sequences
 
-from lm_eval_bias.models.cost import PACKS, ROWS, Cost, blocks, measured, partition, row_blocks
+from lm_eval_bias.models.cost import PACKS, Cost, blocks, measured, partition, row_blocks
 from lm_eval_bias.models.token_trie import TokenTrie
 
 MICRO = 1e-6
@@ -72,15 +72,6 @@ def test_no_partition_is_faster(given, past, cost):
     assert found == pytest.approx(sum(seconds(*call) for call in calls))
 
 
-@pytest.mark.parametrize(("call", "expected"), [(100, [(0, 51), (51, 101)]), (1e5, [(0, 101)])])
-def test_branches_that_share_little_get_calls_of_their_own(call, expected):
-    """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart about
-    half."""
-    trie = branches(2, 50, shared=1)
-    made = blocks(trie, np.arange(trie.size), 0, Cost(call, pair=1.0))
-    assert [(b.start, b.stop) for b in made] == expected
-
-
 # ---- Slower calls
 
 
@@ -107,17 +98,6 @@ def test_sizes_that_are_passed_over_would_not_be_chosen(once):
         seconds[size] = 60e-9 * 3000 + once * len(packs) + 30 * calls
     least = min(seconds.values())
     assert cost.pack_size(depth) == min(s for s in PACKS if seconds[s] <= 1.03 * least)
-
-
-def test_a_pass_that_costs_more_takes_more_tokens():
-    """0.15 s add 4.9 % to 512 tokens of 6 ms, 2.4 % to 1024 and 0.2 % to 16384, and 1024 are the
-    fewest within 3 % of the fastest. Where a pass costs nothing the smallest will do."""
-    depth = branches(400, 40).depth
-    free = CPU._replace(call=0.0, key=0.0, pair=0.0, cell=0.0)
-    sizes = [free._replace(once=once).pack_size(depth) for once in (0.0, 0.15, 60.0)]
-    assert sizes == [PACKS[0], 1024, PACKS[-1]]
-    assert free.rows(300, 8) == 1024
-    assert free._replace(once=0.0).rows(300, 8) == ROWS[0]
 
 
 # ---- Measured

@@ -111,7 +111,6 @@ def unigram():
 def sentence_piece_bpe():
     """As Llama 2's: a blank before every text, and words that are only kept apart by what was
     merged."""
-    made = byte_level().backend_tokenizer
     letters = sorted({*"".join(CORPUS).replace(" ", "▁"), "▁", *string.ascii_letters})
     merges = [
         tuple(pair.split()) for pair in ("▁ t", "h e", "▁t he", "e n", "r e", "▁ ▁", "▁ a", "s t")

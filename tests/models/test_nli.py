@@ -18,7 +18,7 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.usage import UsageError
-from tests.rule_model import evaluate, numbers_of
+from tests.rule_model import evaluate
 from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
@@ -292,56 +292,48 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
         assert words in [dict(each) for each in known], words
 
 
-def test_choices_that_name_no_label_are_refused_and_can_be_named():
-    """Yes and no may be about paraphrase, as in PAWS: nothing is guessed."""
-    asked = requests(PAIRS[:2], choices=["Yes", "No"], task="paws_en")
-    with pytest.raises(
-        UsageError,
-        match=r"paws_en: hf-nli does not know which labels its choices name \(0: yes; 1: no\).*"
-        "choices=entailment/not_entailment",
-    ):
-        loaded().loglikelihood(asked)
+@pytest.mark.parametrize(
+    ("options", "asked", "says"),
+    [
+        (
+            {},
+            {"choices": ["Yes", "No"], "task": "paws_en"},  # may be about paraphrase
+            r"paws_en: hf-nli does not know which labels its choices name \(0: yes; 1: no\).*"
+            "choices=entailment/not_entailment",
+        ),
+        (
+            {"choices": "not_entailment/entailment"},
+            {"choices": ["Maybe", "Yes", "No"]},
+            "does not know",
+        ),
+        (
+            {},
+            {"columns": ("claim", "evidence")},
+            "anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2"
+            " of a document; this one has claim, evidence",
+        ),
+        (
+            {"head": RTE},
+            {},
+            r"anli_r1 needs contradiction and neutral, but .* entailment and not_entailment. With "
+            "not_entailment=neutral in --model_args",
+        ),
+    ],
+)
+def test_what_is_not_known_of_a_task_is_not_guessed(options, asked, says):
+    with pytest.raises(UsageError, match=says):
+        loaded(**options).loglikelihood(requests(**asked))
+
+
+def test_choices_and_columns_can_be_named():
     lm = loaded(choices="not_entailment/entailment")
-    no, yes, *_ = values(lm, asked)
+    no, yes, *_ = values(lm, requests(PAIRS[:2], choices=["Yes", "No"], task="paws_en"))
     assert exp(yes) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5)
     assert exp(no) + exp(yes) == pytest.approx(1)
-    with pytest.raises(UsageError, match="does not know"):
-        lm.loglikelihood(requests(choices=["Maybe", "Yes", "No"]))
-
-
-def test_columns_are_found_or_named():
-    asked = requests(columns=("claim", "evidence"))
-    with pytest.raises(
-        UsageError,
-        match="anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2"
-        " of a document; this one has claim, evidence",
-    ):
-        loaded().loglikelihood(asked)
     expected = values(loaded(), requests())
-    assert values(loaded(premise="claim", hypothesis="evidence"), asked) == expected
+    own = loaded(premise="claim", hypothesis="evidence")
+    assert values(own, requests(columns=("claim", "evidence"))) == expected
     assert values(loaded(), requests(columns=FIRST)) == expected
-
-
-def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart():
-    with pytest.raises(
-        UsageError,
-        match=r"anli_r1 needs contradiction and neutral, but .* entailment and not_entailment. "
-        "With "
-        "not_entailment=neutral in --model_args",
-    ):
-        loaded(head=RTE).loglikelihood(requests())
-
-
-# ---- Halo and horn gaps
-
-
-def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
-    """Fair skin is entailed, the rest is neutral by one's own word: half of 100 - 0."""
-    model, tokenizer = word_classifier({"fair-skinned": "entailment"}, RTE)
-    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto", not_entailment="neutral")
-    numbers = numbers_of(evaluate(lm, "bistereo_nli", limit=400), "bistereo_nli")
-    assert numbers["halo_gap", None] == 50
-    assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 
 # ---- What a classifier cannot do

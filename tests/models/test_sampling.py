@@ -264,17 +264,6 @@ def test_answers_end_where_those_of_hf_end(name):
         assert answers(lm(PrefixLM, model, **options), requests) == expected
 
 
-def test_the_end_token_ends_an_answer():
-    """With this bias the end is likely at each step; no answer goes on behind it."""
-    model = tiny.model("GPT-2")
-    model.lm_head = torch.nn.Linear(32, 259)
-    model.lm_head.bias.data[EOS] = 5.0
-    requests = repeated("sun ", {**PLAIN, "max_gen_toks": 6}, 200)
-    found = [list(map(int, a.split())) for a in answers(lm(TokensOfPrefix, model), requests)]
-    assert {len(a) for a in found} == {1, 2, 3, 4, 5, 6}
-    assert all(EOS not in a[:-1] and (a[-1] == EOS or len(a) == 6) for a in found)
-
-
 def test_each_of_several_end_tokens_ends_an_answer():
     """A token that is written second somewhere becomes an end token; generation_config.json of chat
     models has more than one."""
