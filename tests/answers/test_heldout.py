@@ -7,6 +7,7 @@ docs/explanation/answers.md has the results.
 """
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from score import QUESTIONS, cases, outcomes, parser_of
 HERE = Path(__file__).parent
 
 
+@cache
 def counts(path):
     found = Counter()
     for case in cases(path):

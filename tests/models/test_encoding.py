@@ -196,8 +196,11 @@ class Harness:
         )
 
 
+encoder_of = cache(Encoder)  # whose trial is long
+
+
 def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
-    harness, encoder = Harness(made, add_bos_token), Encoder(made, add_bos_token)
+    harness, encoder = Harness(made, add_bos_token), encoder_of(made, add_bos_token)
     expected = {pair: harness._encode_pair(*pair) for pair in pairs}
     # the harness itself refuses the others
     kept = [pair for pair, (context, continuation) in expected.items() if context and continuation]
@@ -214,7 +217,7 @@ def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
 
 
 def test_texts_are_cut_where_it_is_certain_that_pieces_keep_their_tokens():
-    cut = {name for name in CUT | NOT_CUT if Encoder(tokenizer(name), None).seam is not None}
+    cut = {name for name in CUT | NOT_CUT if encoder_of(tokenizer(name), None).seam is not None}
     assert cut == set(CUT)
 
 

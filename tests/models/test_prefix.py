@@ -74,7 +74,7 @@ def distinct_prefixes(model, requests):
     return len(found)
 
 
-FAST = ("Llama", "Gemma3")
+FAST = ("Gemma3",)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,7 @@ def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeyp
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("wrong", [False, True])
-def test_rounding_is_told_from_other_positions(model_folder, monkeypatch, wrong):
+def test_rounding_is_told_from_other_positions(model_folder, monkeypatch):
     """In bfloat16 the small model's log-probabilities differ by 0.06 of what another prefix
     changes, on a GPU by 0.36 at most; with the positions of a row by half of it."""
     forward = TreeModel.forward
@@ -196,13 +195,10 @@ def test_rounding_is_told_from_other_positions(model_folder, monkeypatch, wrong)
     def in_a_row(self, tokens, positions, visible, past, *others):
         return forward(self, tokens, np.arange(len(tokens)), visible, past, *others)
 
-    if wrong:
-        monkeypatch.setattr(TreeModel, "forward", in_a_row)
     model = transformers.AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.bfloat16)
-    if wrong:
-        with pytest.raises(Unsupported, match="gives other likelihoods"):
-            check(TreeModel(model))
-    else:
+    check(TreeModel(model))
+    monkeypatch.setattr(TreeModel, "forward", in_a_row)
+    with pytest.raises(Unsupported, match="gives other likelihoods"):
         check(TreeModel(model))
 
 

@@ -93,7 +93,7 @@ def dynamic():
 
 
 @pytest.mark.parametrize("config", [gpt_neo, llama4, longrope, dynamic])
-@pytest.mark.parametrize("pack_tokens", [64, 900])
+@pytest.mark.parametrize("pack_tokens", [pytest.param(64, marks=pytest.mark.slow), 900])
 def test_what_follows_the_row_or_the_longest_text_does_not_reach_others(
     config, pack_tokens, tokenizer
 ):

@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import zip_longest
 from math import comb
 from typing import Any
@@ -226,6 +226,7 @@ def refer(text: str, pronoun: str, groups: Data) -> str:
     return TOKEN.sub(form, text)
 
 
+@cache
 def edit(one: str, two: str) -> list[int]:
     """How many words of two descriptors the other one lacks, and by how many characters one is
     longer. A word replaced by another counts two, and one that it lacks twice four."""
