@@ -1,5 +1,5 @@
 """`lm_eval` as a process of its own that need not start: a fork of one that has imported everything
-and read the harness's thousands of tasks.
+and knows few of the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
 that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
@@ -25,14 +25,8 @@ from typing import Any
 
 from tests.serving import free_port
 
-# Of the harness's thousands of tasks one folder: for programs that are no forks.
-FEW_TASKS = """
-from lm_eval.tasks._index import TaskIndex
-
-every = TaskIndex._iter_yaml_files
-few = lambda root: every(root / "hellaswag" if (root / "_index.py").exists() else root)
-TaskIndex._iter_yaml_files = staticmethod(few)
-"""
+# For programs that are no forks.
+FEW_TASKS = Path(__file__).with_name("few_tasks.py").read_text(encoding="utf-8")
 
 
 class Run:

@@ -93,3 +93,17 @@ def built(kind: str, **changes: object) -> transformers.PreTrainedModel:
             parameter.data *= min(0.2 / spread, 10.0)
     model.generation_config = transformers.GenerationConfig(**tokens)
     return model
+
+
+def shallow(kind: str) -> transformers.PreTrainedModel:
+    """A model of two layers where the first two have all that its layers differ in."""
+    model = built(kind)
+    layers = model.config.num_hidden_layers
+    lists = [v for v in vars(model.config).values() if isinstance(v, list) and len(v) == layers]
+    if kind in OWN or any(value not in of_layers[:2] for of_layers in lists for value in of_layers):
+        return model
+    names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    try:
+        return built(kind, **dict.fromkeys(names, 2))
+    except Exception:
+        return model

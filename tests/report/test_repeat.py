@@ -3,9 +3,7 @@ recorded, and run by a shell it gives the same numbers."""
 
 import os
 import subprocess
-import sys
 from html import unescape
-from pathlib import Path
 
 import pytest
 from lm_eval._cli.harness import HarnessCLI
@@ -14,6 +12,7 @@ from lm_eval_bias.commands import finished
 from lm_eval_bias.report import repeat
 from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
+from tests.documented import run
 from tests.scripted import made_up
 
 VALUES = {"gap": (2.0, 0.5, 0, None)}
@@ -136,28 +135,20 @@ def numbers(folder):
     }
 
 
-def shell(command, folder):
-    paths = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    made = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env={**os.environ, **paths}, capture_output=True
-    )
-    assert made.returncode == 0, made.stderr.decode()
-
-
 def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
     asked = (
         f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' --tasks "
         'bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s a test." '
         "--batch_size 4 --log_samples --output_path first"
     )
-    shell(asked, tmp_path)
+    assert run(tmp_path, asked)[0] == 0
     report = tmp_path / "report"
     assert command("report", tmp_path / "first", "--output", report, "--no_figures")[0] == 0
     page = next(path for path in report.glob("*.html") if path.name != "index.html")
     printed = page.read_text().partition('aria-label="Command 1"><bdi>')[2].partition("</bdi>")[0]
     second = tmp_path / "second"
     second.mkdir()
-    shell(unescape(printed), second)
+    assert run(second, unescape(printed))[0] == 0
     first = numbers(tmp_path / "first")
     assert len(first) > 10 and "bfloat16" in printed
     assert {key: list(map(str, of)) for key, of in numbers(second).items()} == {
