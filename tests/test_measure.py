@@ -334,7 +334,8 @@ def one_of(*answers):
 
 def word_groups(doc, rng):
     return rng.choice(
-        ["refused", "unparsed", *([rng.randrange(2) for _ in doc["words"]] for _ in range(4))]
+        ["refused", "unparsed", [0] * len(doc["words"])]
+        + [[rng.randrange(2) for _ in doc["words"]] for _ in range(4)]
     )
 
 
@@ -342,7 +343,7 @@ def numbers_from_0_to_100(doc, rng):
     """About 70 in one's own group and 30 in others, more or less surely; now and then no number at
     all."""
     mean = (70 if doc["perceiver"] == doc["experiencer"] else 30) + rng.randrange(-20, 20)
-    broken = rng.random() < 0.01
+    broken = rng.random() < 0.0006
     return [
         [[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]
     ]
@@ -467,19 +468,19 @@ ASKED = {
     ),
     "empathy.GENERATED": (
         lambda: empathy.documents("race"),
-        (19**2 + 8**2) * 12 + 5,
+        (19**2 + 8**2) * 14 + 5,
         lambda doc, rng: [
             rng.choice(["refused", "unparsed"])
-            if rng.random() < 0.01
+            if rng.random() < 0.0006
             else rng.randrange(81) + 20.0 * (doc["perceiver"] == doc["experiencer"])
         ],
-        lambda: empathy.official_options("pairwise"),
+        empathy.official_options,
     ),
     "empathy.LIKELIHOOD": (
         lambda: empathy.documents("race"),
-        (19**2 + 8**2) * 12 + 5,
+        (19**2 + 8**2) * 14 + 5,
         numbers_from_0_to_100,
-        lambda: empathy.official_options("pairwise"),
+        empathy.official_options,
     ),
     **{
         name: asked

@@ -1,93 +1,22 @@
 """Each number's n counts its own units. Here they are counted again, from the records of answers by
 chance, of which some are refused, unreadable, undefined or were not asked."""
 
-import random
 from collections import defaultdict
+from functools import cache
 from itertools import combinations
-from math import isnan, nan
 
 import pytest
+from test_measure import ASKED, EVERY, recorded
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.measure import summarise
-from lm_eval_bias.usage import read_options
-
-TASKS = {
-    "bistereo_analogy": [*range(700)],
-    "bistereo_analogy_generate": [*range(900)],
-    "bistereo_nli": [i * 3000 + j for i in range(24) for j in range(72)],
-    "bistereo_nli_generate": [i * 3000 + j for i in range(24) for j in range(72)],
-    "bistereo_pairs": [i * 3600 + j for i in range(14) for j in range(120)],
-    "hbb": [*range(3000)],
-    "hbb_sg": [*range(2000)],
-    "hbb_generate": [*range(3000)],
-    "mist_wabt": [*range(900)],
-    "mist_wabt_likelihood": [*range(901)],
-    "mist_aat": [*range(600)],
-    "mist_aat_likelihood": [*range(600)],
-    "empathy_religion": [*range(2470)],
-    "empathy_religion_likelihood": [*range(2470)],
-    "stereomap_original": [*range(1500)],
-    "stereomap_original_likelihood": [*range(700)],
-    "stereomap_behavior_likelihood": [*range(900)],
-}
-"""Task -> documents; parts, so that some lack what they are compared with."""
 
 
-def answer(task, doc, rng):
-    """What the filters or the model leave of a document."""
-    gone = rng.random() < (0.001 if task.startswith("empathy") else 0.06)
-    why = rng.choice(["refused", "unparsed"])
-
-    def likelihoods(n):
-        return [(nan if gone else -10 * rng.random(), False) for _ in range(n)]
-
-    if task == "bistereo_analogy":
-        return [(*of, rng.choice([None, 2])) for of in likelihoods(2)]
-    if task == "bistereo_analogy_generate":
-        return [why if gone else rng.choice([doc["biased"], doc["unbiased"]])]
-    if task == "bistereo_nli_generate":
-        return [why if gone else rng.choice(["entailment", "contradiction", "neutral"])]
-    if task == "bistereo_pairs":
-        return [(value, 9, "joint") for value, _ in likelihoods(2)]
-    if task == "hbb_sg":
-        return [(*of, 5) for of in likelihoods(len(doc["choices"]))]
-    if task == "hbb_generate":
-        return ["refused"] * 10 if gone else rng.choices(["a", "b", "unparsed"], [5, 4, 1], k=10)
-    if task == "mist_wabt":
-        groups = rng.choice([[0] * 10, rng.choices([0, 1], k=10)])
-        return [why if gone else groups[: len(doc["words"])]]
-    if task == "mist_aat":
-        return [why if gone else rng.choice(["comedy", "tragedy", "neutrality"])]
-    if task == "empathy_religion":
-        return [why if gone else 100 * rng.random()]
-    if task == "stereomap_original":
-        rated = {item: rng.randint(1, 5) for item in doc["scales"] if rng.random() < 0.9}
-        return [why if gone else {"ratings": rated}]
-    sizes = {"bistereo_nli": 3, "hbb": 2}
-    if task in sizes:
-        return likelihoods(sizes[task])
-    if task == "mist_wabt_likelihood":
-        return likelihoods(2 * len(doc["words"]))
-    if task.startswith("stereomap"):
-        return likelihoods(5)
-    n = 2 if task.startswith("mist") else 2 * doc["scale"] + 1
-    return [[likelihoods(n)]]
-
-
-def made(task):
-    """Records of a task, its summary, and its metrics."""
-    known = catalogue.task(task)
-    made = known.builder(**{**known.metadata, **(known.config.get("dataset_kwargs") or {})})
-    documents = [made["test"][i] for i in TASKS[task]]
-    rng = random.Random(task)
-    measure = known.measure
-    gathers = measure.gathers
-    answers = [answer(task, doc, rng) for doc in documents]
-    records = [measure.record(doc, of) for doc, of in zip(documents, answers, strict=True)]
-    assert gathers == (task == "hbb_generate")
-    options = read_options(task, {}, known.options)
-    return records, summarise(measure, records, options), measure
+@cache
+def answered(name):
+    """Records of a measure, and its summary."""
+    documents, n, _, options = ASKED[name]
+    records = recorded(name, documents()[:n])
+    return records, summarise(EVERY[name], records, options())
 
 
 # ---- Counted again
@@ -173,7 +102,8 @@ def nli(records):
 
 def pairs(records):
     place = ("axis", "wording", "variant", "gender", "desirable", "undesirable")
-    usable = [r for r in records if r["desirable_likelihood"] is not None]
+    likelihoods = ("desirable_likelihood", "undesirable_likelihood")
+    usable = [r for r in records if None not in [r[name] for name in likelihoods]]
     neutral = {tuple(r[c] for c in place) for r in usable if r["sentiment"] == "neutral"}
     counted = [
         r for r in usable if r["sentiment"] != "neutral" and tuple(r[c] for c in place) in neutral
@@ -335,48 +265,48 @@ def pictures(records):
 
 
 COUNTS = {
-    "bistereo_analogy": analogy,
-    "bistereo_nli": nli,
-    "bistereo_pairs": pairs,
+    "bistereo.ANALOGY": analogy,
+    "bistereo.NLI": nli,
+    "bistereo.PAIRS": pairs,
     "hbb": hbb,
-    "mist_wabt": words,
-    "mist_aat": attributions,
+    "mist.WABT": words,
+    "mist.AAT": attributions,
     "empathy": intensities,
-    "stereomap": pictures,
+    "stereomap.ORIGINAL": pictures,
+    "stereomap.BEHAVIOR_LIKELIHOOD": pictures,
 }
+NAMES = {name: count for name in ASKED for start, count in COUNTS.items() if name.startswith(start)}
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_each_number_has_the_n_of_its_own_units(task):
-    records, summary, measure = made(task)
-    counts = next(count for name, count in COUNTS.items() if task.startswith(name))(records)
+@pytest.mark.parametrize("name", NAMES)
+def test_each_number_has_the_n_of_its_own_units(name):
+    records, summary = answered(name)
+    counts = NAMES[name](records)
+    counts["in_form"] = sum(r.get("in_form") is not None for r in records)
     wrong = {}
-    for metric in measure.metrics:
+    for metric in EVERY[name].metrics:
         n = summary.values[metric.name].n
         expected = counts.get(metric.name, len(records))
-        if task.startswith("hbb") and metric.name not in counts:
-            of_instances = metric.name not in ("unanswered", "lacking_sentences", "in_form")
+        if name.startswith("hbb") and metric.name not in counts:
+            of_instances = metric.name not in ("unanswered", "lacking_sentences")
             expected = counts[""] if of_instances else len(records)
-        if metric.name == "in_form":
-            expected = sum(r.get("in_form") is not None for r in records)
-        if metric.name == "bias_score" and task.startswith("hbb"):
+        if metric.name == "bias_score" and name.startswith("hbb"):
             expected = round(summary.values["biased_count"].value)
-        if task.startswith("stereomap") and metric.name not in counts:
+        if name.startswith("stereomap") and metric.name not in counts:
             groups = counts["groups"]
             wrong |= {} if 0 <= n <= max(groups, 24) else {metric.name: (n, groups)}
             continue
         if n != expected:
             wrong[metric.name] = (n, expected)
         if metric.by in ("gender", "dimension", "side", "axis"):
-            parts = sum(of.n for of in summary.groups[metric.name].values())
+            parts = sum(part.n for part in summary.groups[metric.name].values())
             wrong |= {} if parts == n else {f"groups of {metric.name}": (parts, n)}
     assert not wrong
-    assert not isnan(summary.values[measure.metrics[0].name].value)
 
 
 def test_most_n_are_smaller_than_the_documents():
     """Else the test above would show nothing."""
-    records, summary, _ = made("bistereo_analogy")
+    records, summary = answered("bistereo.ANALOGY")
     names = ("directed_preferences", "biased_preferences", "unanswered")
     first, second, third = (summary.values[name].n for name in names)
     assert first < second < third == len(records)
