@@ -8,7 +8,7 @@ docstring stands in docs/explanation/null_models.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,9 +140,9 @@ def last(context: str) -> str:
     return " ".join([part for part in re.split(r"[.!?\n]+", context) if part.strip(' ”"')][-2:])
 
 
-def counts(texts: object, vocabulary: dict[str, int]) -> np.ndarray:
+def counts(texts: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> np.ndarray:
     """How often each word stands in each text, shape (texts, words)."""
-    cells = [(i, vocabulary[w]) for i, words_of_text in enumerate(texts) for w in words_of_text]  # type: ignore[arg-type]
+    cells = [(i, vocabulary[word]) for i, text in enumerate(texts) for word in text]
     i, j = np.array(cells).T
     return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
 
