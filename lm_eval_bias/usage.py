@@ -21,14 +21,8 @@ without it: 1 and 2 are other ways to put the question, `all` asks each document
 NEAR = 0.8
 
 
-class UsageError(ValueError, SystemExit):
-    """A mistake of the person at the keyboard: a ValueError, and at the command line only its text
-    and the exit status 1.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.code = f"lm-eval-bias: {message}"
+class UsageError(ValueError):
+    """A mistake of the person at the keyboard. At the command line only its text is shown."""
 
 
 def read_options(

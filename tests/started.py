@@ -146,8 +146,6 @@ def _run(
 
     try:  # the end of a program, which the end of a fork is not by itself
         cli_evaluate()
-    except SystemExit:  # UsageError is one, too
-        raise
     except Exception:
         sys.excepthook(*sys.exc_info())
         sys.exit(1)

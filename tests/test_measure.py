@@ -11,6 +11,7 @@ from math import inf, isnan, log, nan, sqrt
 import numpy as np
 import pytest
 from exhibit_slips import compared, place, slips
+from lm_eval.evaluator import evaluate as ask
 from overt_rows import rows as overt_rows
 from scipy.stats import beta
 
@@ -27,7 +28,7 @@ from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereoset import documents as stereoset
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
 from lm_eval_bias.harness.dataset import CustomDataset
-from lm_eval_bias.harness.task import MeasureTask
+from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.measure import (
     RANGE,
     UNITS,
@@ -51,6 +52,7 @@ from lm_eval_bias.measure import (
     value,
 )
 from lm_eval_bias.usage import UsageError
+from tests.rule_model import RuleLM
 
 
 def metric(name, **changes):
@@ -95,7 +97,7 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
         lambda records, **options: Summary({"share": Number(1.0, 0.5)}),
         [metric("share", by="colour", better="lower")],
     )
-    task = MeasureTask(
+    task = BiasTask(
         {
             "task": "colours",
             "custom_dataset": documents,
@@ -235,8 +237,8 @@ def test_what_a_measure_declares_is_checked():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"clusters": (("scenes",),)}, "clusters records by column 'scenes', which they lack"),
-        ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
+        ({"clusters": (("scenes",),)}, "no usable value in column 'scenes'"),
+        ({"metrics": [metric("other")]}, "metric other: the summary has no value for it"),
         (
             {"exhibits": [Exhibit("T1", "A.", Rows("own"), [Column("b", "B")], "R.", "C.")]},
             "exhibit T1 shows column 'b', which its rows lack; they have a",
@@ -250,8 +252,8 @@ def test_what_a_measure_declares_is_checked():
         {"output_type": "generate_until"},
     ],
 )
-def test_a_wrong_declaration_ends_the_run_before_the_first_request(kind, changes, message):
-    """It asked all questions first and ended in a KeyError."""
+def test_a_wrong_declaration_is_a_sentence(kind, changes, message):
+    """Before the first request, or in the results if only records show it."""
     measure = Measure(
         lambda doc, results: {"scene": 1, "colour": "red"},
         lambda records, **options: Summary({"share": Number(1)}, tables={"own": [{"a": 1}]}),
@@ -265,9 +267,14 @@ def test_a_wrong_declaration_ends_the_run_before_the_first_request(kind, changes
         "doc_to_target": "",
         **kind,
     }
-    task = MeasureTask({**config, "measure": measure._replace(**changes)})
-    with pytest.raises(UsageError, match=f"colours: .*{message}"):
-        task.build_all_requests(limit=1)
+    task = BiasTask({**config, "measure": measure._replace(**changes)})
+    lm = RuleLM(lambda *_: -1.0, lambda _: "red")
+    try:
+        results = ask(lm, {"tasks": {"colours": task}}, limit=1, bootstrap_iters=0)
+        problem = results["configs"]["colours"]["error"]
+    except UsageError as error:  # before the first request
+        problem = str(error)
+    assert re.search(message, problem)
 
 
 def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_has_no_number():

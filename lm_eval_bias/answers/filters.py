@@ -36,14 +36,8 @@ def text_of(response: Any) -> str:
     return response if isinstance(response, str) else ""
 
 
-class Answers(list[Any]):
-    """The answers to a request. in_form: whether each is written in the very form asked for."""
-
-    in_form: list[bool]
-
-
 class Parser(Filter):
-    """Reads every response to each request, as a list of `Answers`.
+    """Reads every response to each request, as a list of answers.
 
     For languages other than English a YAML may give `refusals`, for labels also `labels` (label ->
     words) and `denials`; the others are patterns. Raises UsageError for wrong options.
@@ -89,12 +83,7 @@ class Parser(Filter):
             # repeated answers to a prompt are often equal
             outside = {text: spoken(without_long_runs(text)) for text in dict.fromkeys(texts)}
             read = {text: self._answer(part, doc) for text, part in outside.items()}
-            of_request = Answers(read[text] for text in texts)
-            form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
-            of_request.in_form = [
-                bool(form.fullmatch((outside[text] or "").strip())) for text in texts
-            ]
-            answers.append(of_request)
+            answers.append([read[text] for text in texts])
         n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
         if n_cut_off:
             logger.warning(
@@ -104,6 +93,13 @@ class Parser(Filter):
                 sum(map(len, answers)),
             )
         return answers
+
+    def in_form(self, responses: Sequence[Any], doc: Document) -> list[bool]:
+        """Whether each response is written in the very form asked for."""
+        form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
+        texts = [text_of(response) for response in responses]
+        outside = {text: spoken(without_long_runs(text)) or "" for text in dict.fromkeys(texts)}
+        return [bool(form.fullmatch(outside[text].strip())) for text in texts]
 
     def answer(self, text: str, doc: Document) -> Any:
         return self._answer(spoken(without_long_runs(text)), doc)

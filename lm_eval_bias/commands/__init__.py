@@ -60,4 +60,4 @@ def tell(error: UsageError) -> None:
     """Print a mistake. It may hold names out of files, so nothing in it may steer the terminal."""
     from lm_eval_bias.results.escape import visible
 
-    print("\n".join(map(visible, str(error.code).split("\n"))), file=sys.stderr)
+    print("\n".join(map(visible, f"lm-eval-bias: {error}".split("\n"))), file=sys.stderr)

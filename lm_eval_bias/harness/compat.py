@@ -2,16 +2,13 @@
 types (models/) have uses of their own.
 """
 
-import atexit
 import inspect
 import logging
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
-from functools import cache, wraps
+from functools import cache
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +20,19 @@ import jinja2
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
+
+_plain_hook = sys.excepthook
+
+
+def _hook(kind: Any, error: Any, traceback: Any) -> None:
+    """Show a UsageError that ends `lm_eval` without its traceback."""
+    if isinstance(error, UsageError):
+        print(f"lm-eval-bias: {error}", file=sys.stderr)
+    else:
+        _plain_hook(kind, error, traceback)
+
+
+sys.excepthook = _hook
 
 TRIED = "0.4.13"
 """The version of lm_eval that this was tested with."""
@@ -110,12 +120,6 @@ def own_cache(class_: type, *names: str) -> None:
 # ---- Tasks
 
 
-def model_base() -> type:
-    from lm_eval.api.model import LM
-
-    return LM
-
-
 def task_base() -> type:
     """The base class of tasks, or an error that names the supported versions."""
     try:
@@ -126,12 +130,6 @@ def task_base() -> type:
             f"{TRIED} ({error})"
         ) from error
     return ConfigurableTask
-
-
-def twin(task: Any) -> Any:
-    other = copy(task)
-    other._config = copy(task._config)
-    return other
 
 
 def filter_names(task: Any) -> list[str]:
@@ -147,71 +145,9 @@ def in_document_order(gathered: list, processes: int) -> list:
     return [value for _, value in sorted(zip(dealt, gathered, strict=True), key=itemgetter(0))]
 
 
-class Unshown(str):
-    """The name of a metric in the samples alone: the harness hides names that end in `_stderr`."""
-
-    def __format__(self, specification: str) -> str:
-        return str.__format__(self, "") + "_stderr"
-
-
 def predicts_only(task: Any) -> bool:
     """Whether --predict_only replaced a task's metrics by `bypass`."""
     return "bypass" in getattr(task, "_metric_fn_list", {})
-
-
-# ---- A whole run
-
-
-def check_runs() -> None:
-    """Let `simple_evaluate` call `run.check` before its requests, if it has tasks of ours."""
-    import lm_eval.evaluator
-
-    plain = lm_eval.evaluator.evaluate
-
-    @wraps(plain)
-    def evaluate(*arguments: Any, **named: Any) -> Any:
-        caller = sys._getframe(1)  # it does not pass on all that is needed
-        if caller.f_code.co_name == "simple_evaluate":
-            from lm_eval_bias.harness.run import check
-
-            check(named, caller.f_locals)
-        return plain(*arguments, **named)
-
-    lm_eval.evaluator.evaluate = evaluate
-
-
-def saved_file(tracker: Any, task: str | None = None) -> Path:
-    """Where an `EvaluationTracker` saved the results, or a task's samples."""
-    date, path = getattr(tracker, "date_id", ""), Path(tracker.output_path)
-    stem, folder = "results", path / str(tracker.general_config_tracker.model_name_sanitized)
-    if path.suffix == ".json":
-        stem, folder = path.stem, path.parent
-    return folder / (f"{stem}_{date}.json" if task is None else f"samples_{task}_{date}.jsonl")
-
-
-_failures: list[str] = []
-
-
-def fail_at_end(sentence: str) -> None:
-    """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
-    main = sys.modules.get("__main__")
-    spec = getattr(main, "__spec__", None)
-    program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
-    if program.replace("-", "_").split(".")[0] != "lm_eval":
-        return
-    if not _failures:
-        atexit.register(_end)
-    if sentence not in _failures:
-        _failures.append(sentence)
-
-
-def _end() -> None:
-    for sentence in _failures:
-        print(f"lm-eval-bias: {sentence}", file=sys.stderr)
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(1)
 
 
 # ---- A model by itself
@@ -229,25 +165,23 @@ def server_seed(lm: Any) -> int | None:
     return int(getattr(lm, "_seed", 1234))
 
 
-class Nth(int):
-    """A seed that `seeds_by_prompt` replaces."""
+OUR_SEED = "lm_eval_bias_seed"
+"""A key of `generation_kwargs` that `seeds_by_prompt` turns into the seed of a request."""
 
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
-    """Send `seed_of(seed, prompt)` in place of each `Nth` seed; the harness batches only equal
+    """Send `seed_of(OUR_SEED, prompt)` as the seed; the harness batches only equal
     `generation_kwargs`.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
 
-    def with_seed(*arguments: Any, **more: Any) -> dict[str, Any]:
-        payload = create(*arguments, **more)
-        if isinstance(payload.get("seed"), Nth):
-            payload["seed"] = seed_of(
-                int(payload["seed"]), payload.get("messages", payload.get("prompt"))
-            )
-        return payload
+    def with_seed(messages: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
+        settings = more.get("gen_kwargs") or {}
+        if OUR_SEED in settings:
+            settings["seed"] = seed_of(settings.pop(OUR_SEED), messages)
+        return create(messages, *arguments, **more)
 
     lm._create_payload = with_seed
     try:

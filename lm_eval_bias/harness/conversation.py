@@ -1,4 +1,4 @@
-"""Conversations: a request type for every model of the harness, and its task.
+"""Conversations: a request type for every model of the harness.
 
 `conversation` sends turn 1 of all requests to the model's own `generate_until`, then turn 2, and so
 on. Turns with choices use its `loglikelihood`. Importing this module adds the method to all models.
@@ -20,11 +20,11 @@ from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
-from lm_eval_bias.harness.templates import CompiledTask, Config, template, without_examples
-from lm_eval_bias.harness.whole_prompt import refuse_open_thinking, whole_prompts
+from lm_eval_bias.harness.templates import Config, template
+from lm_eval_bias.harness.whole_prompt import whole_prompts
 from lm_eval_bias.likelihoods import Likelihood, apart
 from lm_eval_bias.measure import quietly
-from lm_eval_bias.usage import Options, UsageError
+from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
 
@@ -228,92 +228,6 @@ def _probe_system(apply: Any) -> bool:
             return probe in str(apply(messages))
         except jinja2.TemplateError:
             return False
-
-
-class ConversationTask(CompiledTask):
-    """A task of several turns. In a YAML: `class: !function
-    lm_eval_bias.harness.conversation.ConversationTask`.
-
-    It reads `turns`: `user`, a jinja template over columns and earlier `answers`, and optional
-    `generation_kwargs`, added to the task's. With `doc_to_choice` the last turn is scored;
-    `exclusive_choices: true` subtracts from a choice's probability that of longer choices that
-    extend it. `--gen_kwargs` applies to all turns. `description` and `--system_instruction` form
-    the system message.
-    """
-
-    def __init__(self, config: Config | None = None, **kwargs: Any) -> None:
-        config = {k: v for k, v in (config or {}).items() if k != "class"}
-        self.turns = read_turns(config.get("task"), config.pop("turns", None))
-        self.exclusive = bool(config.pop("exclusive_choices", False))
-        config = {
-            "doc_to_text": self.turns[0]["user"],
-            "doc_to_target": "",
-            "num_fewshot": 0,
-            **config,
-        }
-        without_examples(config)
-        config["output_type"] = "generate_until"  # so that --gen_kwargs reaches the task
-        settings = {"until": list(UNTIL), "do_sample": False}
-        config["generation_kwargs"] = {**settings, **(config.get("generation_kwargs") or {})}
-        self._own_kwargs = dict(config["generation_kwargs"])
-        super().__init__(config=config, **kwargs)
-        self.OUTPUT_TYPE = REQUEST
-
-    def reword(self, texts: Options) -> None:
-        texts = dict(texts)
-        self.turns = read_turns(self.config.task, texts.pop("turns"))
-        super().reword({**texts, "doc_to_text": self.turns[0]["user"]})
-
-    def fewshot_context(
-        self, doc: Any, num_fewshot: int, system_instruction: str | None = None, **kwargs: Any
-    ) -> str:
-        """The system message. `construct_requests` adds the turns."""
-        description = self.resolve_field(doc, self.config.description)
-        return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
-
-    def construct_requests(
-        self,
-        doc: Document,
-        ctx: str,
-        *,
-        apply_chat_template: bool = False,
-        chat_template: Any = None,
-        **kwargs: Any,
-    ) -> Any:
-        own = self._own_kwargs
-        changed = {
-            key: value
-            for key, value in self.config.generation_kwargs.items()
-            if key not in own or own[key] != value
-        }
-        turns: list[Config] = [
-            {
-                **question(turn["user"], doc),
-                "generation_kwargs": {**own, **turn["generation_kwargs"], **changed},
-            }
-            for turn in self.turns
-        ]
-        if self.config.doc_to_choice is not None:
-            del turns[-1]["generation_kwargs"]
-            turns[-1]["choices"] = [str(choice) for choice in self.doc_to_choice(doc)]
-            turns[-1]["exclusive"] = self.exclusive
-        chat = bool(apply_chat_template and chat_template)
-        plan = {"system": ctx or None, "chat": chat, "turns": turns}
-        asked = [{"role": "user", "content": turns[0]["user"]}]
-        first = whole = prompt(plan, asked, chat_template)
-        if chat and "choices" in turns[-1]:
-            for turn in turns[1:]:  # with any answers
-                text = turn.get("user", turn.get("user_template"))
-                asked += [{"role": "assistant", "content": "x"}, {"role": "user", "content": text}]
-                whole = prompt(plan, asked, chat_template)
-            name = str(self.config.task)
-            refuse_open_thinking(name, whole, asked[-1]["content"], chat_template)
-        task, doc_id, repeats = kwargs["metadata"]
-        return compat.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
-
-    def dump_config(self) -> Config:
-        scored = {"exclusive_choices": True} if self.exclusive else {}
-        return {**super().dump_config(), "turns": self.turns, **scored}
 
 
 def read_turns(task: str | None, turns: Any) -> list[Config]:

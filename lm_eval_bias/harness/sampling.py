@@ -29,8 +29,8 @@ def generate_samples(self: Any, requests: list[Any]) -> list[str]:
         prompt, settings = request.args
         if is_sampled(settings):
             key = (prompt, repr(settings))
-            # a seed that a person gave stays
-            settings = {"seed": compat.Nth(first + repeats[key]), **settings}
+            if "seed" not in settings:  # one that a person gave stays
+                settings = {compat.OUR_SEED: first + repeats[key], **settings}
             repeats[key] += 1
         seeded.append(compat.derived(request, "generate_until", (prompt, settings)))
     with compat.seeds_by_prompt(self, seed_of):

@@ -1,4 +1,4 @@
-"""The score of a sentence in a pair: a request type for every model of the harness, and its task.
+"""The score of a sentence in a pair: a request type for every model of the harness.
 
 A causal model gives the sentence's log-likelihood, a masked one (models/masked.py) that of the
 shared words.
@@ -11,9 +11,6 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.dataset import Document
-from lm_eval_bias.harness.task import MeasureTask
-from lm_eval_bias.harness.templates import Config, render
 from lm_eval_bias.usage import UsageError
 
 REQUEST = "pair_loglikelihood"
@@ -79,46 +76,6 @@ def modified(sentence: str, other: str) -> list[Span]:
     for block in matcher.get_matching_blocks():
         shared.update(range(block[which], block[which] + block.size))
     return [span for i, span in enumerate(spans[which]) if i not in shared]
-
-
-class SentencePairTask(MeasureTask):
-    """A task on pairs of sentences. In a YAML: `class: !function
-    lm_eval_bias.harness.sentence_pairs.SentencePairTask`.
-
-    It reads `sentences`, two columns or jinja templates. The measure's `record` gets both answers.
-    Sentences get no examples, system message or chat template.
-    """
-
-    # The output type that the harness knows it by.
-    KIND = "loglikelihood"
-    PLAIN = True
-
-    def __init__(self, config: Config) -> None:
-        config = dict(config)
-        self.sentences = read_sentences(config.get("task"), config.pop("sentences", None))
-        config = {
-            "doc_to_text": self.sentences[0],
-            "doc_to_target": "",
-            **config,
-            "output_type": self.KIND,
-        }
-        super().__init__(config)
-        self.OUTPUT_TYPE = REQUEST
-
-    def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> str:
-        return ""
-
-    def construct_requests(self, doc: Document, ctx: Any, **kwargs: Any) -> list[Any]:
-        first, second = (str(render(sentence, doc)) for sentence in self.sentences)
-        task, doc_id, repeats = kwargs["metadata"]
-        pairs = ((first, second), (second, first))
-        return [
-            compat.request(REQUEST, doc, pair, index, task, doc_id, repeats)
-            for index, pair in enumerate(pairs)
-        ]
-
-    def dump_config(self) -> Config:
-        return {**super().dump_config(), "sentences": self.sentences}
 
 
 def read_sentences(task: str | None, sentences: Any) -> list[str]:

@@ -1,22 +1,23 @@
-"""A harness task whose numbers come from all documents together."""
+"""The harness task of all benchmarks: its numbers come from all documents together."""
 
 import json
 import logging
 import re
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property, partial
-from inspect import isfunction, signature
+from inspect import signature
 from math import nan
 from typing import Any
 
 from lm_eval_bias.data.schema import located, marks
-from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.conversation import UNTIL, ConversationTask, chat_prompt
-from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Documents
+from lm_eval_bias.harness import compat, conversation, sampling, sentence_pairs, token_counts
+from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
-from lm_eval_bias.harness.sampling import REQUEST, is_sampled
+from lm_eval_bias.harness.hub_data import Processed, read_split
 from lm_eval_bias.harness.shards import shard
-from lm_eval_bias.harness.templates import CompiledTask, Config, without_examples
+from lm_eval_bias.harness.templates import Config, render, template
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
@@ -29,8 +30,6 @@ from lm_eval_bias.measure import (
     Record,
     Row,
     Summary,
-    by_wording,
-    lacking_columns,
     lacking_numbers,
     mean,
     problems,
@@ -42,7 +41,6 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.usage import (
     PAPER,
-    SHARD,
     WORDING,
     Options,
     UsageError,
@@ -54,79 +52,92 @@ from lm_eval_bias.usage import (
 
 logger = logging.getLogger(__name__)
 
-RECORDS = compat.Unshown("records")
-ERROR = "error"
-REHEARSED = 50
-"""Documents that `StandIn` answers before the model does."""
+RECORDS, ERROR = "records", "error"
 REASONING = "reasoning"
 THINKING = 4096
 """Tokens that `reasoning` adds for each answer."""
+PLAIN, COUNTED, TEXTS, SENTENCES, TURNS = "plain", "counted", "texts", "sentences", "turns"
+OUTPUT_TYPES = {
+    PLAIN: None,
+    COUNTED: "multiple_choice",
+    TEXTS: "multiple_choice",
+    SENTENCES: "loglikelihood",
+    TURNS: "generate_until",  # so that --gen_kwargs reaches the task
+}
+"""What a YAML's `request` may be -> the harness's output type."""
+Base: Any = compat.task_base()
 
 
-class StandIn(compat.model_base()):  # type: ignore[misc]
-    """A model that finds everything equally likely and answers nothing."""
+class BiasTask(Base):
+    """A task with a measure. In a YAML: `class: !function lm_eval_bias.harness.task.BiasTask`.
 
-    def loglikelihood(self, requests: Any, **_: Any) -> list[tuple[float, bool]]:
-        return [(-1.0, False)] * len(requests)
+    It reads more keys than the harness's:
 
-    def loglikelihood_rolling(self, requests: Any, **_: Any) -> list[float]:
-        return [-1.0] * len(requests)
+    measure: a `measure.Measure`, in place of `process_results` and `metric_list`.
 
-    def generate_until(self, requests: Any, **_: Any) -> list[str]:
-        return [""] * len(requests)
+    request: what is asked. `plain`, the default: what `output_type` says. `counted`: choices, whose
+    measure also gets their numbers of tokens. `texts`: the same of plain texts, without system
+    message and chat template. `sentences`: two columns or templates, `sentences`, each beside the
+    other, as they stand. `turns`: a conversation, `turns` with `user`, a template over columns and
+    earlier `answers`, and optional `generation_kwargs`; with `doc_to_choice` the last turn is
+    scored, and `exclusive_choices: true` takes from a choice the probability of longer choices that
+    extend it.
 
-    def apply_chat_template(self, chat_history: Any, add_generation_prompt: bool = True) -> str:
-        return "\n".join(message["content"] for message in chat_history)
-
-
-class MeasureTask(CompiledTask):
-    """A task with a measure. In a YAML: `class: !function lm_eval_bias.harness.task.MeasureTask`.
-
-    It reads two more keys. measure: a `measure.Measure`, in place of `process_results` and
-    `metric_list`. options: a function that checks `--metadata` and returns the defaults;
-    `temperature` and `repeats` also apply to the generation, and so does `--metadata
-    reasoning=true` of all tasks that generate. `--metadata shard=2/4` asks a part (shards.py).
+    options: a function that checks `--metadata` and returns the defaults; `temperature` and
+    `repeats` also apply to the generation, and so does `--metadata reasoning=true` of all tasks
+    that generate. `--metadata shard=2/4` asks a part (shards.py).
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
     all of them.
 
+    process_docs: turns rows of a data set of the hub into documents; the option `data` names a file
+    in its place.
+
     In the results file all numbers and tables are under configs -> TASK -> cells, in the samples
-    each record under "records". After an error, under configs -> TASK -> error, the numbers are NaN
-    and the status is 1.
+    each record under "records". After an error, under configs -> TASK -> error, the numbers are
+    NaN.
     """
 
-    LIKELIHOOD = "loglikelihood"
-    """The request type of likelihoods without a chat template."""
+    OUTPUT_TYPE: Any
 
     def __init__(self, config: Config) -> None:
-        config = {"num_fewshot": 0, **{k: v for k, v in config.items() if k != "class"}}
-        without_examples(config)
-        self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
-        options = config.pop("options", None)
-        wordings = config.pop("wordings", None) or ()
+        config = {"num_fewshot": 0, "doc_to_target": "", **config}
+        config.pop("class", None)
         name = config["task"]
+        if config["num_fewshot"]:
+            raise UsageError(
+                f"{name}: it takes no few-shot examples, found num_fewshot={config['num_fewshot']}"
+            )
         metadata = config.get("metadata") or {}
         if FIRST in metadata:  # a run would take it for the size of the task
             raise UsageError(
-                f"{name}: {FIRST} belongs in a task's YAML; use --limit for fewer documents"
+                f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
+        self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
+        self._read_request(name, config)
+        options = config.pop("options", None)
+        wordings = config.pop("wordings", None) or ()
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options, wordings)
-        texts = {PAPER: {}, **{str(i): of for i, of in enumerate(wordings, start=1)}}
+        texts = {PAPER: {}, **{str(i): text for i, text in enumerate(wordings, start=1)}}
         asked = asked_in(metadata, wordings)
         self._wordings: dict[str | None, Config] = {name: texts[name] for name in asked}
-        self._has_wordings = bool(wordings)
         self._marks = marks(self._options)
         self._part = part(metadata)
         self._places: list[int] = []
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         builder = config.get("custom_dataset")
-        documents = getattr(builder, "documents", bool)
-        self._read = signature(options or documents).parameters.keys()
         if isinstance(builder, CustomDataset):  # its other arguments are the YAML's
-            fixed = signature(documents).parameters.keys() - self._read
+            documents = signature(builder.documents).parameters.keys()
+            fixed = documents - signature(options or builder.documents).parameters.keys()
             metadata = {key: value for key, value in metadata.items() if key not in fixed}
+        if callable(process := config.get("process_docs")):
+            path = self._options.get("data")
+            config["process_docs"] = Processed(", ".join(filter(None, (name, path))), process)
+            if path:
+                split = (config["test_split"], path, config.get("dataset_name"))
+                builder = config["custom_dataset"] = partial(read_split, *split)
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
@@ -136,12 +147,7 @@ class MeasureTask(CompiledTask):
             config["generation_kwargs"] = with_thinking(settings) if reasons else settings
         # No examples: prompts hold their own. Without this the harness copies every document.
         config["fewshot_config"] = {"samples": []}
-        # A filter gives a list of answers to each request, unless it takes one out of it.
-        steps = [step for pipe in config.get("filter_list") or () for step in pipe["filter"]]
-        self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
-        for step in steps:  # fail now, not after the model's work
-            if isinstance(step["function"], type):
-                step["function"](**{key: value for key, value in step.items() if key != "function"})
+        self._read_filters(config)
         if self._lists and len(asked) > 1:
             raise UsageError(
                 f"{name}: {WORDING}=all in --metadata is for tasks on likelihoods; ask each "
@@ -161,125 +167,238 @@ class MeasureTask(CompiledTask):
             if m.primary
         ]
 
+    def _read_request(self, name: str, config: Config) -> None:
+        self.request = config.pop("request", PLAIN)
+        if self.request not in OUTPUT_TYPES:
+            raise UsageError(
+                f"{name}: request: expected one of {', '.join(OUTPUT_TYPES)}, found "
+                f"{self.request!r}"
+            )
+        if output_type := OUTPUT_TYPES[self.request]:
+            config["output_type"] = output_type
+        self._likelihood = "loglikelihood"
+        if self.request in (COUNTED, TEXTS):
+            self._likelihood = token_counts.REQUEST
+        elif self.request == SENTENCES:
+            self.sentences = sentence_pairs.read_sentences(name, config.pop("sentences", None))
+            config.setdefault("doc_to_text", self.sentences[0])
+        elif self.request == TURNS:
+            self.turns = read_turns(name, config.pop("turns", None))
+            self.exclusive = bool(config.pop("exclusive_choices", False))
+            config.setdefault("doc_to_text", self.turns[0]["user"])
+            settings = {"until": list(UNTIL), "do_sample": False}
+            config["generation_kwargs"] = {**settings, **(config.get("generation_kwargs") or {})}
+            self._own_kwargs = dict(config["generation_kwargs"])
+
+    def _read_filters(self, config: Config) -> None:
+        # A filter gives a list of answers to each request, unless it takes one out of it.
+        steps = [step for pipe in config.get("filter_list") or () for step in pipe["filter"]]
+        self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
+        self._reader: Any = None
+        self._forms: dict[int, list[bool]] = {}
+        for step in steps:  # fail now, not after the model's work
+            if isinstance(step["function"], type):
+                more = {key: value for key, value in step.items() if key != "function"}
+                self._reader = step["function"](**more)
+
+    @property
+    def as_it_stands(self) -> bool:
+        """Whether its texts are asked without system message and chat template."""
+        return self.request in (TEXTS, SENTENCES)
+
+    def reword(self, texts: Config) -> None:
+        """Ask in another wording. texts: in the place of those of the YAML."""
+        texts = dict(texts)
+        if self.request == TURNS and "turns" in texts:
+            self.turns = read_turns(self.config.task, texts.pop("turns"))
+            texts["doc_to_text"] = self.turns[0]["user"]
+        for key, text in texts.items():
+            setattr(self.config, key, text)
+
+    # ---- Documents and texts
+
+    def download(self, dataset_kwargs: Config | None = None, **kwargs: Any) -> None:
+        """The harness's, without its notice about `--metadata`, one for each task. Raises
+        UsageError if a data set of the hub cannot be loaded.
+        """
+        config = self.config
+        try:
+            if callable(build := config.custom_dataset):
+                self.dataset = build(**(config.metadata or {}), **(config.dataset_kwargs or {}))
+            else:
+                super().download(dataset_kwargs, **kwargs)
+        except Exception as error:
+            if isinstance(error, UsageError) or not isinstance(config.process_docs, Processed):
+                raise
+            name = " ".join(filter(None, (config.dataset_path, config.dataset_name)))
+            raise UsageError(
+                f"{config.task}: cannot load the data set {name}: fetch it with network, or give a "
+                f"file of the same columns with --metadata data=FILE ({compat.brief(error)})"
+            ) from error
+
     def test_docs(self) -> Any:
         if self._part[1] == 1:
             return super().test_docs()
         if not self._places:
-            whole = super().test_docs()
+            everything = super().test_docs()
             columns = next(iter(self.measure.clusters), ())
             try:
-                self._places = shard(whole, columns, *self._part)
+                self._places = shard(everything, columns, *self._part)
             except UsageError as error:
                 raise UsageError(f"{self.config.task}: {error}") from error
-            self._documents = Documents(whole[i] for i in self._places)
-            self.dataset: Any = {}  # the whole may be large
+            self._documents = Documents(everything[i] for i in self._places)
+            self.dataset = {}  # all documents may be large
         return self._documents
 
     def doc_iterator(self, **kwargs: Any) -> Any:
-        """The harness's; documents of a part have the numbers that they have in the whole."""
+        """The harness's; documents of a part have the numbers that they have among all."""
         documents = super().doc_iterator(**kwargs)
         if not self._places or kwargs.get("samples"):
             return documents
         return ((self._places[i], document) for i, document in documents)
 
+    @staticmethod
+    def resolve_field(doc: Document, field: str | None = None) -> Any:
+        return render(field, doc)
+
+    def doc_to_text(self, doc: Document, doc_to_text: Any = None) -> Any:
+        text = self.config.doc_to_text
+        if doc_to_text is None and isinstance(text, str) and text not in doc:
+            return template(text).render(**doc)
+        return super().doc_to_text(doc, doc_to_text)
+
+    def doc_to_target(self, doc: Document, doc_to_target: Any = None) -> Any:
+        text = self.config.doc_to_target
+        plain = isinstance(text, str) and text not in doc and (not text or text.isalpha())
+        if doc_to_target is None and plain:  # no template, number or list
+            return text
+        return super().doc_to_target(doc, doc_to_target)
+
+    # ---- Requests
+
     def build_all_requests(self, **kwargs: Any) -> Any:
         """The harness's, without `--cache_requests`, which would ignore the task's options. Raises
-        UsageError for a wrong declaration, and for `repeats` of equal answers.
+        UsageError for a wrong declaration, for `repeats` of equal answers, and for what the model
+        cannot be asked.
         """
-        if self.config.repeats != 1 and not self._repeats:
+        if self.config.repeats != 1 and not (self.measure.repeats or self.measure.gathers):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         for problem in problems(self.measure, self.eval_docs.features):
             raise UsageError(f"{self.task_name}: {problem}")
+        lm: Any = getattr(kwargs.get("chat_template"), "__self__", None)
+        if why := getattr(lm, "refusal", lambda task: None)(self):
+            raise UsageError(f"{self.task_name}: --model {lm.NAME} cannot be asked this: {why}")
+        given = [k for k in ("system_instruction", "apply_chat_template") if kwargs.get(k)]
+        if given and self.as_it_stands:
+            options = " and --".join(given)
+            logger.warning("%s: texts are scored without --%s", self.task_name, options)
         self._processes = kwargs.get("world_size", 1)
-        uncached = {"cache_requests": False, "rewrite_requests_cache": False}
+        arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
+        self.OUTPUT_TYPE = self.config.output_type
         with gc_paused():
-            super().build_all_requests(**{**kwargs, **uncached})
-            self._ask_others({**kwargs, **uncached})
-        if self.instances:
-            self._rehearse()
+            super().build_all_requests(**arguments)
+            self._ask_others(arguments)
+        # With several processes the harness pads requests by the task's type.
+        self.OUTPUT_TYPE = self.instances[0].request_type
 
     def _ask_others(self, arguments: Options) -> None:
         """Add the requests in the other wordings, behind those of each document."""
         everything = list(self.instances)
         per_document = len({r.idx for r in everything})
         for i, texts in enumerate(list(self._wordings.values())[1:], start=1):
-            other = compat.twin(self)
+            other = copy(self)
+            other._config = copy(self._config)
             other.reword(texts)
-            super(MeasureTask, other).build_all_requests(**arguments)
+            Base.build_all_requests(other, **arguments)
             for r in other.instances:
                 r.idx += i * per_document
             everything += other.instances
         self._instances = everything
 
-    def _rehearse(self) -> None:
-        """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers or
-        tables lack what the measure declares, as far as empty answers show.
-        """
-        everything = self.instances
-        documents: dict[Any, list[Any]] = {}
-        for r in everything:
-            if r.doc_id in documents or len(documents) < REHEARSED:
-                rehearsed = compat.derived(r, r.request_type, r.arguments)
-                documents.setdefault(r.doc_id, []).append(rehearsed)
-        self._instances = [r for of_one in documents.values() for r in of_one]
-        level = logging.root.manager.disable
-        logging.disable(logging.ERROR)
-        try:
-            stand_in = StandIn()
-            for r in self._instances:
-                r.resps = getattr(stand_in, r.request_type)([r] * (r.repeats or 1))
-            super().apply_filters()
-            name = compat.filter_names(self)[0]
-            made = [
-                self._made(of_one[0].doc, [r.filtered_resps[name] for r in of_one])
-                for of_one in documents.values()
-            ]
-            records = next(iter(by_wording(flat(made)).values()))
-            problem = next(lacking_columns(self.measure, records), None)
-            if problem is None:
-                summary = self.measure.summary(records, errors=True, **self._options)
-                problem = next(lacking_numbers(self.measure, summary), None)
-        except Exception:
-            logger.debug("%s: no numbers of an empty answer", self.task_name, exc_info=True)
-        else:
-            if problem is not None:
-                raise UsageError(f"{self.task_name}: {problem}")
-        finally:
-            logging.disable(level)
-            self._instances = everything
-
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
-        """The harness's; without a system role, the question gets the system message."""
+        """The harness's; without a system role, the question gets the system message. Of a
+        conversation, the system message alone: `construct_requests` adds the turns."""
+        if self.request == SENTENCES:
+            return ""
+        if self.request == TEXTS:
+            return self.doc_to_text(doc)
+        if self.request == TURNS:
+            description = self.resolve_field(doc, self.config.description)
+            parts = (kwargs.get("system_instruction"), description)
+            return "\n\n".join(part.strip() for part in parts if part)
         if apply := kwargs.get("chat_template"):
             kwargs["chat_template"] = partial(chat_prompt, apply)
         return super().fewshot_context(doc, num_fewshot, **kwargs)
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
         """The harness's. Sampled answers (sampling.py), likelihoods with token counts and those
-        behind a chat template (whole_prompt.py) have their own request types."""
-        with self.known_output_type():
-            requests = super().construct_requests(doc, ctx, **kwargs)
+        behind a chat template (whole_prompt.py) have their own request types, and so have sentences
+        and conversations."""
+        chat = kwargs.get("apply_chat_template") and kwargs.get("chat_template")
+        if self.request == TURNS:
+            first, plan = self._plan(doc, ctx, chat)
+            return compat.request(conversation.REQUEST, doc, (first, plan), 0, *kwargs["metadata"])
+        if self.request == SENTENCES:
+            first, second = (str(render(sentence, doc)) for sentence in self.sentences)
+            pairs = ((first, second), (second, first))
+            return [
+                compat.request(sentence_pairs.REQUEST, doc, pair, i, *kwargs["metadata"])
+                for i, pair in enumerate(pairs)
+            ]
+        if self.request == TEXTS:
+            # Under a chat template the harness leaves out the blank behind a context.
+            kwargs["apply_chat_template"] = chat = False
+        requests = super().construct_requests(doc, ctx, **kwargs)
         every = requests if isinstance(requests, list) else [requests]
         kind = every[0].request_type
-        if kind == "generate_until" and is_sampled(self.config.generation_kwargs):
-            kind = REQUEST
+        if kind == "generate_until" and sampling.is_sampled(self.config.generation_kwargs):
+            kind = sampling.REQUEST
         elif kind == "loglikelihood":
-            kind = self.LIKELIHOOD
-            if kwargs.get("apply_chat_template") and (apply := kwargs.get("chat_template")):
+            kind = self._likelihood
+            if chat:
                 kind += IN_CHAT
-                refuse_open_thinking(self.task_name, ctx, self.doc_to_text(doc), apply)
-        if kind != every[0].request_type:
-            # With several processes the harness pads requests by the task's type.
-            self.OUTPUT_TYPE = kind
-            for request in every:
-                request.request_type = kind
+                refuse_open_thinking(self.task_name, ctx, self.doc_to_text(doc), chat)
+        for request in every:
+            request.request_type = kind
         return requests
+
+    def _plan(self, doc: Document, system: str, chat: Any) -> tuple[Any, Config]:
+        """A conversation's first prompt and its plan (`conversation.Conversation`)."""
+        own, now = self._own_kwargs, self.config.generation_kwargs
+        changed = {k: now[k] for k in now if k not in own or own[k] != now[k]}
+        turns: list[Config] = [
+            {
+                **conversation.question(turn["user"], doc),
+                "generation_kwargs": {**own, **turn["generation_kwargs"], **changed},
+            }
+            for turn in self.turns
+        ]
+        if self.config.doc_to_choice is not None:
+            del turns[-1]["generation_kwargs"]
+            turns[-1]["choices"] = [str(choice) for choice in self.doc_to_choice(doc)]
+            turns[-1]["exclusive"] = self.exclusive
+        plan = {"system": system or None, "chat": bool(chat), "turns": turns}
+        asked = [{"role": "user", "content": turns[0]["user"]}]
+        first = last = conversation.prompt(plan, asked, chat)
+        if chat and "choices" in turns[-1]:
+            for turn in turns[1:]:  # with any answers
+                text = turn.get("user", turn.get("user_template"))
+                asked += [{"role": "assistant", "content": "x"}, {"role": "user", "content": text}]
+                last = conversation.prompt(plan, asked, chat)
+            refuse_open_thinking(str(self.config.task), last, asked[-1]["content"], chat)
+        return first, plan
+
+    # ---- Answers
 
     def apply_filters(self) -> Any:
         try:
             with gc_paused():
                 filtered = super().apply_filters()
+                if hasattr(self._reader, "in_form"):
+                    self._forms = {
+                        id(r.doc): self._reader.in_form(r.resps, r.doc) for r in self.instances
+                    }
             return filtered
         except Exception as error:
             self._fail(error, "reading the answers")
@@ -292,17 +411,17 @@ class MeasureTask(CompiledTask):
             return {"bypass": None}
         # One key holds the record. The others belong to no document, but the harness aggregates
         # only the keys that it finds here.
-        values: Config = dict.fromkeys(self._aggregations)
-        values[RECORDS] = self._record(doc, results)
-        return values
+        return {**dict.fromkeys(self._aggregations), RECORDS: self._record(doc, results)}
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
+        records = [{ERROR: self._error, **known} for known in self._all_marks]
         try:
             if self._error is None:
-                return self._made(doc, results)
+                read = self._read_lists if self._lists else self._read
+                records = read(doc, results)
         except Exception as error:
             self._fail(error, "making a record of an answer")
-        records = [{ERROR: self._error, **marks} for marks in self._all_marks]
+            records = [{**record, ERROR: self._error} for record in records]
         return records[0] if len(records) == 1 else records
 
     @property
@@ -310,51 +429,39 @@ class MeasureTask(CompiledTask):
         wordings = [{INSTRUCTION: name} for name in self._wordings]
         return [{**self._marks, **wording} for wording in wordings or [{}]]
 
-    def _made(self, doc: Any, results: Any) -> Record | list[Record]:
-        if not self._lists:
-            parts = shares(results, len(self._all_marks))
-            records = []
-            for of, marks in zip(parts, self._all_marks, strict=True):
-                record = {**self.measure.record(doc, of), **marks}
-                if reads := Read.all_in(of):
-                    record[SEEN_MASS] = reads[0].shown
-                    record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
-                if any(read.how == "unseen" for read in reads):
-                    without = self.measure.record(doc, Read.without_unseen(of))
-                    record[WITHOUT_UNSEEN] = {**without, **marks}
-                records.append(record)
-        else:
-            # A process with fewer documents asks its last one again; both answers are here
-            # (lm_eval 0.4.13).
-            (given,) = results
-            answers = given[: self.config.repeats]
-            in_form = getattr(given, IN_FORM.name, [None] * len(given))[: self.config.repeats]
+    def _read(self, doc: Any, results: Any) -> list[Record]:
+        """A record of each wording."""
+        records = []
+        parts = shares(results, len(self._all_marks))
+        for of_wording, known in zip(parts, self._all_marks, strict=True):
+            record = {**self.measure.record(doc, of_wording), **known}
+            if reads := Read.all_in(of_wording):
+                record[SEEN_MASS] = reads[0].shown
+                record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
+            if any(read.how == "unseen" for read in reads):
+                without = self.measure.record(doc, Read.without_unseen(of_wording))
+                record[WITHOUT_UNSEEN] = {**without, **known}
+            records.append(record)
+        return records
+
+    def _read_lists(self, doc: Any, results: Any) -> list[Record]:
+        """A record of each answer to the document's only request, or one of all."""
+        (given,) = results
+        # A process with fewer documents asks its last one again; both answers are here.
+        answers = given[: self.config.repeats]
+        in_form = self._forms.get(id(doc), [None] * len(answers))[: len(answers)]
+        asked: list[Any] = [([a], form) for a, form in zip(answers, in_form, strict=True)]
+        if self.measure.gathers:
             asked = [(answers, mean(in_form))]
-            if not self.measure.gathers:
-                asked = [([a], form) for a, form in zip(answers, in_form, strict=True)]
-            records = [
-                {**self.measure.record(doc, of), **self._marks, IN_FORM.name: form}
-                for of, form in asked
-            ]
-        return records[0] if len(records) == 1 else records
+        return [
+            {**self.measure.record(doc, some), **self._marks, IN_FORM.name: form}
+            for some, form in asked
+        ]
+
+    # ---- Numbers
 
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
-
-    @property
-    def takes(self) -> set[str] | None:
-        """The names that it reads in `--metadata`. None: any, as a function that makes its
-        documents gets them all.
-        """
-        builder = self.config.custom_dataset
-        if isfunction(builder):
-            return None
-        more = [*[REASONING] * bool(self.config.generation_kwargs), *[WORDING] * self._has_wordings]
-        return {SHARD, *self._read, *more}
-
-    @property
-    def _repeats(self) -> bool:
-        return self.measure.repeats or self.measure.gathers
 
     def higher_is_better(self) -> dict[str, bool | None]:
         if compat.predicts_only(self):
@@ -380,22 +487,26 @@ class MeasureTask(CompiledTask):
                 aggregations[f"{row.name}_stderr"] = partial(self._value, row, "stderr")
         return aggregations
 
-    def _count(self, gathered: list[Any]) -> float:
+    def _count(self, gathered: list[Any]) -> int:
         """The number of records. Called first, it makes the summary for `_value`."""
-        records = flat(compat.in_document_order(gathered, self._processes))
-        broken = next((record[ERROR] for record in records if ERROR in record), None)
-        if broken is not None:  # in another process, perhaps
-            self._error = broken
-            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
-        else:
+        ordered = compat.in_document_order(gathered, self._processes)
+        records = [r for each in ordered for r in (each if isinstance(each, list) else [each])]
+        self._error = next((r[ERROR] for r in records if ERROR in r), None)  # of any process
+        if self._error is None:
             try:
                 summary = summarise(self.measure, records, self._options)
+                for problem in lacking_numbers(self.measure, summary):
+                    raise UsageError(problem)
                 self._cells = tables(self.measure, summary)
                 self._numbers = {row.name: value(summary, row) for row in self._rows}
                 self._summary = summary
             except Exception as error:
+                if isinstance(error, KeyError) and {*error.args} & {
+                    metric.name for metric in self.measure.metrics
+                }:
+                    error = UsageError(f"metric {error.args[0]}: the summary has no value for it")
                 self._fail(error, "computing its numbers")
-        return float(len(records))
+        return len(records)
 
     def _value(self, row: Row, part: str, values: list[Any]) -> float:
         return nan if self._summary is None else float(getattr(self._numbers[row.name], part))
@@ -412,12 +523,17 @@ class MeasureTask(CompiledTask):
                 self.task_name,
                 exc_info=error,
             )
-            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
 
     def dump_config(self) -> Config:
         # Functions and objects become texts, which name no address: equal runs write equal files.
         text = json.dumps(super().dump_config(), default=str)
         config: Config = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
+        if self.request == SENTENCES:
+            config["sentences"] = self.sentences
+        if self.request == TURNS:
+            config["turns"] = self.turns
+            if self.exclusive:
+                config["exclusive_choices"] = True
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:
@@ -437,11 +553,3 @@ def with_thinking(generation: Options) -> Config:
     """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
     tokens = generation.get("max_gen_toks", 0) + THINKING
     return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
-
-
-def flat(records: list[Any]) -> list[Record]:
-    return [r for record in records for r in (record if isinstance(record, list) else [record])]
-
-
-class ConversationMeasureTask(ConversationTask, MeasureTask):
-    """A task of several turns with a measure. Reads the keys of both."""

@@ -1,12 +1,10 @@
-"""Log-likelihoods of choices with token counts: a request type for every model of the harness, and
-its task."""
+"""Log-likelihoods of choices with token counts: a request type for every model of the harness."""
 
 import logging
 from typing import Any
 
 from lm_eval_bias.harness import compat, whole_prompt
 from lm_eval_bias.harness.conversation import NO_LIKELIHOODS
-from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -64,11 +62,3 @@ class TokenCounts:
 
 compat.add_request_type(REQUEST, loglikelihood_and_tokens)
 whole_prompt.add_request_type(REQUEST)
-
-
-class CountedTask(MeasureTask):
-    """A `MeasureTask` whose measure gets a `CountedLikelihood` per choice. In a YAML: `class:
-    !function lm_eval_bias.harness.token_counts.CountedTask`, `output_type: multiple_choice`.
-    """
-
-    LIKELIHOOD = REQUEST

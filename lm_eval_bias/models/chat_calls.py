@@ -7,8 +7,7 @@ import json
 import logging
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from time import monotonic
 from typing import Any
 
@@ -38,11 +37,7 @@ LONGEST = 60.0
 """Seconds between two tries, if the server names no time."""
 
 
-class Failed(Exception):
-    """What ends a run. A UsageError, a SystemExit, would stop the event loop in its task."""
-
-
-class Refused(Failed):
+class Refused(UsageError):
     """The server will not answer this request, however often it is asked. is_of_request: because of
     what it holds. reply: its whole text."""
 
@@ -54,15 +49,6 @@ class Refused(Failed):
     def names(self, fields: Iterable[str]) -> bool:
         """Whether the server found fault with one of these fields."""
         return self.is_of_request and any(field in self._reply for field in fields)
-
-
-@contextmanager
-def outside_of_tasks() -> Iterator[None]:
-    """Make `Failed` a UsageError."""
-    try:
-        yield
-    except Failed as error:
-        raise UsageError(str(error)) from None
 
 
 class Fault(Exception):
@@ -94,7 +80,7 @@ class Spending:
             )
         self.cost = None if cost is None or self.cost is None else self.cost + cost
         if self.cost is None and self._most is not None:
-            raise Failed(
+            raise UsageError(
                 "max_cost in --model_args: the server names no cost of a call; add input_price and "
                 "output_price, in dollars for a million tokens"
             )
@@ -144,7 +130,7 @@ class Caller:
         await self._session.close()
 
     async def __call__(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply. Raises Refused, and Failed after the last try."""
+        """The reply. Raises Refused, and UsageError after the last try."""
         tries = AsyncRetrying(
             stop=stop_after_attempt(self._tries),
             retry=retry_if_exception_type(Fault),
@@ -156,7 +142,7 @@ class Caller:
             try:
                 reply: dict[str, Any] = await tries(self._once, payload)
             except Fault as fault:
-                raise Failed(
+                raise UsageError(
                     f"{self.url}: asked {self._tries} times in vain: {fault}. With --use_cache the "
                     "same command goes on from here"
                 ) from None

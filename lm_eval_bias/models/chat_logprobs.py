@@ -27,7 +27,7 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError
 
-from .chat_calls import KEY, Caller, Failed, Refused, Spending, outside_of_tasks
+from .chat_calls import KEY, Caller, Refused, Spending
 from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
 
 logger = logging.getLogger(__name__)
@@ -165,8 +165,7 @@ class ChatLogprobs(LocalChatCompletion):
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
         for request in requests:
             self.create_message(request.args)
-        with outside_of_tasks():
-            return super().generate_until(requests, disable_tqdm)
+        return super().generate_until(requests, disable_tqdm)
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
         raise UsageError(
@@ -185,15 +184,15 @@ class ChatLogprobs(LocalChatCompletion):
             self._check(request, questions[context])
         new = [context for context, answers in questions.items() if None in answers.values()]
         if new:
-            with outside_of_tasks():
-                asyncio.run(self._ask_all(new, questions, disable_tqdm))
+            asyncio.run(self._ask_all(new, questions, disable_tqdm))
         return [questions[context][choice] or (nan, False) for context, choice in pairs]
 
     def refusal(self, task: Any) -> str | None:
-        """Why a task of the harness cannot be asked, by its first document; None if it can."""
-        if getattr(task, "PLAIN", False) or task.OUTPUT_TYPE == "loglikelihood_rolling":
+        """Why a task of ours cannot be asked, by its first document; None if it can."""
+        if task.as_it_stands:
             return "it scores texts as they stand"
-        if task.OUTPUT_TYPE == "generate_until" or task.config.doc_to_choice is None:
+        written = task.config.output_type == "generate_until" and task.request != "turns"
+        if written or task.config.doc_to_choice is None:
             return None
         choices = (task.doc_to_choice(doc) for doc in islice(task.eval_docs, 1))
         return next((_too_long([*map(str, texts)]) for texts in choices), None)
@@ -308,14 +307,14 @@ class ChatLogprobs(LocalChatCompletion):
         return reply
 
     def check_model(self, reply: Mapping[str, Any]) -> None:
-        """Raises Failed if another model answers than before."""
+        """Raises UsageError if another model answers than before."""
         name = str(reply.get("model") or self.model)
         if self._answers_as is None:
             self._answers_as = name
             if str(self.model) not in name:
                 logger.warning("%s: asked %s, answered by %s.", self.NAME, self.model, name)
         if name != self._answers_as:
-            raise Failed(
+            raise UsageError(
                 f"{self.base_url}: {self._answers_as} answered before, now {name} does, and a run "
                 "is of one model. Ask for one that the server does not replace"
             )
@@ -385,7 +384,7 @@ class Question:
         top = Top.of(reply)
         if top is None:
             if self._is_first:
-                raise Failed(
+                raise UsageError(
                     f"{model.base_url}: the answer has no top_logprobs, so this model gives no "
                     "likelihoods there. Ask a task with written answers"
                 )
@@ -430,7 +429,7 @@ class Question:
                 unseen |= dict.fromkeys(begins, max(top.bound, token.probability))
         if self._is_first and longer and len(unseen) == len(self._choices):
             some = ", ".join(map(repr, [*unseen][:3]))
-            raise Failed(
+            raise UsageError(
                 f"{model.base_url}: the choices {some} begin with the same token, and the "
                 f"server does not continue an assistant's turn; {INSTEAD}"
             )

@@ -73,8 +73,8 @@ IN_FORM = [
 
 @pytest.mark.parametrize(("filter_", "yes", "no"), IN_FORM)
 def test_which_answers_have_the_very_form(filter_, yes, no):
-    (answers,) = filter_().apply([yes + no], [{**DOCUMENT, "word": "a horse"}])
-    assert answers.in_form == [True] * len(yes) + [False] * len(no)
+    in_form = filter_().in_form(yes + no, {**DOCUMENT, "word": "a horse"})
+    assert in_form == [True] * len(yes) + [False] * len(no)
 
 
 def test_each_response_is_read_for_its_own_document():

@@ -88,7 +88,7 @@ def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, cap
     mine.mkdir()
     (mine / "own.py").write_text(OWN)
     (mine / "own.yaml").write_text(
-        "class: !function lm_eval_bias.harness.task.MeasureTask\ntask: "
+        "class: !function lm_eval_bias.harness.task.BiasTask\ntask: "
         "own\ncustom_dataset: !function own.build\noptions: !function own.options\n"
     )
     (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')

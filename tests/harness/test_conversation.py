@@ -16,7 +16,9 @@ from lm_eval.models.openai_completions import LocalChatCompletion
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness import conversation as module
-from lm_eval_bias.harness.conversation import ConversationTask, prompt, question, read_turns
+from lm_eval_bias.harness.conversation import prompt, question, read_turns
+from lm_eval_bias.harness.task import BiasTask
+from lm_eval_bias.measure import Measure, Summary
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.models import tiny
@@ -279,6 +281,8 @@ def test_a_mistake_in_the_turns_says_where(turns, message):
 DATA = {
     "custom_dataset": lambda **_: {"test": datasets.Dataset.from_list([{"x": 1}])},
     "test_split": "test",
+    "request": "turns",
+    "measure": Measure(lambda doc, results: {}, lambda records, **_: Summary({}), []),
 }
 
 
@@ -332,12 +336,11 @@ def test_options_of_the_command_line_reach_every_turn(example):
 def test_the_yaml_of_a_task_asks_for_choices_that_exclude_one_another_and_has_no_examples():
     config = {"task": "mine", "turns": [{"user": "a"}]}
     choices = {"doc_to_choice": ["1", "10"], "exclusive_choices": True}
-    task = ConversationTask({**config, **choices, **DATA})
+    task = BiasTask({**config, **choices, **DATA})
     built = task.construct_requests({"x": 1}, "", metadata=("mine", 0, 1))
     turn = {"user": "a", "choices": ["1", "10"], "exclusive": True}
     assert built.args[1]["turns"] == [turn]
     assert task.dump_config()["exclusive_choices"]
-    assert task.OUTPUT_TYPE == "conversation"  # by which the harness pads processes
     message = "mine: it takes no few-shot examples, found num_fewshot=2"
     with pytest.raises(UsageError, match=message):
-        ConversationTask({**config, "num_fewshot": 2})
+        BiasTask({**config, "num_fewshot": 2})

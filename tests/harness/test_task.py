@@ -12,6 +12,7 @@ import pytest
 from lm_eval.evaluator import evaluate as ask
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import TaskIndex
+from lm_eval.utils import make_table
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.data.lexicons import lexicon
@@ -425,9 +426,51 @@ def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part
     lm = RuleLM(halo_rule, lambda _: "Neutral")
     results = ask(lm=lm, task_dict=loaded, limit=4, bootstrap_iters=0)
     assert results["results"]["bistereo_nli"]["unanswered,none"] == 0
-    numbers = [v for k, v in results["results"][task].items() if "," in k and "_stderr" not in k]
+    shown = results["results"][task].items()
+    numbers = [v for k, v in shown if "," in k and "_stderr" not in k and "records," not in k]
     assert numbers and all(math.isnan(v) for v in numbers)
     config, samples = results["configs"][task], results["samples"][task]
     assert config["error"] == f"ArithmeticError: in {part}" and "cells" not in config
     assert len(samples) == 4 and all(s["resps"] for s in samples)
     assert f"{task}: an error while" in caplog.text and f"in {part}" in caplog.text
+
+
+@pytest.mark.parametrize("iterations", [0, 100_000])
+def test_numbers_are_the_tasks_own_and_never_bootstrapped(iterations):
+    """100 by the rule, without a standard error since no two templates differ; a bootstrap would
+    take minutes, and fail."""
+    task = "bistereo_nli_behaviour"
+    results = evaluate(RuleLM(halo_rule), task, limit=400, bootstrap_iters=iterations)
+    numbers = results["results"][task]
+    names = ("halo_gap,none", "halo_gap_stderr,none", "horn_gap_men,none")
+    assert [numbers[name] for name in names] == [100, 0, 100]
+    assert numbers["unanswered_stderr,none"] == "N/A" and "acc,none" not in numbers
+    config = results["configs"][task]
+    assert config["cells"]["numbers"]
+    assert {"metric": "non_neutral", "higher_is_better": False} in config["metric_list"]
+    assert "process_results" not in config
+    json.dumps(config)
+    table = make_table(results)
+    assert "halo_gap" in table
+
+
+@pytest.mark.parametrize("task", ["hbb", "bistereo_pairs", "mist_aat"])
+def test_predict_only_asks_and_does_not_score(task):
+    lm = RuleLM(lambda *_: -1.0, lambda _: "A thing.")
+    results = evaluate(lm, task, limit=2, predict_only=True, bootstrap_iters=100_000)
+    (bypass,) = (v for key, v in results["results"][task].items() if key.startswith("bypass,"))
+    assert bypass == 999 and "cells" not in results["configs"][task]
+    assert len(results["samples"][task]) == 2 and all(s["resps"] for s in results["samples"][task])
+
+
+def test_the_cache_of_the_harness_answers_the_second_time(tmp_path):
+    requests = []
+    lm = RuleLM(
+        lambda *pair: requests.append(pair) or -float(len(pair[1])),
+        lambda prompt: requests.append(prompt) or "It is comedy.",
+    )
+    cache = str(tmp_path / "cache")
+    for task in ("hbb", "mist_aat"):
+        first, second = (evaluate(lm, task, limit=2, use_cache=cache) for _ in range(2))
+        assert str(first["results"]) == str(second["results"])
+    assert len(requests) == 2 * 2 + 2 * 2

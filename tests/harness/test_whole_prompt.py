@@ -13,7 +13,7 @@ from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from lm_eval_bias.harness import compat, token_counts
-from lm_eval_bias.harness.conversation import ConversationTask
+from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
@@ -305,7 +305,7 @@ def test_a_model_that_is_to_think_is_refused_where_its_template_leaves_it_to_the
 @pytest.mark.parametrize("end", ["", "<assistant>\n"])
 def test_an_item_that_quotes_the_word_is_asked(end):
     config = {"task": "mine", "turns": [{"user": "Who writes <think>"}]}
-    task = ConversationTask({**config, "doc_to_choice": ["a", "b"], **DATA})
+    task = BiasTask({**config, "doc_to_choice": ["a", "b"], **DATA})
     assert "<think>" in build(task, Chat(end))
 
 
@@ -318,12 +318,10 @@ def test_the_last_turn_of_a_conversation_is_looked_at_before_the_first_is_asked(
             return super().apply_chat_template(chat_history)
 
     turns = [{"user": "Why?"}, {"user": "Is {{answers[0]}} much?"}]
-    scored = ConversationTask(
-        {"task": "mine", "turns": turns, "doc_to_choice": ["yes", "no"], **DATA}
-    )
+    scored = BiasTask({"task": "mine", "turns": turns, "doc_to_choice": ["yes", "no"], **DATA})
     with pytest.raises(UsageError, match=r"mine: .* Run a task that generates with"):
         build(scored, Later())
-    build(ConversationTask({"task": "mine", "turns": turns, **DATA}), Later())
+    build(BiasTask({"task": "mine", "turns": turns, **DATA}), Later())
 
 
 # ---- A template without a system role

@@ -19,7 +19,6 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
-from lm_eval_bias.harness import run
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.likelihoods import Read, apart
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
@@ -311,21 +310,20 @@ def test_a_task_that_cannot_be_asked_says_so_before_the_first_call(serve, asked,
     assert not server.bodies
 
 
-def test_tasks_that_cannot_be_asked_are_named_with_those_that_can(serve):
+def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_run(serve):
     lm = serve(Server({}))
-    tasks = load("bistereo_pairs_ci", "hbb_ci", "mist_wabt_likelihood_ci", "mist_wabt")["tasks"]
-    for names, message in (
-        (
-            list(tasks),
-            "bistereo_pairs_ci: it scores texts as they stand; mist_wabt_likelihood_ci: the choices"
-            " of a question have 236 characters. Ask --tasks hbb_ci,mist_wabt$",
-        ),
-        (["bistereo_pairs_ci"], "they stand. Ask a task with written answers$"),
+    names = ("bistereo_pairs_ci", "hbb_ci", "mist_wabt_likelihood_ci", "mist_wabt")
+    tasks = load(*names)["tasks"]
+    chat = {"apply_chat_template": True, "chat_template": lm.apply_chat_template, "limit": 2}
+    for name, why in (
+        ("bistereo_pairs_ci", "it scores texts as they stand"),
+        ("mist_wabt_likelihood_ci", "the choices of a question have 236 characters"),
     ):
-        asked = {name: tasks[name] for name in names}
+        message = f"{name}: --model chat-logprobs cannot be asked this: {why}"
         with pytest.raises(UsageError, match=message):
-            run.check({"lm": lm, "task_dict": {"tasks": asked}}, {})
-    run.check({"lm": lm, "task_dict": {"tasks": {"hbb_ci": tasks["hbb_ci"]}}}, {})
+            tasks[name].build_all_requests(**chat)
+    for name in ("hbb_ci", "mist_wabt"):
+        tasks[name].build_all_requests(**chat)
 
 
 def test_arguments_that_are_wrong_or_secret_are_refused():
