@@ -33,10 +33,14 @@ COUNTS = {
     "hbb_generate": 1,
     "bistereo_analogy": 5,
     "bistereo_analogy_generate": 5,
+    "stereomap_behavior": 3,
+    "stereomap_structure_likelihood": 4,
 }
 FAST = ("bistereo_nli", "bistereo_pairs", "hbb", "mist_aat_likelihood")
 GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "empathy_race", "empathy_nationality")
-GENERATED += ("hbb_generate", "bistereo_analogy_generate")  # the first is sampled
+STEREOMAP = ("stereomap_behavior", "stereomap_structure_likelihood")
+# some are sampled
+GENERATED += ("hbb_generate", "bistereo_analogy_generate", *STEREOMAP)
 ANALOGY = "bistereo_analogy"
 SCALE = ("empathy_religion", "empathy_religion_likelihood")
 
@@ -196,12 +200,16 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
 @pytest.mark.slow
 def test_tasks_that_generate_run_and_log_every_turn(run):
     done = run("generate")
-    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood", *GENERATED[-2:]):
+    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood", *GENERATED[-4:]):
         asked = done.results["n-samples"][task]["effective"]
         assert asked == COUNTS[task] == len(done.samples(task))
     verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")
     for s in done.samples("mist_aat"):
         assert all(s["resps"][0][0]) and s["records"]["verdict"] in verdicts
+    parts = [s["records"]["part"] for s in done.samples("stereomap_behavior")]
+    assert parts == ["extended", "emotion", "behavior"]
+    masses = [s["records"]["rating_mass"] for s in done.samples("stereomap_structure_likelihood")]
+    assert all(0 < mass < 1 for mass in masses)
     numbers = done.numbers("mist_wabt_likelihood")
     # six documents are three lists, each in both orders, one of each dimension
     for dimension in ("competence", "sociability", "morality"):

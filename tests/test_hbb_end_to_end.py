@@ -1,11 +1,10 @@
 """HBB on the small real model, through the command line, with and without its chat template."""
 
 import re
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 import pytest
 from scipy.stats import chi2
-from transformers import AutoTokenizer
 
 from tests.started import Run
 
@@ -48,27 +47,6 @@ def test_the_tasks_give_their_numbers(run):
             assert answers == REPEATS[form]
     shown = run.shown("hbb_sg")
     assert shown["instances,none"] == 2 and 0 < shown["mean_difference,none"] < 100
-
-
-def test_p_follows_from_the_likelihoods_and_the_models_own_tokens(run, model_folder):
-    """Equation 2, computed anew. The line break that ends a chat prompt is scored, and counted,
-    with the sentence."""
-    form, tasks, run = run
-    tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    for sample in (s for task in tasks if "_sg" in task for s in run.samples(task)):
-        doc, record = sample["doc"], sample["records"]
-        reciprocal = []
-        for i, sentence in enumerate(doc["choices"]):
-            prompt, continuation = sample["arguments"][f"gen_args_{i}"].values()
-            assert continuation == ("" if form == "chat" else " ") + sentence
-            assert doc["context"] in prompt
-            assert prompt.endswith(doc["context"]) == (form == "plain")
-            whole, before = tokenizer([prompt + continuation, prompt.rstrip()]).input_ids
-            assert record["lengths"][i] == len(whole) - len(before)
-            reciprocal.append(exp(float(sample["resps"][i][0][0]) / record["lengths"][i]))
-        assert record["unit"] == "tokens"
-        odds = sum(reciprocal[: doc["split"]]) / sum(reciprocal[doc["split"] :])
-        assert record["log_odds"] == pytest.approx(log(odds))
 
 
 def test_hbb_is_the_expectation_of_hbb_generate(run):

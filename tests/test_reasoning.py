@@ -1,10 +1,6 @@
-"""`--metadata reasoning=true`: a model that thinks first, behind a chat server and in `hf`."""
+"""`--metadata reasoning=true`: a model that thinks first, behind a chat server."""
 
 import pytest
-import torch
-from lm_eval.models.huggingface import HFLM
-from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
-from transformers.modeling_outputs import CausalLMOutput
 
 from tests.rule_model import evaluate
 from tests.serving import chatting
@@ -42,29 +38,3 @@ def test_a_thinking_model_behind_a_chat_server(task):
         assert all("cut off" in read for read in ask[1])
     earlier = [m for body in bodies for m in body["messages"] if m["role"] == "assistant"]
     assert bool(earlier) == (task == "mist_aat") and "think" not in str(earlier)
-
-
-class Thinker(GPT2LMHeadModel):
-    """After the header of its turn it writes a text, then the end."""
-
-    def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **_):
-        return {"input_ids": input_ids}
-
-    def forward(self, input_ids, attention_mask=None, **_):
-        logits = torch.zeros(*input_ids.shape, self.config.vocab_size)
-        for row, ids in enumerate(input_ids.tolist()):
-            size = len(self.header)
-            turn = max(i for i in range(len(ids)) if ids[i : i + size] == self.header) + size
-            logits[row, -1, self.script[len(ids) - turn]] = 1
-        return CausalLMOutput(logits=logits)
-
-
-@pytest.mark.model
-@pytest.mark.parametrize("task", ANSWERS)
-def test_a_thinking_model_in_hf(model_folder, task):
-    tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    model = Thinker(GPT2Config(vocab_size=len(tokenizer), n_embd=2, n_layer=1, n_head=1))
-    model.header = tokenizer("<|im_start|>assistant\n")["input_ids"]
-    model.script = [*tokenizer(THOUGHTS + ANSWERS[task][0])["input_ids"], tokenizer.eos_token_id]
-    lm = HFLM(model, tokenizer=tokenizer, batch_size=2, max_length=8192)
-    assert all(ANSWERS[task][1] in read for read in answers(task, lm, True))

@@ -3,10 +3,8 @@ authors' list where these are at hand."""
 
 import json
 import re
-from collections import Counter
 
 import pytest
-from scipy import stats
 
 from lm_eval_bias.data.lexicons import lexicon, table
 
@@ -181,52 +179,7 @@ def test_correlations_are_those_of_table_8(paper, left, right, heading):
     assert [alike(row) for row in rows] == [alike(row) for row in printed]
 
 
-def test_seven_cells_of_table_8_have_stars_that_no_rho_of_98_groups_has():
-    """Two-sided p by Student's t = rho sqrt(96 / (1 - rho^2)), of every rho that rounds to the
-    printed one. -.21: t is -2.05 to -2.16, p .043 to .033, one star where two are printed. .19:
-    p at least .054, none. .32: at least .0011, two. .51: below .001, three. .3: .0023 to .0032,
-    two."""
-    bounds = {"***": (0, 0.001), "**": (0.001, 0.01), "*": (0.01, 0.05), "": (0.05, 1)}
-    wrong = set()
-    for model in MODELS:
-        for row, cells in PUBLISHED["table_8"][model].items():
-            for behavior, (rho, stars) in cells.items():
-                ends = [max(abs(rho) + away, 0) for away in (-0.005, 0.005)]
-                most, least = (2 * stats.t.sf(r * (96 / (1 - r**2)) ** 0.5, 96) for r in ends)
-                low, high = bounds[stars]
-                if most < low or least >= high:
-                    wrong.add((model, row, behavior, stars))
-    assert wrong == {
-        ("davinci", "Competence", "Active Harm", "**"),
-        ("davinci", "Envy", "Active Facilitation", "**"),
-        ("davinci", "Pity", "Passive Facilitation", "*"),
-        ("gpt-3.5", "Competence", "Active Facilitation", "***"),
-        ("gpt-3.5", "Envy", "Active Facilitation", "***"),
-        ("gpt-3.5", "Contempt", "Active Harm", ""),
-        ("bard", "Contempt", "Active Harm", "*"),
-    }
-
-
 # ---- Table 9
-
-
-def test_variances_of_table_9_are_those_of_ten_whole_ratings_with_ddof_1_and_not_0():
-    """4.8 of ten ratings is eight 5 and two 4: squares of 1.6, by 9 = .18 as printed, by 10 .16. A
-    mean fixes the sum; of whole ratings the squares go by steps of 2. Of BARD, whose drafts are
-    more than ten answers, nothing follows."""
-    fits = Counter()
-    for models in PUBLISHED["table_9"].values():
-        for model in ("davinci", "gpt-3.5"):
-            for _, mean, variance in (*models[model]["highest"], *models[model]["lowest"]):
-                total = round(10 * mean)
-                least = (total % 10) * (10 - total % 10) / 10
-                squares = [least + 2 * step for step in range(40)]
-                for ddof in (0, 1):
-                    near = any(abs(s / (10 - ddof) - variance) < 0.0051 for s in squares)
-                    fits[ddof, variance > 0] += near
-                fits["all", variance > 0] += 1
-    assert fits[1, True] == fits["all", True] > 50
-    assert fits[0, True] < fits["all", True] / 4
 
 
 @pytest.mark.parametrize("dimension", ["Traditional", "Conservative", "Wealthy", "High-status"])

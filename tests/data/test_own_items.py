@@ -536,21 +536,6 @@ def test_aat_never_asks_an_identifier_and_a_word_twice(tmp_path_factory, sizes, 
     assert set(asked.values()) == {1} and len(docs) == 3 * options["combinations"]
 
 
-def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harness(write):
-    """All good words to a, all bad ones to b: 1, and the rows of the table are the file's
-    dimensions."""
-    path = write("g.yaml", lexicon(1, 2, [(1, 2)], 3, 1))
-
-    def rule(context, pair):
-        word, group = pair.strip().strip("()").split(", ")
-        return math.log(0.9 if word.startswith("positive") == group.startswith("a") else 0.1)
-
-    task, metadata = "mist_wabt_likelihood", {"groups": path, "samples": 3}
-    numbers = evaluate(RuleLM(rule), task, metadata)["results"][task]
-    scores = [numbers[f"bias_score_q{dimension},none"] for dimension in (0, 1)]
-    assert scores == pytest.approx([0.8, 0.8]) and numbers["bias_score_n,none"] == 3 * 2 * 3
-
-
 @pytest.mark.parametrize(
     ("change", "cause"),
     [

@@ -117,20 +117,6 @@ def hbb_9(lines):
     return found
 
 
-def one(pattern, text):
-    """The groups of what the text has once."""
-    (found,) = re.finditer(pattern, text)
-    return list(found.groups())
-
-
-def hbb_section(lines):
-    text = " ".join(lines)
-    return {
-        ("GPT-4o",): one(r"BBQ ambiguous score as (\S+),", text)
-        + one(r"with an bias score of ([\d.]+)\. Refers", text)
-    }
-
-
 SETTINGS = [
     f"({', '.join(x)})"
     for x in ["P0 S0 T0", "P1 S0 T0", "P2 S0 T0", "P3 S0 T0", "P0 S1 T0", "P0 S0 T1", "P0 S0 T2"]
@@ -173,23 +159,6 @@ def by_setting(pattern, number, models=OF_EMPATHY):
     return read
 
 
-def empathy_section(lines):
-    """Each number stands four times in a row there."""
-    pattern = (
-        r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and "
-        r"Qwen \((\S+)\) in the middle"
-    )
-    large, small, mistral, qwen = (four[: len(four) // 4] for four in one(pattern, " ".join(lines)))
-    found = {
-        ("Llama-3.1-70B",): [large],
-        ("Llama-3.1-8B",): [small],
-        ("Mistral-7B",): [mistral],
-        ("Qwen-2-7B",): [qwen],
-    }
-    assert all(number * 4 in " ".join(lines) for (number,) in found.values())
-    return found
-
-
 def bistereo_2(lines):
     start = lines.index("$\\textbf{Model} \\rightarrow$\t% biased preferences\t\t\t")
     _, *models = lines[start + 1].split("\t")
@@ -200,42 +169,6 @@ def bistereo_2(lines):
     }
 
 
-def bistereo_figure_2(lines):
-    text = " ".join(lines)
-    high, low = one(
-        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
-        r"reduces to ([\d.]+)% in negative",
-        text,
-    )
-    fair, fair_negative = one(
-        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
-        r"([\d.]+)% in negative context",
-        text,
-    )
-    also = r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context"
-    dark, dark_negative = one(also, text)
-    return {
-        ("XLMR", "Women", "positive"): [high],
-        ("XLMR", "Women", "negative"): [low],
-        ("IndicBERT", "Women", "positive"): [fair, dark],
-        ("IndicBERT", "Women", "negative"): [fair_negative, dark_negative],
-    }
-
-
-def bistereo_figure_3(lines):
-    text = " ".join(lines).replace("fairskinned", "fair-skinned")
-    entailed = one(
-        r"%E of Llama3\.1 for fair-skinned women with attractiveness attributes is ([\d.]+)%;", text
-    )
-    contradicted = one(
-        r"%C for fair-skinned women with unattractiveness attributes is ([\d.]+)%\.", text
-    )
-    return {
-        ("Llama 3.1", "Women", "fair-skinned", "attractiveness"): entailed,
-        ("Llama 3.1", "Women", "fair-skinned", "unattractiveness"): contradicted,
-    }
-
-
 DEVIATION = r"(?<!\S)(\d+\.\d+)±plus-or-minus\\pm±([\d.]+)(?!\S)"
 EXTREMES = r"\((-?[\d.]+), (-?[\d.]+)\)"
 READERS = {
@@ -243,7 +176,6 @@ READERS = {
     ("mist", "Table 5"): mist_5,
     ("hbb", "Table 1"): hbb_1,
     ("hbb", "Table 2"): hbb_2,
-    ("hbb", "Section 4.2.2"): hbb_section,
     ("hbb", "Table 6"): lambda lines: plain(
         rows_below(lines, "Model\tHBB\tBBQ-ambig\tBBQ-disambig\tCS\tSC-intra\tSC-inter")
     ),
@@ -254,7 +186,6 @@ READERS = {
     ("empathy", "Table 2"): by_setting(
         r"(-?\d\.\d\d) start_POSTSUBSCRIPT \[ (- [\d.]+) , ([\d.]+) \] end", 2
     ),
-    ("empathy", "Section 4"): empathy_section,
     ("empathy", "Table 3"): by_setting(r"(?<!\S)(\d+\.\d+)±([\d.]+)subscript", 3, OF_EMPATHY[:1]),
     ("empathy", "Table 6"): by_setting(r"(?<!\S)([\d.]+%\*?)(?!\S)", 6),
     **{
@@ -265,9 +196,24 @@ READERS = {
         ("empathy", f"Table {n}"): by_setting(EXTREMES, n, [model])
         for n, model in zip((7, 9, 11, 13), OF_EMPATHY, strict=True)
     },
-    ("bistereo", "Section 4.1.2"): bistereo_figure_2,
-    ("bistereo", "Section 4.2.1"): bistereo_figure_3,
     ("bistereo", "Table 2"): bistereo_2,
+}
+# What a section says, with our numbers by their place.
+SAID = {
+    ("hbb", "Section 4.2.2"): ["BBQ ambiguous score as {0},", "with an bias score of {1}. Refers"],
+    ("empathy", "Section 4"): [  # each number stands four times in a row there
+        "ranges from {3}{3}{3}{3} (Llama-70B) to {0}{0}{0}{0} (Llama-8B), with Mistral "
+        "({1}{1}{1}{1}) and Qwen ({2}0{2}0{2}0{2}0) in the middle"
+    ],
+    ("bistereo", "Section 4.1.2"): [
+        "preference ({0}%) for fairskinned women when sentiment is positive, this reduces to {1}%",
+        "Its preference for fair-skinned women in positive context, {2}%, and {4}% in negative",
+        " {3}% in positive context and it is {5}% in negative context",
+    ],
+    ("bistereo", "Section 4.2.1"): [
+        "%E of Llama3.1 for fair-skinned women with attractiveness attributes is {0}%;",
+        "%C for fair-skinned women with unattractiveness attributes is {1}%.",
+    ],
 }
 REPAIRED = {"000807": -0.000807, ".18.73": 18.73}
 
@@ -300,7 +246,15 @@ def beside_print(table, printed):
     return [both for row, cells in ours.items() for both in zip(cells, printed[row], strict=True)]
 
 
-@EACH
+@pytest.mark.parametrize("key", SAID, ids=" ".join)
+def test_every_number_of_a_section_is_the_one_that_it_says(texts, key):
+    numbers = [cell.value for cell in TABLES[key].cells]
+    text = " ".join(texts[key[0]])
+    assert len(numbers) == CELLS[key]
+    assert [phrase for phrase in SAID[key] if phrase.format(*numbers) not in text] == []
+
+
+@pytest.mark.parametrize("key", READERS, ids=" ".join)
 def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
     table = TABLES[key]
     both = beside_print(table, READERS[key](texts[key[0]]))
@@ -309,7 +263,7 @@ def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
 
 
 def test_all_tables_are_read_and_in_the_order_of_print():
-    assert set(TABLES) == set(CELLS) == set(READERS)
+    assert set(TABLES) == set(CELLS) == READERS.keys() | SAID.keys()
     # whose numbers test_stereomap_data.py compares with its text
     assert papers() == sorted([*TEXTS, "stereomap"])
     assert {table.paper for table in TABLES.values()} == {"MIST", "HBB", "empathy gap", "BIStereo"}
