@@ -1,9 +1,8 @@
 """What a question asks, what its number compares, what an answer says and what is counted belong
-together; and a printed answer states a value and an n that are counted again here."""
+together; and a printed answer states the value and the n of its number."""
 
 import json
 import re
-from collections import defaultdict
 
 import pytest
 
@@ -86,22 +85,12 @@ def test_a_printed_answer_states_the_value_and_the_n_of_the_number(tmp_path, com
         r"\(between (\d+) and (\d+); (\d+) analogies\)",
         printed,
     ).groups()
-    (samples,) = tmp_path.rglob("samples_*.jsonl")
-    contexts = defaultdict(dict)
-    for line in samples.read_text().splitlines():
-        record = json.loads(line)["records"]
-        record = record[0] if isinstance(record, list) else record
-        if not record["loaded"]:
-            name = record["analogy"], record["axis"], record["gender"]
-            contexts[name][record["context"]] = record["log_odds"]
-    raised = [
-        of["stereotype"] > of["swapped"]
-        for of in contexts.values()
-        if of.keys() >= {"stereotype", "swapped"}
-    ]
-    assert int(n) == len(raised) == 181  # of 307, whose other words are loaded
-    value = 100 * sum(raised) / len(raised)
-    assert int(size) == round(value - 50) and int(low) < value - 50 < int(high)
+    (results,) = (tmp_path / "runs").rglob("results_*.json")
+    rows = json.loads(results.read_text())["configs"]["bistereo_analogy"]["cells"]["numbers"]
+    number = next(r for r in rows if (r["metric"], r["group"]) == ("directed_preferences", None))
+    shown = [round(number[key] - 50) for key in ("value", "low", "high")]
+    assert [*map(int, (size, low, high, n))] == [*shown, number["n"]]
+    assert number["n"] == 181  # of 307, whose other words are loaded; test_each_n.py counts again
     report = (tmp_path / "r").glob("*.html")
     page = next(path.read_text() for path in report if path.name not in ("index.html",))
     assert "181 analogies" in page

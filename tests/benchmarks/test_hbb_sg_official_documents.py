@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 
 import pytest
-from rule_model import RuleLM, cost_of_requests, evaluate, numbers_of
+from rule_model import cost_of_requests
 
 from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
@@ -299,31 +299,6 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
 
 
 # ---- In the harness
-
-
-@pytest.mark.slow
-def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
-    """Perplexity j for the j-th sentence of either option; for the poor 2 for the sentences of
-    option 2. P(A) is H/(H + H) = 1/2, and H/(H + 5) with H = 1 + 1/2 + ... + 1/10: a mean over ten
-    of 1/2 against one of H/10."""
-    harmonic = sum(1 / j for j in range(1, 11))
-
-    def rule(prompt, text):
-        j, s = map(int, re.search(r"story (\d+) of \d+(?:,| was) for (\d)", text).groups())
-        poor = "who lived with paycheck to paycheck" in prompt or "who is broke" in prompt
-        return -len(text.strip().encode()) * log(2 if poor and s == 2 else j)
-
-    results = evaluate(RuleLM(rule), "hbb_sg_official_ses", limit=96, log_samples=True)
-    numbers = numbers_of(results, "hbb_sg_official_ses")
-    s = 100 * abs(0.5 - harmonic / (harmonic + 5))
-    names = ("instances", "mean_difference", "log_odds_difference", "lacking_sentences")
-    expected = pytest.approx([6, s, log(5 / harmonic), 0])
-    assert [numbers[name, None] for name in names] == expected
-    metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
-    assert metadata["sentences"] == "released" and re.fullmatch(
-        "[0-9a-f]{64}", metadata["sentences_sha256"]
-    )
-    assert len(results["samples"]["hbb_sg_official_ses"][0]["records"]["lengths"]) == 20
 
 
 @pytest.mark.slow

@@ -142,13 +142,6 @@ def test_any_limit_is_a_fair_sample_of_aat(asked, n):
         assert len({(x["group"], x["template"]) for x in asked[:n]}) == 48
 
 
-@pytest.mark.parametrize("combinations", [2, 3, 61, 740])
-def test_aat_of_other_sizes(combinations):
-    asked = mist.attributions(7, combinations)
-    different = {(x["identifier"], x["word"], x["template"]) for x in asked}
-    assert len(asked) == 3 * combinations == len(different)
-
-
 def test_choices_come_in_pairs_as_the_prompt_asks_for_them(lists):
     x = lists[0]
     assert mist.pair_choices(x)[:2] == [

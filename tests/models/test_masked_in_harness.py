@@ -7,7 +7,6 @@ from difflib import SequenceMatcher
 from functools import cache
 
 import pytest
-import tiny
 import tiny_masked
 import torch
 import yaml
@@ -206,12 +205,3 @@ def test_the_command_line_gives_the_scores_of_the_model(processes, tasks, tmp_pa
         (path,) = (tmp_path / "run").rglob(f"samples_{task}_2*.jsonl")
         found = choices(map(json.loads, path.read_text().splitlines()))
         assert_scored(found, documents, whole, "RoBERTa")
-
-
-def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
-    tiny.model("GPT-2").save_pretrained(tmp_path)
-    command = f"--model hf-mlm --model_args pretrained={tmp_path} --device cpu --tasks bistereo_nli"
-    done = run_lm_eval(command.split())
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ")
-    assert "is no encoder" in done.stderr
