@@ -3,6 +3,7 @@ real model."""
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import subprocess
@@ -34,6 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for the other."""
     first = {item.path for item in items if item.get_closest_marker("model")}
     items.sort(key=lambda item: item.path not in first)
+
+
+def pytest_collection_finish() -> None:
+    """No collection of garbage looks at the million objects of modules and tests again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
