@@ -46,7 +46,7 @@ def outputs(command, folder, out):
         "gate": ["gate", one, "--rules", rules, "--baseline", two, "--inconclusive", "warn"],
         "save": ["gate", one, "--save", saved],
         "saved": ["compare", saved, two],
-        "report": ["report", folder, "--output", out / "report"],
+        "report": ["report", folder, "--no_figures", "--output", out / "report"],
         "compare": ["compare", one, two, "--output", out / "compare.jsonl"],
         "leaderboard": ["leaderboard", folder, "--output", out / "board.jsonl"],
         "merge": ["merge", ANALOGY, analogy, "--output", out / "merged.json"],
