@@ -56,8 +56,9 @@ class Figure(NamedTuple):
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
-    is; test: whether leaving it out is evidence. band: what models without meaning have. model:
-    what separates models that share a figure; None for a figure of its own for each.
+    is. test: the metric whose whole and parts are shown, and whose verdict is the heading. band:
+    what models without meaning have. model: what separates models that share a figure; None for a
+    figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
@@ -75,7 +76,7 @@ class Figure(NamedTuple):
     domain: Ends | None = None
     reference: float | None = None
     null: str = "no bias"
-    test: bool = False
+    test: str = ""
     band: Ends | None = None
     model: Literal["colour", "facet"] | None = "facet"
 

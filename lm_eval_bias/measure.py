@@ -152,11 +152,6 @@ class Metric(NamedTuple):
     counted: str = ""
     confounds: tuple[str, ...] = ()
 
-    def excluded(self, low: float, high: float) -> bool:
-        """Whether an interval leaves out the null value; if less is better, by lying above it."""
-        null = nan if self.null_value is None else self.null_value
-        return (low > null and self.better != "higher") or (high < null and self.better != "lower")
-
     @property
     def higher_is_better(self) -> bool | None:
         return None if self.better is None else self.better == "higher"

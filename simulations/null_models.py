@@ -45,6 +45,7 @@ from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.verdict import excluded
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
@@ -235,26 +236,24 @@ def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
         values = values[~np.isnan(values)]
         if not len(values):
             continue
-        excluded = None
+        share = None
         known = ~np.isnan(ends).any(axis=1)
         if metric.null_value is not None and known.any():
-            excluded = round(
-                100 * float(np.mean([metric.excluded(*interval) for interval in ends[known]])), 1
-            )
+            share = round(100 * float(np.mean([excluded(metric, *of) for of in ends[known]])), 1)
         low, high = np.percentile(values, [2.5, 97.5])
         cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
-        table[metric.name] = [len(values), *cells, excluded]
+        table[metric.name] = [len(values), *cells, share]
     return table
 
 
 def failures(metric: Metric, rows: dict[str, list[Any]]) -> list[str]:
     """The families whose models pass a test too often. rows: family -> its numbers."""
     failed = []
-    for family, (n, *_, excluded) in rows.items():
-        if metric.question is None or family in metric.confounds or excluded is None:
+    for family, (n, *_, share) in rows.items():
+        if metric.question is None or family in metric.confounds or share is None:
             continue
-        chance = binom.sf(round(n * excluded / 100) - 1, n, LEVEL) > LEVEL
-        if excluded > AT_MOST and not (n < 200 and chance):
+        chance = binom.sf(round(n * share / 100) - 1, n, LEVEL) > LEVEL
+        if share > AT_MOST and not (n < 200 and chance):
             failed.append(family)
     return failed
 

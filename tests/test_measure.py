@@ -610,22 +610,6 @@ def test_an_interval_covers_what_answers_that_were_not_shown_may_change():
     assert isnan(summarise(measure, records, {}).values["m"].low)
 
 
-@pytest.mark.parametrize(
-    ("better", "ends", "excluded"),
-    [
-        (None, (1, 2), True),
-        (None, (-2, -1), True),
-        (None, (-1, 2), False),
-        ("lower", (1, 2), True),
-        ("lower", (-2, -1), False),
-        ("higher", (1, 2), False),
-        (None, (nan, nan), False),
-    ],
-)
-def test_less_than_no_bias_is_evidence_of_a_signed_number_alone(better, ends, excluded):
-    assert Metric("m", "points", "", better=better, null_value=0).excluded(*ends) == excluded
-
-
 @every_measure
 def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered):
     docs, records, summary = answered(name)

@@ -166,3 +166,29 @@ def test_files_are_written_in_one_place(root):
     writers = {path for path in package.rglob("*.py") if WRITES.search(path.read_text())}
     others = ("authoring/drafts", "commands/gate")
     assert writers == {package / f"{name}.py" for name in ("writing", *others)}
+
+
+END = re.compile(r"(.*_)?(low|high|lower|upper|ends?)")
+NULL = re.compile(r".*(null_value|null|reference|unbiased)")
+
+
+def test_one_place_judges(root):
+    """No other module compares an end of an interval with a null value. The rules of a gate do,
+    which have levels of their own."""
+    package, judges = root / "lm_eval_bias", set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                sides = [names_in(side) for side in (node.left, *node.comparators)]
+                ends, nulls = ([any(map(of.fullmatch, s)) for s in sides] for of in (END, NULL))
+                if any(e and n for i, e in enumerate(ends) for j, n in enumerate(nulls) if i != j):
+                    judges.add(path)
+    judges = {path for path in judges if path.parent.name != "gate"}
+    assert judges == {package / "results" / "verdict.py"}
+
+
+def names_in(tree):
+    nodes = list(ast.walk(tree))
+    return {n.id for n in nodes if isinstance(n, ast.Name)} | {
+        n.attr for n in nodes if isinstance(n, ast.Attribute)
+    }

@@ -131,9 +131,8 @@ def undirected(metric: Metric) -> str:
 
 def distance(number: Number, null_value: float) -> tuple[float, float, float]:
     """|value - null_value|, and the least and the greatest distance in the number's interval."""
-    ends = [abs(number.low - null_value), abs(number.high - null_value)]
-    least = 0.0 if number.low <= null_value <= number.high else min(ends)
-    return abs(number.value - null_value), least, max(ends)
+    value, low, high = (x - null_value for x in (number.value, number.low, number.high))
+    return abs(value), max(0.0, low, -high), max(abs(low), abs(high))
 
 
 def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:

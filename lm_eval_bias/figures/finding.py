@@ -1,10 +1,9 @@
-"""What a figure shows, in a sentence that a rule can say: a figure's title."""
+"""The title of a figure that tests nothing: its highest and lowest number."""
 
 from collections.abc import Iterable, Sequence
-from math import isfinite, isnan, nan
+from math import isfinite, isnan
 
 from lm_eval_bias.figures.rows import Item, Plan, digits, label, number, scale, written
-from lm_eval_bias.measure import Number
 from lm_eval_bias.results.table import unit_text
 
 NAMED = 2
@@ -14,10 +13,10 @@ LONGEST = 120
 
 
 def finding(plan: Plan, subject: str) -> str:
-    """Which intervals of a test leave out its reference; without one the highest and the lowest.
+    """The highest and the lowest number.
 
-    Empty where intervals or a single highest and lowest are lacking: the extremes of many numbers
-    without intervals are no finding. subject: what is drawn; empty to name the axis."""
+    Empty for a test, whose heading is its verdict, and where a single highest and lowest are
+    lacking. subject: what is drawn; empty to name the axis."""
     figure = plan.figure
     items = [
         item
@@ -27,8 +26,7 @@ def finding(plan: Plan, subject: str) -> str:
     key = {"points": figure.x, "heatmap": figure.colour or ""}.get(figure.kind, figure.y)
     what = subject or plan.titles.get(key, key)
     if figure.reference is not None:
-        sure = [item for item in items if not isnan(item.low)]
-        return _beyond(plan, what, sure, figure.reference) if sure and figure.test else ""
+        return ""
     if figure.kind == "scatter":
         if len(items) < 2 or not (figure.label and {figure.x, figure.y} <= plan.units.keys()):
             return ""
@@ -56,29 +54,6 @@ def finding(plan: Plan, subject: str) -> str:
 def _span(items: Sequence[Item]) -> float:
     values = [item.value for item in items]
     return max(values) - min(values)
-
-
-def _beyond(plan: Plan, what: str, items: Sequence[Item], reference: float) -> str:
-    beyond = [item for item in items if not item.low <= reference <= item.high]
-    total, places = len(items), digits(scale(item.value for item in items))
-    null = (
-        f"{written(reference, 0 if reference == round(reference) else places)} ({plan.figure.null})"
-    )
-    if total == 1:
-        return f"{what}: the interval {'leaves out' if beyond else 'includes'} {null}"
-    if not beyond:
-        return f"{what}: none of {total} intervals leaves out {null}"
-
-    clear = sorted(
-        beyond, key=lambda i: -abs(Number(i.value, nan, i.low, i.high).arms_from(reference))
-    )[:NAMED]
-    names = " and ".join(f"{_name(plan, item)} ({written(item.value, places)})" for item in clear)
-    which = "clearest " if len(beyond) > NAMED else ""
-    leave = "leaves" if len(beyond) == 1 else "leave"
-    return (
-        f"{what}: {len(beyond)} of {total} intervals {leave} out {null}: "
-        f"{which}{names}; by chance {total / 20:.1g} would"
-    )
 
 
 def _ends(plan: Plan, items: Sequence[Item]) -> str:
@@ -111,8 +86,6 @@ def _name(plan: Plan, item: Item) -> str:
         titles = [plan.titles.get(key, key) for key in (figure.y, figure.x)]
         return f"{titles[0]} {plan.ys[item.y]}, {titles[1]} {plan.xs[item.x]}"
     inner = (plan.panels, item.panel) if figure.kind == "stacked" else (plan.series, item.series)
-    if figure.reference is not None and len(plan.panels) > 1:
-        inner = plan.panels, item.panel
     names = [of[at] for of, at in ((plan.xs, item.x), inner) if len(of) > 1]
     return ", ".join(dict.fromkeys(names)) or "this one"
 

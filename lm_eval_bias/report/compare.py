@@ -9,22 +9,21 @@ from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import Metric, counted
+from lm_eval_bias.measure import Metric, Number, counted
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.report.leaderboard import check_metrics, direction, is_shown
+from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
 from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, different
 from lm_eval_bias.results.samples import Answers, other_prompts
+from lm_eval_bias.results.verdict import UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
-
-LEVEL = 0.05
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. p: after Holm. towards: of a significant difference, whether the
-    second is better, worse, nearer, farther or across. besides: what else than the model differs.
-    ranges: of each run, its `Run.range_text`. sizes: the n of both."""
+    """One number of both runs. p: after Holm. verdict: whether they differ. own: what each says by
+    itself. besides: what else than the model differs. ranges: of each run, its `Run.range_text`.
+    sizes: the n of both."""
 
     task: str
     metric: Metric
@@ -33,8 +32,9 @@ class ComparedNumber(NamedTuple):
     besides: str = ""
     ranges: Sequence[str] = ("", "")
     p: float = nan
-    towards: str = ""
+    verdict: Verdict = Verdict(UNKNOWN, "")
     sizes: Sequence[int] = ()
+    own: Sequence[str] = ("", "")
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ def comparison(
     # answers that are the same need no test
     adjusted = holm([nan if row.why else row.difference.p for row in rows])
     rows = [
-        row._replace(p=float(p), towards=_towards(row) if p <= LEVEL else "")
+        row._replace(p=float(p), verdict=of_difference(row.metric, row.difference, p))
         for row, p in zip(rows, adjusted, strict=True)
     ]
     rows.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
@@ -202,6 +202,7 @@ class Pair:
                 sizes=[
                     counted(run.number(key), run.records, metric.by, key[1]) for run in self.runs
                 ],
+                own=[kind(run, metric, run.numbers.get(key, Number(nan))) for run in runs],
             )
             for metric in first.measure.metrics
             if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)
@@ -242,16 +243,6 @@ def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> st
         f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}"
         for key, (a, b) in changes.items()
     )
-
-
-def _towards(row: ComparedNumber) -> str:
-    way, of, null = direction(row.metric), row.difference, row.metric.null_value
-    if null is not None:
-        one, two = of.first - null, of.second - null
-        return "across" if one * two < 0 else "nearer" if abs(two) < abs(one) else "farther"
-    if way is None:
-        return "higher" if of.difference > 0 else "lower"
-    return "better" if (of.difference > 0) == (way == "higher") else "worse"
 
 
 LEGEND = (

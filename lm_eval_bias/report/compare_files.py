@@ -1,20 +1,19 @@
 """A comparison of two runs as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
 import json
-from math import isnan
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, intervals
 from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.report import drawn
-from lm_eval_bias.report.compare import LEGEND, LEVEL, ComparedNumber, Comparison
+from lm_eval_bias.report.compare import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import direction, goal
 from lm_eval_bias.results import table
 from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.escape import markdown_text, shortened
-from lm_eval_bias.results.paired import SIGN_FLIP
 from lm_eval_bias.results.table import Cell, Table, csv_text, finite, interval_text, number_text
+from lm_eval_bias.results.verdict import YES, counts
 
 DRAWN, SHOWN, ANSWER = 25, 6, 600
 """Differences in a figure; answers to a question, and characters of each."""
@@ -32,15 +31,15 @@ def differences(comparison: Comparison, tested: bool = False) -> Table:
             *(
                 Cell(
                     number_text(value, row.metric.unit),
-                    note="; ".join(part for part in (f"n = {n:,}", of_range) if part),
+                    note="; ".join(part for part in (f"n = {n:,}", own, of_range) if part),
                 )
-                for value, n, of_range in zip(
-                    row.difference[:2], row.sizes, row.ranges, strict=True
+                for value, n, own, of_range in zip(
+                    row.difference[:2], row.sizes, row.own, row.ranges, strict=True
                 )
             ),
             change(row),
             Cell(number_text(row.p, "p")),
-            Cell(verdict(row), note=row.besides),
+            Cell(row.verdict.sentence, note=row.besides),
         ]
         for row in comparison.rows
         if not (tested and row.why)
@@ -55,15 +54,8 @@ def change(row: ComparedNumber) -> Cell:
     return Cell(signed, interval_text(Number(*of[2:6]), unit))
 
 
-def verdict(row: ComparedNumber) -> str:
-    if row.why:
-        return row.why
-    flipped = f" ({SIGN_FLIP})" * (row.difference.test == SIGN_FLIP)
-    return (row.towards if row.p <= LEVEL else "no significant difference") + flipped
-
-
 def summary(comparison: Comparison) -> str:
-    different = sum(row.p <= LEVEL for row in comparison.rows if not isnan(row.p))
+    different = sum(row.verdict.kind == YES for row in comparison.rows)
     compared, refused = len(comparison.documents), len(comparison.refusals)
     tests = (
         f"{different} of {comparison.tests} numbers differ after Holm"
@@ -148,7 +140,12 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "tests": comparison.tests,
                 "clusters": of.clusters,
                 "documents": comparison.documents[row.task],
-                "towards": row.towards or None,
+                "verdict": row.verdict.kind,
+                "towards": row.verdict.sentence.partition(" (")[0]
+                if row.verdict.kind == YES
+                else None,
+                "first_verdict": row.own[0] or None,
+                "second_verdict": row.own[1] or None,
                 "why": row.why or None,
                 "besides_the_model": row.besides or None,
                 "first_range": row.ranges[0] or None,
@@ -180,7 +177,7 @@ def _figures(comparison: Comparison) -> list[str]:
                 {
                     "task": row.task,
                     "number": f"{row.name}, {row.task}",
-                    "differs": row.p <= LEVEL,
+                    "verdict": row.verdict.kind,
                     "p": f"p {number_text(row.p, 'p')}",
                     **estimate("difference", Number(*row.difference[2:6])),
                 }
@@ -195,7 +192,7 @@ def _figures(comparison: Comparison) -> list[str]:
             name=f"d{i}",
             title=(f"The {DRAWN} largest of {len(rows)}. " if len(rows) > DRAWN else "")
             + "Largest in standard errors first; p after Holm",
-            seen=f"{sum(row['differs'] for row in rows)} of {len(rows)} numbers in {unit} differ",
+            seen=f"Do numbers in {unit} differ? {counts([row['verdict'] for row in rows])}",
             source=drawn.source(
                 [
                     run._replace(model=f"{which} {model}")

@@ -26,6 +26,7 @@ from lm_eval_bias.results.runs import (
     listed,
 )
 from lm_eval_bias.results.samples import Answers, template_name
+from lm_eval_bias.results.verdict import kind
 from lm_eval_bias.usage import UsageError, nearest
 
 Replicated = Mapping[str, Replicates]
@@ -33,13 +34,15 @@ Replicated = Mapping[str, Replicates]
 
 
 class Entry(NamedTuple):
-    """One number of one model. rank: least and greatest, if any. ties: a letter for
-    each set of models that do not differ significantly. range: its `Run.range_text`."""
+    """One number of one model. verdict: one of `verdict.KINDS`. rank: least and greatest, if any.
+    ties: a letter for each set of models that do not differ significantly. range: its
+    `Run.range_text`."""
 
     number: Number
     rank: tuple[int, int] | None = None
     ties: str = ""
     range: str = ""
+    verdict: str = ""
 
 
 class Column(NamedTuple):
@@ -256,9 +259,9 @@ def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
 def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = (metric.name, None)
     entries = {
-        run.model: Entry(run.numbers[key], range=run.range_text(metric))
+        run.model: Entry(number, range=run.range_text(metric), verdict=kind(run, metric, number))
         for run in runs
-        if key in run.numbers
+        if (number := run.numbers.get(key))
     }
     of = families(task, metric.name, runs[0].options) if metric.question else []
     column = Column(task, metric, entries, band(of))

@@ -7,7 +7,6 @@ from typing import Any
 from lm_eval_bias import exhibit
 from lm_eval_bias.measure import estimate
 from lm_eval_bias.report import drawn
-from lm_eval_bias.report.findings import band_text
 from lm_eval_bias.report.html import page
 from lm_eval_bias.report.leaderboard import (
     LEGEND,
@@ -23,6 +22,7 @@ from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened
 from lm_eval_bias.results.runs import listed
 from lm_eval_bias.results.table import Cell, Table, csv_text, ends_text, finite, number_cell
+from lm_eval_bias.results.verdict import band_text
 
 
 def tables(board: Board, most: int = 100, brief: bool = False) -> list[Table]:
@@ -105,7 +105,7 @@ def _cell(column: Column, entry: Entry | None, brief: bool) -> Cell:
         rank = f"{place(entry)} {entry.ties}"
     elif entry.rank:
         rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}"
-    note = "; ".join(filter(None, (rank, entry.range)))
+    note = "; ".join(filter(None, (rank, entry.verdict, entry.range)))
     return number_cell(entry.number, column.metric.unit, note)
 
 
@@ -191,6 +191,7 @@ def _entry(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         **{part: finite(getattr(number, part)) for part in ("value", "low", "high", "stderr")},
         "clusters": number.clusters,
         "n": number.n,
+        "verdict": entry.verdict or None,
         "rank": list(entry.rank) if entry.rank else None,
         "of": column.ranked or None,
         "paired": column.paired if column.ranked else None,

@@ -17,10 +17,11 @@ from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.svg import parted
 from lm_eval_bias.measure import IN_FORM, Number
-from lm_eval_bias.report import exhibited, findings, html, repeat
+from lm_eval_bias.report import exhibited, html, questions, repeat
 from lm_eval_bias.report.drawn import source
 from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
 from lm_eval_bias.report.folder import Folder
+from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import (
@@ -113,7 +114,7 @@ class ModelPage(NamedTuple):
     name: str
     file: str
     runs: list[Run]
-    tests: list[findings.Tested]
+    tests: list[verdict.Tested]
 
 
 class TaskOverview(NamedTuple):
@@ -173,7 +174,7 @@ def write(
             folder, known, paper_values, transcripts, drawing, latex_papers, bar, files
         )
         for name, of_model in by_model.items():
-            model = ModelPage(name, files[name], of_model, findings.tested(of_model))
+            model = ModelPage(name, files[name], of_model, verdict.tested(of_model))
             models.append(model)
             folder.write(model.file, writer.page(model))
         writer.ids.clear()
@@ -190,7 +191,7 @@ def write(
             folder.write("brief.html", _brief(all_runs, known, first))
             if pdf := brief(folder.new / "brief.html"):
                 folder.write("brief.pdf", pdf)
-    return Written(output / "index.html", findings.answers(tests), findings.sentences(tests))
+    return Written(output / "index.html", verdict.answers(tests), verdict.sentences(tests))
 
 
 def with_cut_off(run: Run, cut_off: CutOff) -> Run:
@@ -261,18 +262,18 @@ class _Writer:
         )
 
     def first(
-        self, runs: Sequence[Run], tests: Sequence[findings.Tested], where: Mapping[str, str]
+        self, runs: Sequence[Run], tests: Sequence[verdict.Tested], where: Mapping[str, str]
     ) -> dict[str, Any]:
         """What the first screen shows of some runs. where: task -> what its name leads to."""
         series = {name: i for i, name in enumerate(dict.fromkeys(run.model for run in runs))}
-        rows, shared = findings.rows(tests)
+        rows, shared = questions.rows(tests)
         return {
             "pages": self.files,
             "where": where,
             "series": series,
             "rows": rows,
             "shared": shared,
-            "sentences": findings.sentences(tests),
+            "sentences": verdict.sentences(tests),
             "asked": runs,
             "several": len(series) > 1,
             "commands": repeat.commands(runs, self.known),
@@ -338,11 +339,11 @@ class _Writer:
             how_to_read=exhibit.how_to_read,
             caveat=exhibit.caveat,
         )
-        models: list[tuple[str, Rows]] = []
+        models: list[tuple[Run, Rows]] = []
         for run in runs:
             try:
                 if rows := exhibited.rows(exhibit, run.tables):
-                    models.append((run.model, rows))
+                    models.append((run, rows))
             except Broken as error:
                 block.notes.append(
                     f"It could not be made of the run of {shortened(run.model)}: {error}"
@@ -355,14 +356,15 @@ class _Writer:
             else:
                 block.missing = "This run left no rows for it."
             return block
+        named = [(run.model, rows) for run, rows in models]
         papers = exhibited.paper_rows(exhibit, first, self.paper_values(first.task), known)
         block.notes += _of_papers(papers)
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         try:
-            block.tables = [exhibited.table(exhibit, models, papers)]
+            block.tables = [exhibited.table(exhibit, named, papers)]
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
-        all_rows: list[Any] = [(model, "this run", None, row) for model, of in models for row in of]
+        all_rows: list[Any] = [(model, "this run", None, row) for model, of in named for row in of]
         for paper in papers:
             start = (paper.model, paper.source, paper.incomparable or "yes")
             all_rows += [(*start, row) for row in paper.rows]
@@ -372,27 +374,22 @@ class _Writer:
         ]
         written = block.tables
         if written and not self.latex_papers:
-            written = [exhibited.table(exhibit, models, ())]
+            written = [exhibited.table(exhibit, named, ())]
         self._csv(block, file, ["model", "source", "comparable", *keys], lines, written)
         if exhibit.figure is not None and self.drawing is not None:
-            self._figure(block, exhibit, runs, models, file)
+            self._figure(block, exhibit, models, file)
         if block.svg:
             block.fold = "The figure's numbers"
         _limit_rows(block, sum(len(table.rows) for table in block.tables))
         return block
 
     def _figure(
-        self,
-        block: Block,
-        exhibit: Exhibit,
-        runs: Sequence[Run],
-        models: Sequence[tuple[str, Rows]],
-        file: str,
+        self, block: Block, exhibit: Exhibit, models: Sequence[tuple[Run, Rows]], file: str
     ) -> None:
         key = MODEL
         while any(key in row for _, rows in models for row in rows):
             key += "_"
-        rows = [{**row, key: name} for name, of_model in models for row in of_model]
+        rows = [{**row, key: run.model} for run, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
             files = self.drawing(
@@ -401,7 +398,8 @@ class _Writer:
                 name=block.id,
                 title=exhibit.caption or exhibit.name,
                 description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
-                source=source(runs, block.counterpart),
+                seen=verdict.heading(exhibit, models),
+                source=source([run for run, _ in models], block.counterpart),
                 n=exhibited.sizes(exhibit, rows),
                 model=model,
             )
@@ -532,7 +530,10 @@ def _primaries(run: Run) -> Table:
                     note=run.range_text(metric),
                 ),
                 Cell("" if number.n is None else f"{number.n:,}"),
-                Cell("" if metric.null_value is None else number_text(metric.null_value)),
+                Cell(
+                    "" if metric.null_value is None else number_text(metric.null_value),
+                    note=verdict.kind(run, metric, number),
+                ),
                 Cell(metric.description + better),
             ]
         )
@@ -553,11 +554,11 @@ def _about(metric: Any) -> str:
 
 def _page(template: str, **what: Any) -> str:
     constants = {
-        "rule": findings.RULE,
-        "cannot": findings.CANNOT,
+        "rule": verdict.RULE,
+        "cannot": verdict.CANNOT,
         "intro": INTRO,
         "most": MANY,
-        "width": findings.WIDTH,
+        "width": questions.WIDTH,
     }
     constants |= {"colours": palette.COLOURS, "version": version("lm-eval-bias")}
     return html.page(template, script="report.js", **constants, **what)

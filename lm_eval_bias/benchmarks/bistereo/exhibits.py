@@ -366,7 +366,7 @@ def _axes(name: str, unit: str, reference: float) -> Exhibit:
         "themselves.",
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
-        figure=intervals("value", "axis", reference=reference)._replace(test=True),
+        figure=intervals("value", "axis", reference=reference)._replace(test=name),
         needs="analogies that are answered in all contexts",
     )
 

@@ -188,7 +188,9 @@ BY_EMOTION = Exhibit(
     "it holds for other events and groups of the kind.",
     caveat="An emotion has few events, and of twelve intervals at 95 % one may well miss by "
     "chance; which emotions are positive or negative is our judgement.",
-    figure=intervals("gap_beyond_repetition", "emotion", reference=0)._replace(test=True),
+    figure=intervals("gap_beyond_repetition", "emotion", reference=0)._replace(
+        test="gap_beyond_repetition"
+    ),
     needs=PAIRED,
 )
 

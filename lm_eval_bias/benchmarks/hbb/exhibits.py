@@ -178,7 +178,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     "words; an interval that holds 0 leaves it open.",
     caveat="The placebos are fourteen small choices of ours, and Gender has no excess, since its "
     "options change too.",
-    figure=intervals("excess_log_odds", "category", reference=0)._replace(test=True),
+    figure=intervals("excess_log_odds", "category", reference=0)._replace(test="excess_log_odds"),
     then=_with_excess,
     needs="placebos that change different numbers of words (placebo=false leaves them out)",
 )

@@ -1,0 +1,135 @@
+"""The first screen of a report: a row for each question, with its tests, picture and limits."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil, exp, floor, isfinite, log10
+from typing import NamedTuple
+
+from lm_eval_bias.data.null_bands import band
+from lm_eval_bias.exhibit import Ends
+from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.table import number_cell, number_text, unit_text
+from lm_eval_bias.results.verdict import NO_BAND, Tested, band_text, strongest
+
+WIDTH = 320
+"""Of the picture of a row, in pixels."""
+
+
+# ---- Limits
+
+
+def limits(tests: Sequence[Tested]) -> dict[str, list[Tested]]:
+    """What limits the answers, a line each -> those that it limits."""
+    lines: dict[str, list[Tested]] = {}
+    for test in tests:
+        for line in _limits(test):
+            lines.setdefault(line, []).append(test)
+    return lines
+
+
+def _limits(test: Tested) -> Iterable[str]:
+    run, number = test.run, test.number
+    for warning in run.warnings:
+        yield warning.partition(" (")[0].partition(";")[0]
+    low, high = run.range_of(test.metric.name)
+    if len(run.conditions) == 1:
+        chat = {None: "without chat template", "": "chat template unknown"}
+        yield f"one wording, {chat.get(run.template, 'with a chat template')}"
+    elif high - low > number.high - number.low:
+        ends = (number_text(end, test.metric.unit, (low, high)) for end in (low, high))
+        yield f"wording or chat template moves it more than the interval: {' to '.join(ends)}"
+    if not test.families:
+        yield NO_BAND
+    if number.clusters is None:
+        yield "the number of independent answers is not known, so the interval may be too short"
+
+
+# ---- The first figure
+
+
+class Row(NamedTuple):
+    """A question, and the tests of it, strongest first. band: the null band. at: a value -> its
+    place in pixels. ticks: value, label and alignment. text: the picture in words. limits: lines.
+    """
+
+    tests: list[Tested]
+    band: Ends | None
+    at: Callable[[float], float]
+    ticks: list[tuple[float, str, str]]
+    text: str
+    limits: list[str]
+
+    @property
+    def answers(self) -> list[list[Tested]]:
+        """The tests with the same answer."""
+        same: dict[str, list[Tested]] = {}
+        for test in self.tests:
+            same.setdefault(test.verdict.sentence, []).append(test)
+        return list(same.values())
+
+
+def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
+    """The rows of the first figure, strongest first, and what limits all answers of a model. Tests
+    of a task and a null band share a row."""
+    groups: dict[object, list[Tested]] = {}
+    for test in strongest(tests):
+        key = (test.run.task, test.metric.name, band(test.families))
+        groups.setdefault(key, []).append(test)
+    own, shared = limits(tests), []
+    all_of = Counter(test.run.model for test in tests)
+    for line, of in list(own.items()):
+        models = dict.fromkeys(test.run.model for test in of)
+        if len(of) == sum(all_of[model] for model in models) > len(models):
+            del own[line]
+            names = ", ".join(map(shortened, models))
+            shared.append(line if len(models) == len(all_of) else f"{names}: {line}")
+    return [_row(of, own) for of in groups.values()], shared
+
+
+def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
+    metric, ends = tests[0].metric, band(tests[0].families)
+    at, low, high = _axis([test.number for test in tests], metric, ends)
+    null = metric.null_value or 0.0
+    ticks = [(null, _label(null, metric, unit=False), "middle")]
+    for end, side in ((low, "start"), (high, "end")):
+        if abs(at(end) - at(null)) > WIDTH / 5:
+            ticks.append((end, _label(end, metric, unit=side == "end"), side))
+    words = [with_unit(test.number, metric) for test in tests]
+    if ends is not None:
+        words.append(f"models without meaning {band_text(ends, metric)}")
+    words.append(f"{number_text(null)} without bias")
+    limited = []
+    for line, of in lines.items():
+        here = [test for test in tests if any(test is other for other in of)]
+        names = ", ".join(shortened(test.run.model) for test in here)
+        if here:
+            limited.append(f"{names}: {line}" if len(here) < len(tests) else line)
+    return Row(tests, ends, at, ticks, "; ".join(words), limited)
+
+
+def _axis(
+    numbers: Iterable[Number], metric: Metric, ends: Ends | None
+) -> tuple[Callable[[float], float], float, float]:
+    """A value -> its place in the picture of a row; and the ends of the axis, which are round."""
+    values = [x for of in numbers for x in (of.low, of.value, of.high)]
+    values = [x for x in (*values, metric.null_value or 0.0, *(ends or ())) if isfinite(x)]
+    low, high = min(values), max(values)
+    step = 10 ** floor(log10(high - low)) / 2 if high > low else 1
+    scale = metric.scale or RANGE.get(metric.unit) or (-1e300, 1e300)
+    low, high = max(step * floor(low / step), scale[0]), min(step * ceil(high / step), scale[1])
+    width = (high - low) or 1
+    return lambda x: round(6 + (WIDTH - 12) * (min(max(x, low), high) - low) / width, 1), low, high
+
+
+def _label(value: float, metric: Metric, unit: bool) -> str:
+    if metric.unit == "nats":
+        return f"×{exp(value):.2g}"
+    return f"{value:.4g} {unit_text(metric.unit) if unit else ''}"
+
+
+def with_unit(number: Number, metric: Metric) -> str:
+    """A number with its unit and its interval: "3.0 points [1.0, 5.0]"."""
+    cell = number_cell(number, metric.unit)
+    unit = metric.unit if metric.unit in ("%", "points", "SD", "nats") else ""
+    return " ".join(part for part in (cell.text, unit, cell.interval) if part)
