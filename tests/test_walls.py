@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-AFTER_THE_MODEL = ("results", "figures", "report", "gate", "export")
+AFTER_THE_MODEL = ("results", "figures", "show", "gate", "export")
 
 
 def imported(path):
@@ -73,7 +73,7 @@ def test_what_comes_after_the_model_never_looks_back(root):
 
 def test_nothing_but_commands_knows_of_reports(root):
     for path, names in modules(root, "benchmarks/*", "answers", "models", "harness", "data"):
-        assert not parts(names) & {"report", "gate", "export"}, path
+        assert not parts(names) & {"show", "gate", "export"}, path
 
 
 def test_only_the_filters_of_the_parsers_import_the_harness(root):

@@ -16,7 +16,7 @@ from lm_eval_bias import cli, writing
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.data import small_model
-from lm_eval_bias.report.folder import LIST, Folder
+from lm_eval_bias.show.folder import LIST, Folder
 from tests.commands.test_items_command import STEREOTYPES, Scripted
 from tests.commands.test_reasons import SAID
 from tests.cut_off import contents, cut_off

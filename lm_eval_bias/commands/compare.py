@@ -2,15 +2,12 @@
 asked."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.report import compare, compare_files
-from lm_eval_bias.results import runs
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results import comparison, runs
+from lm_eval_bias.show import comparison as shown
 from lm_eval_bias.usage import UsageError, nearest
 
 NOTHING = 2
@@ -72,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         names = (f"{names[0]} ({paths[0]})", f"{names[1]} ({paths[-1]})")
     with finished.reader(known, len(first) + len(second)) as answers:
-        result = compare.comparison(
+        result = comparison.comparison(
             first,
             second,
             names,
@@ -83,27 +80,17 @@ def run(arguments: argparse.Namespace) -> int:
             [note for side in sides for note in side.notes],
             across,
         )
-    if output:
-        writing.whole(output, compare_files.WRITERS[output.suffix](result))
-        print(f"wrote {output}: {compare_files.summary(result)}")
-        for task, why in result.refusals.items():
-            print(f"{visible(task)} is not compared: {visible(why)}", file=sys.stderr)
-    else:
-        width = finished.width()
-        blocks, remarks = compare_files.text(result, width), compare_files.remarks(result)
-        if untested := compare_files.untested(result):
-            remarks = {"Not tested": untested, **remarks}
-        print(finished.printed(blocks, remarks, compare.LEGEND, width))
+    finished.show(shown.page(result), output, shown.summary(result))
     return 0 if result.documents else NOTHING
 
 
 def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
     models = list(dict.fromkeys(run.model for run in candidates))
     if name is None and len(models) > 1:
-        names = ", ".join(map(shortened, models))
+        names = ", ".join(models)
         raise UsageError(f"{path} has {len(models)} models; say which with --models: {names}")
     model = models[0] if name is None else name
     if model not in models:
-        guess = nearest(model, list(map(shortened, models)))
+        guess = nearest(model, models)
         raise UsageError(f"--models {model}: {path} has no such model; {guess}")
     return [run for run in candidates if run.model == model]

@@ -16,7 +16,7 @@ from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import Run, find
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
-        print(visible(line), file=sys.stderr)
+        print(line, file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")
     for line in written:
@@ -138,15 +138,15 @@ def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
     name = arguments.model
     chosen = [run for run in runs if name in (None, run.model, run.identity)]
     if not chosen:
-        near = nearest(visible(name), sorted({visible(run.model) for run in runs}))
-        raise UsageError(f"--model {visible(name)}: no run is of that model; {near}")
+        near = nearest(name, sorted({run.model for run in runs}))
+        raise UsageError(f"--model {name}: no run is of that model; {near}")
     models = sorted({run.model for run in chosen})
     of_one = f"--to {arguments.to}" if arguments.to != "every-eval-ever" else ""
     of_one = of_one or ("--model_id" if arguments.model_id is not None else "")
     if len(models) > 1 and of_one:
         raise UsageError(
             f"{of_one} is of one model, and there are {len(models)}; choose with --model: "
-            f"{', '.join(map(shortened, models))}"
+            f"{', '.join(models)}"
         )
     return chosen
 

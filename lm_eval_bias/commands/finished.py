@@ -2,20 +2,18 @@
 
 import argparse
 import shutil
-import textwrap
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.results import samples
-from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run
 from lm_eval_bias.results.samples import Answers
+from lm_eval_bias.show.page import WRITERS, Page, text
 from lm_eval_bias.usage import UsageError
 
-ENDINGS = (".html", ".csv", ".jsonl", ".md")
-"""Of files that a comparison or a leaderboard is written to."""
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
 
@@ -60,7 +58,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser, endings: Iterable[str] = ENDINGS) -> None:
+def add_output(parser: argparse.ArgumentParser, endings: Iterable[str] = WRITERS) -> None:
     parser.add_argument(
         "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(endings)}"
     )
@@ -87,27 +85,19 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)
 
 
-def printed(
-    blocks: Iterable[Sequence[str]],
-    remarks: Mapping[str, Sequence[str]],
-    legend: Iterable[str],
-    width: int,
-) -> str:
-    """For a terminal: tables, titled remarks, and how to read it all, with a line between them."""
-    parts = [*blocks]
-    wrapper = textwrap.TextWrapper(
-        width,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_long_words=False,  # names and paths are copied from here
-        break_on_hyphens=False,
-    )
-    parts += [[title, *map(wrapper.fill, lines)] for title, lines in remarks.items()]
-    parts.append([textwrap.fill(line, width) for line in legend])
-    return "\n\n".join("\n".join(lines) for lines in parts)
+def show(page: Page, output: Path | None, summary: str) -> None:
+    """Print a page, or write it, and print what was left out of it."""
+    if output is None:
+        print(text(page, width()))
+        return
+    writing.whole(output, WRITERS[output.suffix](page))
+    print(f"wrote {output}: {summary}")
+    for title in ("Not compared", "Notes"):
+        for line in page.remarks.get(title, ()):
+            print(line, file=sys.stderr)
 
 
-def check_output(path: Path | None, endings: Iterable[str] = ENDINGS) -> None:
+def check_output(path: Path | None, endings: Iterable[str] = WRITERS) -> None:
     """UsageError for a file of another ending, or in a folder that is not there."""
     if path and path.suffix not in endings:
         raise UsageError(f"--output {path}: expected a file {', '.join(endings)}")
@@ -133,7 +123,7 @@ def reader(
             task = known.get(run.task)
             if task is None or task.measure is None:
                 return None
-            bar.set_postfix_str(visible(f"{run.task} of {run.model}"))
+            bar.set_postfix_str(f"{run.task} of {run.model}")
             read = samples.answers(task, run.samples)
             bar.update(1)
             return read._replace(step=bar.update)

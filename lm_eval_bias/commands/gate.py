@@ -13,17 +13,17 @@ from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan, tell
-from lm_eval_bias.gate import draft, rules, verdicts, writers
+from lm_eval_bias.gate import draft, page, rules, verdicts
 from lm_eval_bias.gate.draft import NULL_BAND
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
 from lm_eval_bias.gate.verdicts import Changes, Judged, Verdict
 from lm_eval_bias.measure import Metric
-from lm_eval_bias.report.compare import Pair
 from lm_eval_bias.results.baseline import SUFFIX, packed
-from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.comparison import Pair
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
+from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
@@ -146,7 +146,7 @@ def _judge(
 ) -> int:
     # an older checkpoint may have had the same name, and a gate judges the newest
     if finished_runs.short:
-        lines = "\n".join(map(visible, finished_runs.short))
+        lines = "\n".join(finished_runs.short)
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
@@ -164,7 +164,7 @@ def _judge(
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
     old = [run for run in baseline if run.task in tasks]
-    context = writers.Context(
+    context = page.Context(
         {
             **{(run.model, run.task): _settings(run) for run in runs},
             **{(f"baseline {run.model}", run.task): _settings(run) for run in old},
@@ -175,15 +175,17 @@ def _judge(
     )
     if arguments.junit:
         writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
-    print(writers.text(judged, wanted, context, finished.width()))
+    shown = page.page(judged, wanted, context)
+    print(text(shown, finished.width()))
+    print(shown.lead[0])  # a log ends with it
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with open(summary, "a", encoding="utf-8") as file:
-                file.write(writers.markdown(judged, wanted, context))
+                file.write(markdown(shown))
         except OSError as error:
             print(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", file=sys.stderr)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print(*writers.annotation_lines(judged), sep="\n")
+        print(*page.annotation_lines(judged), sep="\n")
     return code
 
 
@@ -255,7 +257,7 @@ def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Fini
     """The runs below some folders. UsageError where one cannot be read: it may be the newest."""
     finished_runs = find(folders, known)
     if finished_runs.unread:
-        lines = "\n".join(map(visible, finished_runs.unread))
+        lines = "\n".join(finished_runs.unread)
         raise UsageError(
             "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
             f"these:\n{lines}"

@@ -2,13 +2,10 @@
 ranks that these leave open."""
 
 import argparse
-import sys
 
-from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.report import leaderboard, leaderboard_files
-from lm_eval_bias.results import runs
-from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results import leaderboard, runs
+from lm_eval_bias.show import leaderboard as shown
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,16 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.sort,
             None if arguments.unpaired else answers,
         )
-    if output:
-        writing.whole(output, leaderboard_files.WRITERS[output.suffix](board))
-        models, tasks = len(board.models), len(board.tasks)
-        print(
-            f"wrote {output}: {models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}"
-        )
-        for note in board.notes:
-            print(visible(note), file=sys.stderr)
-    else:
-        width = finished.width()
-        blocks, remarks = leaderboard_files.text(board, width), leaderboard_files.remarks(board)
-        print(finished.printed(blocks, remarks, leaderboard.LEGEND, width))
+    finished.show(shown.page(board), output, shown.summary(board))
     return 0

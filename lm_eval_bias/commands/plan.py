@@ -20,7 +20,6 @@ from lm_eval_bias.measure import Measure, Metric, clusters_of, quietly
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
-from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     pilots = runs.find(arguments.pilot, known, arguments.tasks)
     for note in pilots.notes:
-        print(visible(note), file=sys.stderr)
+        print(note, file=sys.stderr)
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, known, wanted) for one in pilots.runs]
     if any("FLOOR" in text for text in blocks):
@@ -115,16 +114,14 @@ def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
     for name in filter(None, wanted):
         known = {full if "/" in name else m.name for full, m in numbers}
         if name not in known:
-            near = nearest(name, [visible(other) for other in sorted(known)])
-            raise UsageError(f"--width {visible(name)}: the pilot has no such number; {near}")
-        by_unit = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
-        if len(by_unit) > 1:
-            units = ", ".join(
-                f"{visible(full)} in {unit or 'no unit'}" for unit, full in by_unit.items()
-            )
+            near = nearest(name, sorted(known))
+            raise UsageError(f"--width {name}: the pilot has no such number; {near}")
+        of = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
+        if len(of) > 1:
+            units = ", ".join(f"{full} in {unit or 'no unit'}" for unit, full in of.items())
             raise UsageError(
-                f"--width {visible(name)}: one width for numbers in several units ({units}); "
-                f"name the task: TASK/{visible(name)}=VALUE"
+                f"--width {name}: one width for numbers in several units ({units}); "
+                f"name the task: TASK/{name}=VALUE"
             )
 
 
@@ -261,7 +258,7 @@ def to_decide(
 
 def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]) -> str:
     task = tasks.get(run.task)
-    title = f"{shortened(run.task)}, {shortened(run.model)}"
+    title = f"{run.task}, {run.model}"
     if task is None or task.measure is None:
         return f"{title}\n  It is not known here; name its folder with --include_path."
     if not task.measure.clusters:
@@ -285,7 +282,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     try:
         pilot = Pilot(run, task, task.measure)
     except UsageError as error:
-        return f"{title}\n{_filled(f'Nothing can be planned from it: {visible(error)}')}"
+        return f"{title}\n{_filled(f'Nothing can be planned from it: {error}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
     rows = []
     needed: list[int | None] = []

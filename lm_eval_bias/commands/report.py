@@ -17,11 +17,10 @@ from typing import Any
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
-from lm_eval_bias.report import page
-from lm_eval_bias.report.exhibited import KnownTask
-from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results import runs
-from lm_eval_bias.results.escape import visible
+from lm_eval_bias.show import report as page
+from lm_eval_bias.show.exhibited import KnownTask
+from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.usage import UsageError
 
 GROUP = "implicit_bias"
@@ -115,9 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.latex_papers,
     )
     for note in finished_runs.notes:
-        print(visible(note), file=sys.stderr)
+        print(note, file=sys.stderr)
     lines = [*written.answers, " ".join(written.sentences)]
-    print(*(textwrap.fill(visible(line), finished.width()) for line in lines), sep="\n\n")
+    print(*(textwrap.fill(line, finished.width()) for line in lines), sep="\n\n")
     print(f"wrote {written.overview}")
     return 0
 

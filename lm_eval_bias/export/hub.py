@@ -10,7 +10,7 @@ from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import plain
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source, about, circumstances, directed
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import shortened
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
 LONGEST_NOTE = 1000
@@ -26,8 +26,8 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
     with_direction, left = directed(results)
     for result, way in with_direction:
         run = result.run
-        task = visible(f"{run.task}.{result.metric.name}")
-        name = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias"
+        task = f"{run.task}.{result.metric.name}"
+        name = f"{result.metric.name} of {run.task} by lm-eval-bias"
         numbers = f"{about(result, f'{way} is better')}; {run.n:,} documents"
         note = f"{name}: {numbers}; {circumstances(run)}"
         entry = EvalResultEntry(

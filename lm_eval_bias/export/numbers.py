@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.bounds import Unreadable, json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.report.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at, origin_of, template_name
 from lm_eval_bias.results.table import interval_text
@@ -98,8 +98,8 @@ def _within(number: Number, least: float, greatest: float) -> Number:
 
 def left_out(result: Result, why: str) -> str:
     """A line for a number that a format cannot take."""
-    task, metric = shortened(result.run.task), shortened(result.metric.name)
-    return f"{task}/{metric} of {shortened(result.run.model)} is left out: {why}"
+    task, metric = result.run.task, result.metric.name
+    return f"{task}/{metric} of {result.run.model} is left out: {why}"
 
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
@@ -159,7 +159,7 @@ def interval(result: Result) -> str:
 
 def warnings(results: Sequence[Result]) -> list[str]:
     lines = [
-        f"{shortened(result.run.model)}, {shortened(result.run.task)}: {warning}"
+        f"{result.run.model}, {result.run.task}: {warning}"
         for result in results
         for warning in result.run.warnings
     ]
@@ -173,14 +173,14 @@ def settings(run: Run) -> dict[str, str]:
         for key, value in run.settings
         if key not in ("version", "documents")
     }
-    template = shortened(run.template[:12]) if run.template else template_name(run.template)
+    template = run.template[:12] if run.template else template_name(run.template)
     return {**options, "chat template": template}
 
 
 def circumstances(run: Run) -> str:
     options = [f"{key} {value}" for key, value in settings(run).items()]
-    parts = [f"version {shortened(run.version)}", *options]
-    return "; ".join([", ".join(parts), *(shortened(warning, 300) for warning in run.warnings)])
+    parts = [f"version {run.version}", *options]
+    return "; ".join([", ".join(parts), *(warning for warning in run.warnings)])
 
 
 # ---- What stands in the results file beside the numbers

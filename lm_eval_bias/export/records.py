@@ -25,9 +25,9 @@ from lm_eval_bias.export.numbers import (
     settings,
     undirected,
 )
-from lm_eval_bias.report.folder import DEVICE
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import requests_of
+from lm_eval_bias.show.folder import DEVICE
 from lm_eval_bias.usage import UsageError
 
 Content = dict[str, Any]
@@ -79,7 +79,7 @@ def records(
             )
             continue
         name = model_id or _model_id(result)
-        if "/" not in name and (note := NAMELESS.format(shortened(name))) not in left:
+        if "/" not in name and (note := NAMELESS.format(name)) not in left:
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
         path = PurePosixPath("data", COLLECTION, *folder_of(name).split("/"), f"{identity}.json")
@@ -100,7 +100,7 @@ def _model_id(result: Result) -> str:
     name = run.identity.partition("@")[0]
     if run.model == run.identity and _ON_HUB.fullmatch(name):
         return name
-    return visible(run.model).replace("/", "_")
+    return run.model.replace("/", "_")
 
 
 def folder_of(model: str) -> str:
@@ -134,7 +134,7 @@ def _record(
     result: Result, model_id: str, source: Source, evaluator: Evaluator, now: int, exporter: str
 ) -> Content:
     run = result.run
-    metric_id = visible(f"{run.task}.{result.metric.name}")
+    metric_id = f"{run.task}.{result.metric.name}"
     when = run.date.isoformat() if run.date else "undated"
     return _without(
         {
@@ -174,7 +174,7 @@ def _model_info(result: Result, model_id: str) -> Content:
     }
     return _without(
         {
-            "name": visible(run.model),
+            "name": run.model,
             "id": model_id,
             "developer": model_id.partition("/")[0] if "/" in model_id else None,
             "inference_engine": engine,
@@ -185,11 +185,11 @@ def _model_info(result: Result, model_id: str) -> Content:
 
 def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     run, metric = result.run, result.metric
-    task, name, way = visible(run.task), visible(metric.name), better(result.metric)
+    task, name, way = run.task, metric.name, better(result.metric)
     signed = way is None and metric.null_value is not None
     least, greatest = bounds(metric, metric.null_value if signed else None)
     options = {f"option {key}": value for key, value in settings(run).items()}
-    about = {"task_version": shortened(run.version), **options}
+    about = {"task_version": run.version, **options}
     data: Content = {"dataset_name": task, "source_type": "other", "additional_details": about}
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
@@ -258,7 +258,7 @@ def _score(result: Result, signed: bool) -> Content:
             f"units that the number is made of, of {run.n:,} documents; clusters are fewer"
         )
     for i, warning in enumerate(run.warnings, 1):
-        details[f"warning {i}"] = shortened(warning, 1000)
+        details[f"warning {i}"] = warning
     return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 

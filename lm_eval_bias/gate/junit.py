@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from datetime import datetime
 
+from lm_eval_bias.gate.page import WORDS, numbers
 from lm_eval_bias.gate.verdicts import (
     ERROR,
     FAIL,
@@ -19,8 +20,7 @@ from lm_eval_bias.gate.verdicts import (
     condition,
     subject,
 )
-from lm_eval_bias.gate.writers import WORDS, numbers
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import visible
 
 _ELEMENTS = {FAIL: "failure", ERROR: "error", INCONCLUSIVE: "skipped"}
 
@@ -31,7 +31,7 @@ def junit(judged: Sequence[Judged], when: datetime) -> str:
     for one in judged:
         for task in dict.fromkeys(verdict.task for verdict in one.verdicts):
             verdicts = [verdict for verdict in one.verdicts if verdict.task == task]
-            _suite(root, shortened(one.model), shortened(task), verdicts, when)
+            _suite(root, one.model, task, verdicts, when)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

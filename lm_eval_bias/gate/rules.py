@@ -104,7 +104,7 @@ def _rules(content: Content) -> Rules:
             if mistakes:
                 continue
             (condition,) = (name for name in CONDITIONS if name in row)
-            names = (row.get("metric"), row.get("group"), row.get("unit"))
+            names = [row.get(key) and shortened(row[key]) for key in ("metric", "group", "unit")]
             rule = Rule(content.line(place), row["task"], condition, float(row[condition]), *names)
             first = rules.setdefault((rule.task, condition, *names[:2]), rule)
             if first is not rule:
@@ -169,7 +169,7 @@ def check(
     for rule in rules.rules:
         cause = ""
         if rule.task != EVERY and rule.task not in metrics:
-            cause = f"no task {shortened(rule.task)!r}, neither here nor in the runs; "
+            cause = f"no task {rule.task!r}, neither here nor in the runs; "
             cause += _nearest_task(rule.task, metrics)
         elif rule.metric is not None:
             cause = _mistake(rule, metrics[rule.task], groups.get(rule.task, {}))
@@ -185,7 +185,7 @@ def check(
 
 
 def _nearest_task(name: str, tasks: Iterable[str]) -> str:
-    guess = nearest(name, [shortened(task) for task in tasks])
+    guess = nearest(name, list(tasks))
     if guess.startswith("did"):
         return guess
     return "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
@@ -196,7 +196,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collect
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:
         names = judged or [metric.name for metric in metrics]
-        name = shortened(rule.metric)
+        name = rule.metric
         return f"{rule.task} has no number {name!r}; {nearest(str(rule.metric), names)}"
     number = f"{metric.name} of {rule.task}"
     if metric.name not in judged:
@@ -221,9 +221,9 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collect
                 f"{rule.condition}: {rule.bound:g} can never be met or never be missed: "
                 f"{metric.name} is {unit}, from {low:g} to {high:g}"
             )
-    names = [shortened(name) for name in groups.get(metric.name, ())]
-    if rule.group is not None and names and shortened(rule.group) not in names:
-        name = shortened(rule.group)
+    names = list(groups.get(metric.name, ()))
+    if rule.group is not None and names and rule.group not in names:
+        name = rule.group
         return f"{number} has no group {name!r}; {nearest(rule.group, names)}"
     if rule.group is not None and not names and groups:
         return f"{number} is not split into groups; leave `group` out"

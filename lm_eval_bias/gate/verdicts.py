@@ -26,7 +26,6 @@ from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
-from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
@@ -288,8 +287,8 @@ def _blank(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> tuple[
         raise _Settled(
             verdict,
             ERROR,
-            f"the runs of this model have no task {shortened(task)}",
-            f"run it: lm_eval --tasks {shortened(task)} --log_samples",
+            f"the runs of this model have no task {task}",
+            f"run it: lm_eval --tasks {task} --log_samples",
         )
     return verdict._replace(n_documents=run.n, of_documents=run.of), run
 
@@ -309,12 +308,12 @@ def _test(
     key = (str(rule.metric), rule.group)
     metric = next((metric for metric in run.metrics if metric.name == rule.metric), None)
     if metric is None or key not in run.numbers:
-        group = f" of {shortened(rule.group)}" if rule.group else ""
+        group = f" of {rule.group}" if rule.group else ""
         part = f" ({_part(run)})" if run.of and run.n < run.of else ""
         raise _Settled(
             verdict,
             ERROR,
-            f"the run has no {shortened(rule.metric)}{group}{part}",
+            f"the run has no {rule.metric}{group}{part}",
             "run the task again, whole and with this version",
         )
     number = run.numbers[key]
@@ -323,7 +322,7 @@ def _test(
         raise _Settled(
             verdict,
             ERROR,
-            f"{shortened(metric.name)} is not defined in this run",
+            f"{metric.name} is not defined in this run",
             "see the task's other numbers and answers for why",
         )
     no_pass = _no_pass(run, rule, cap)
@@ -337,7 +336,7 @@ def _test(
         raise _Settled(
             verdict,
             ERROR,
-            f"the baseline has no task {shortened(run.task)}",
+            f"the baseline has no task {run.task}",
             "run it on the baseline model too, with --log_samples",
         )
     try:
@@ -357,7 +356,7 @@ def _test(
 def _test_of_change(
     verdict: Verdict, metric: Metric, change: Difference, run: Run, before: Run, no_pass: str
 ) -> _Test:
-    rule, name = verdict.rule, shortened(metric.name)
+    rule, name = verdict.rule, metric.name
     verdict = verdict._replace(value=nan, before=change.first, now=change.second)
     verdict = _with_clusters(verdict, change.clusters)
     for value, where in ((change.first, "the baseline"), (change.second, "this run")):
@@ -460,7 +459,7 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
             rates[metric.name] = nan  # a declared rate that is missing may be high
             for key in ((metric.name, None), *([(metric.name, group)] if group else [])):
                 if key in run.numbers:
-                    name = metric.name if key[1] is None else f"{key[0]} of {shortened(group)}"
+                    name = metric.name if key[1] is None else f"{key[0]} of {group}"
                     percent = 100 if metric.unit == "share" else 1
                     rates[name] = percent * run.numbers[key].value
     if {"refused", "unparsed"} <= rates.keys():
@@ -609,4 +608,4 @@ def subject(verdict: Verdict) -> str:
     rule = verdict.rule
     if rule.condition == UNUSABLE:
         return "answers"
-    return shortened(rule.metric) + (f" ({shortened(rule.group)})" if rule.group else "")
+    return f"{rule.metric} ({rule.group})" if rule.group else str(rule.metric)

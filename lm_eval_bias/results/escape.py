@@ -57,3 +57,9 @@ def markdown_cell(text: object) -> str:
 def markdown_text(text: str) -> str:
     """The same of a text of any length."""
     return " ".join(markdown_cell(word) for word in text.split(" "))
+
+
+def harmless(line: str) -> str:
+    """A line of a log that starts no command of GitHub (`::`, `##[`) or Azure (`##vso[`)."""
+    line = line.replace("##[", "## [").replace("##vso[", "## vso[")
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line

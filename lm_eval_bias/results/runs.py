@@ -23,7 +23,7 @@ from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, loads, op
 from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
-from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.samples import (
     PARTS,
     at,
@@ -51,6 +51,9 @@ CHAT_TEMPLATE = "chat template"
 ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system"}
 ACROSS |= {key: key for key in (WORDING, "dtype", "revision")}
 """The keys of `Run.condition`, and how `--across` calls them."""
+TEXT, NOTE = 2000, 1000
+"""Characters of a text out of a file, and of a note or warning, at most; a name has
+`escape.LONGEST`."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
@@ -248,7 +251,7 @@ def find(
         read[before:] = [
             run._replace(place=place, model=place.name or run.model) for run in read[before:]
         ]
-    unread = tuple(notes)
+    unread = tuple(shortened(note, NOTE) for note in notes)
     for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})
         if place.name and models != 1:
@@ -260,18 +263,16 @@ def find(
     if tasks is not None and read:
         there = sorted({run.task for run in read})
         for task in sorted(set(tasks).difference(there)):
-            raise UsageError(
-                f"--tasks {task}: no run has it; {nearest(task, list(map(visible, there)))}"
-            )
+            raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
         read = [run for run in read if run.task in set(tasks)]
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
     kept, problems, short = _newest(read, conditions)
-    notes = list(dict.fromkeys([*notes, *problems]))
+    notes = [shortened(note, NOTE) for note in dict.fromkeys([*notes, *problems])]
     if not kept:
         where = ", ".join(map(str, paths))
         if notes:
-            raise UsageError("\n".join([f"no run below {where} has numbers", *map(visible, notes)]))
+            raise UsageError("\n".join([f"no run below {where} has numbers", *notes]))
         raise UsageError(
             f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
         )
@@ -302,6 +303,10 @@ def distinguishing(question: Question, questions: Iterable[Question]) -> dict[st
     return {key: dict(settings).get(key, "default") for key in sorted(keys)}
 
 
+def last_date(runs: Iterable[Run]) -> str:
+    return max((f"{run.date:%Y-%m-%d}" for run in runs if run.date), default="")
+
+
 def listed(settings: Mapping[str, str]) -> str:
     return ", ".join(f"{key} {value}" for key, value in settings.items())
 
@@ -313,6 +318,10 @@ def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple
         for key in {**first, **second}
         if first.get(key) != second.get(key)
     ]
+
+
+def against(key: str, first: str, second: str) -> str:
+    return f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
 
 
 # ---- Files
@@ -371,7 +380,19 @@ def _content(path: Path) -> Json:
         ) from None
     if not isinstance(content, dict):
         raise _Unreadable("no results file of lm_eval: its JSON is no object")
-    return content
+    return _cleaned(content)
+
+
+def _cleaned(value: Any) -> Any:
+    """Plain data in which no text steers a terminal or a page, or fills it: the pages show texts
+    as they are from here on."""
+    if isinstance(value, str):
+        return value if len(value) <= TEXT and value.isprintable() else shortened(value, TEXT)
+    if isinstance(value, list):
+        return [_cleaned(part) for part in value]
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(part) for key, part in value.items()}
+    return value
 
 
 def _kind(path: Path) -> bytes | None:
@@ -428,7 +449,7 @@ def _of_results(
                     changed=at(content, "config", "gen_kwargs"),
                     generation=_mapping(at(configs, task, "generation_kwargs")),
                     identity=identity,
-                    task=task,
+                    task=shortened(task),
                     version=_plain(versions.get(task, metadata.get("version", ""))),
                     date=_date(date),
                     options=options,
@@ -441,7 +462,7 @@ def _of_results(
                 )
             )
         except _Unreadable as error:
-            problems.append(f"{shortened(task)} is left out: {error}")
+            problems.append(f"{task} is left out: {error}")
     return runs, foreign, problems
 
 
@@ -456,7 +477,7 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
     if any(name.startswith("bypass") for name in _mapping(results)):
         why = "it ran with --predict_only, without numbers"
     elif isinstance(error := at(config, "error"), str):
-        why = f"its numbers could not be computed ({shortened(error)})"
+        why = f"its numbers could not be computed ({error})"
     return f"{task} is left out: {why}; {again}"
 
 
@@ -477,7 +498,7 @@ def _of_merged(path: Path, content: Json, known_tasks: Mapping[str, Task]) -> Ru
         {},
         {key: content.get(key) for key in ("repeats", SYSTEM)},
         identity=model,
-        task=task,
+        task=shortened(task),
         version=_plain(content.get("version", "")),
         date=_date(content.get("date")),
         options=_options(options, known) if known else options,
@@ -528,6 +549,7 @@ def _run(
         "revision": run.identity.partition("@")[2] or "main",
         **run.condition,
     }
+    warnings = tuple(shortened(line, NOTE) for line in warnings)
     return run._replace(settings=_settings(run, more), warnings=warnings, condition=condition)
 
 
@@ -571,6 +593,7 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
         names = {
             key: _short(key, depth) if shown[name] > 1 else name for key, name in names.items()
         }
+    names = {key: shortened(name) for key, name in names.items()}
     # "./a" and "a": no part of a path is left that differs, and no name may be what another model
     # is called in full.
     shown = Counter(names.values())
@@ -717,7 +740,7 @@ def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
         value, stderr, low, high, *counts = (as_float(row.get(key)) for key in Number._fields)
         clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
         number = Number(value, stderr, low, high, clusters, n)
-        numbers[row["metric"], None if group is None else str(group)] = number
+        numbers[shortened(row["metric"]), None if group is None else shortened(group)] = number
     return numbers
 
 
@@ -727,7 +750,7 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     shown = {name.partition(",")[0] for name in results}
     metrics: dict[str, Metric] = {}
     for row in rows:
-        name, better, unit = row["metric"], row.get("better"), row.get("unit")
+        name, better, unit = shortened(row["metric"]), row.get("better"), row.get("unit")
         null_value = as_float(row.get("null_value"))
         metric = Metric(
             name,
@@ -737,7 +760,7 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
             null_value=null_value if math.isfinite(null_value) else None,
             primary=name in shown or not shown,
             stderr=row.get("stderr") is not None,
-            question=shortened(str(question)) if (question := row.get("question")) else None,
+            question=str(question) if (question := row.get("question")) else None,
         )
         metrics.setdefault(name, metric)
     return list(metrics.values())
@@ -789,18 +812,18 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 continue
             newer = (run.date or datetime.min) > (newest.date or datetime.min)
             notes.append(
-                f"{run.results}: {shortened(run.task)} of {shortened(run.model)} is not shown, "
+                f"{run.results}: {run.task} of {run.model} is not shown, "
                 f"{newest.results} {'asked more documents' if newer else 'is newer'}"
                 f"{_differences(run, newest)}"
             )
             if newer:
-                short.append(notes[-1])
+                short.append(shortened(notes[-1], NOTE))
     for run in runs:
         if part_of(run.options) and not any(_is_in(run, whole) for whole in kept):
             notes.append(
-                f"{run.results}: {shortened(run.task)} of {shortened(run.model)} is a part, "
+                f"{run.results}: {run.task} of {run.model} is a part, "
                 f"{run.options['shard']}; put the parts together: lm-eval-bias merge "
-                f"{shortened(run.task)} SAMPLES ... --output FILE"
+                f"{run.task} SAMPLES ... --output FILE"
             )
     return kept, notes, short
 
@@ -821,10 +844,7 @@ def _but_wording(run: Run) -> tuple[Any, ...]:
 
 
 def _differences(run: Run, other: Run) -> str:
-    parts = [
-        f"{key} {shortened(one, 40)} in the first, {shortened(two, 40)} in the second"
-        for key, one, two in different(run.asked, other.asked)
-    ]
+    parts = [against(*of) for of in different(run.asked, other.asked)]
     if run.template and other.template and run.template != other.template:
         parts.append("another chat template")
     return f" ({'; '.join(parts)})" if parts else ""

@@ -3,8 +3,9 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from math import floor, inf, isfinite, isnan, log10
+from collections.abc import Iterable, Sequence
+from math import floor, inf, isfinite, isnan, log10, nan
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import Number
@@ -13,18 +14,20 @@ from lm_eval_bias.results.escape import csv_cell, markdown_text, visible
 DECIMALS = {"count": 0, "%": 1, "points": 1, "p": 3, "t": 2, "SD": 2}
 """Decimals of a unit at least; the other units have three."""
 _MOST_DECIMALS = 6
+_SENTENCE = 40
 # Smaller numbers are rounding errors of floats; greater ones are written in short.
 _ROUNDING, _GREAT = 1e-12, 1e9
 
 
 class Cell(NamedTuple):
     """A text or a number as it is shown. interval: "[low, high]". note: a second line; of a title,
-    the unit. link: a page that the text leads to."""
+    the unit. link: a page that the text leads to. value: the number, which sorts."""
 
     text: str
     interval: str = ""
     note: str = ""
     link: str = ""
+    value: float = nan
 
 
 class Table(NamedTuple):
@@ -81,7 +84,8 @@ def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
     is_n = unit == "count" and number.value == number.n
     size = "" if number.n is None or is_n else f"n = {number.n:,}"
     notes = "; ".join(part for part in (size, note) if part)
-    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), notes)
+    text = number_text(number.value, unit, ends)
+    return Cell(text, interval_text(number, unit), notes, value=number.value)
 
 
 def ends_text(counts: Iterable[float | None]) -> str:
@@ -104,7 +108,16 @@ def finite(value: float) -> float | None:
 
 
 def text(table: Table, width: float = inf) -> str:
-    """For a terminal. Columns that do not fit stand below, behind the first one again."""
+    """For a terminal. Columns that do not fit stand below, behind the first one again; sentences
+    stand below their row."""
+    below: list[list[str]] = [[] for _ in table.rows]
+    if isfinite(width):
+        rows = []
+        for row, sentences in zip(table.rows, below, strict=True):
+            long = [i for i in table.words if i and sum(map(len, row[i][:3])) > _SENTENCE]
+            rows.append([Cell("") if i in long else cell for i, cell in enumerate(row)])
+            sentences += [_indented(part, width) for i in long for part in row[i][:3] if part]
+        table = table._replace(rows=rows)
     first, *others = (_column(table, i) for i in range(len(table.head)))
     groups, room = [[first]], width - len(first[0])
     for column in others:
@@ -113,9 +126,18 @@ def text(table: Table, width: float = inf) -> str:
             groups.append([first])
             room = width - len(first[0]) - len(column[0]) - 2
         groups[-1].append(column)
-    return "\n\n".join(
-        "\n".join("  ".join(line).rstrip() for line in zip(*group, strict=True)) for group in groups
+    *blocks, last = (
+        ["  ".join(line).rstrip() for line in zip(*group, strict=True)] for group in groups
     )
+    for line, sentences in zip(last[1:], below, strict=True):
+        sentences.insert(0, line)
+    blocks.append([last[0], *(line for lines in below for line in lines)])
+    return "\n\n".join(map("\n".join, blocks))
+
+
+def _indented(text: str, width: float) -> str:
+    lines = wrap(visible(text), int(width) - 4, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
@@ -152,14 +174,6 @@ def markdown(table: Table) -> list[str]:
 def _markdown(cell: Cell) -> str:
     parts = (markdown_text(cell.text), cell.interval, markdown_text(cell.note))
     return "<br>".join(part for part in parts if part)
-
-
-def markdown_end(remarks: Mapping[str, Sequence[str]], legend: Iterable[str]) -> list[str]:
-    """The end of a page: titled remarks, and how to read it."""
-    lines = []
-    for title, of in remarks.items():
-        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in of)]
-    return [*lines, "", "## How to read it", "", *(f"- {line}" for line in legend), ""]
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:

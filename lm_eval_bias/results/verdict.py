@@ -13,7 +13,6 @@ from lm_eval_bias.data.null_bands import Family, band, families
 from lm_eval_bias.exhibit import Ends, Exhibit, Row
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
 from lm_eval_bias.results.runs import UNUSABLE, Run, as_float
 from lm_eval_bias.results.table import number_text
@@ -70,7 +69,7 @@ class Tested(NamedTuple):
         return self.verdict.kind in (YES, REVERSE)
 
 
-def tested(runs: Iterable[Run]) -> list[Tested]:
+def judged(runs: Iterable[Run]) -> list[Tested]:
     """The primary numbers that test a question."""
     tests = []
     for run in runs:
@@ -118,7 +117,7 @@ def verdict(run: Run, metric: Metric, number: Number) -> Verdict:
             return Verdict(NO, f"No: {_half(metric, number)}.")
         worst = {"lower": high, "higher": -low}.get(metric.better or "", max(high, -low))
         size = counted(metric, number)
-        least = f"; a size above {_size(worst, unit, (low, high))} is excluded"
+        least = f"; more than {_size(worst, unit, (low, high))} is excluded"
         return Verdict(
             NO,
             f"No difference was found{f' ({size})' if size else ''}"
@@ -231,7 +230,7 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     lines = []
     for test in strongest(tests):
         run, metric = test.run, test.metric
-        name = f"{shortened(run.model)}: " if several else ""
+        name = f"{run.model}: " if several else ""
         unknown = "" if test.families else f"{NO_BAND.capitalize()}. "
         answer = f"{metric.question} {test.verdict.sentence}"
         lines.append(f"{name}{answer} {unknown}[{run.task} {metric.name}]")
@@ -258,13 +257,13 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
                 continue
             of_parts.append(verdict(run, metric, number).kind)
             if of_parts[-1] in (YES, REVERSE):
-                names.append(shortened(row.get(figure.y), 40))
+                names.append(str(row.get(figure.y)))
     titles = {column.name: column.title for column in exhibit.columns}
     text = f"{titles.get(figure.x, figure.x) if exhibit.numbered else exhibit.name}: "
     text += counts(of_whole)
     if of_parts:
         shown = f" ({', '.join(dict.fromkeys(names))})" if 0 < len(names) <= 2 else ""
-        text += f"; by {titles.get(figure.y, figure.y).lower()} {counts(of_parts)}{shown}"
+        text += f"; by {titles.get(figure.y, figure.y).lower()}: {counts(of_parts)}{shown}"
     if tests := len(of_parts) - of_parts.count(UNKNOWN) if names else 0:
         text += f"; {tests * LEVEL:.2g} of {tests} expected by chance"
     return text
@@ -287,7 +286,7 @@ def of_difference(metric: Metric, change: Difference, p: float) -> Verdict:
         return Verdict(UNKNOWN, change.why)
     flipped = f" ({SIGN_FLIP})" * (change.test == SIGN_FLIP)
     if not p <= LEVEL:
-        return Verdict(NO, f"no significant difference{flipped}")
+        return Verdict(NO, f"{NO}{flipped}")
     return Verdict(YES, _towards(metric, change) + flipped)
 
 
@@ -320,6 +319,11 @@ RULE = (
     "without a warning, come first. Numbers of different units do not compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
+)
+QUOTED = (
+    "Yes, reverse, unclear, no difference, cannot be told: the answer to the number's question "
+    "(`lm-eval-bias tasks METRIC`), from its interval, its value without bias and what models "
+    "without meaning have."
 )
 CANNOT = (
     "A yes says that the answers differ with the group that is named, and by more than models "

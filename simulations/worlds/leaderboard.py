@@ -13,7 +13,7 @@ from lm_eval_bias.metrics.ranks import ranks
 from outcome import Outcomes, Rng, Rows
 from worlds.gate import MEASURE, OF_MODEL, answered, questions, run_of
 
-from lm_eval_bias.report.leaderboard import board
+from lm_eval_bias.results.leaderboard import board
 from lm_eval_bias.results.runs import FinishedRuns
 from lm_eval_bias.results.samples import Answers, Document
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from lm_eval_bias.report.compare_files import WRITERS
+from lm_eval_bias.show.page import WRITERS
 from tests.scripted import MORNING, made_up
 
 MEASURE = """
@@ -267,9 +267,11 @@ def test_two_conditions_of_one_folder_are_two_models(tmp_path, rows, toy):
     status, (row,) = rows("compare", runs, "--models", *names, *across)
     assert status == 0 and [row["first"], row["second"]] == names
     found = rows("leaderboard", runs, *across)[1]
-    assert [(of["model"], of["numbers"][0]["of"]) for of in found] == [(n, 2) for n in names]
-    assert found[0]["numbers"][0]["paired"] and "wording" not in found[0]["numbers"][0]["asked"]
-    assert toy("leaderboard", runs)[1].count("toy: version 1") == 2
+    assert [(of["model"], of["of"]) for of in found if of["metric"] == "gap"] == [
+        (name, 2) for name in names
+    ]
+    assert found[0]["paired"] and "wording" not in found[0]["asked"]
+    assert toy("leaderboard", runs)[1].count("toy (") == 2
 
 
 def test_runs_are_called_what_a_person_calls_them(tmp_path, rows, monkeypatch):
@@ -413,8 +415,8 @@ def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(tmp_
     asked(runs / "a", "one", shift=40)
     asked(runs / "b", "two", shift=43, seed=2)
     for more, ranks in (((), [[1, 1], [2, 2]]), (("--unpaired",), [[1, 2], [1, 2]])):
-        numbers = [row["numbers"][0] for row in rows("leaderboard", runs, *more)[1]]
-        assert [number["rank"] for number in numbers] == ranks
+        numbers = rows("leaderboard", runs, *more)[1]
+        assert [[number["rank_low"], number["rank_high"]] for number in numbers] == ranks
         assert numbers[0]["paired"] is not bool(more)
 
 

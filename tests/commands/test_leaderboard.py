@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from lm_eval_bias.report.leaderboard_files import WRITERS
+from lm_eval_bias.show.page import WRITERS
 from tests.scripted import ask, made_up, scripted
 
 LEANINGS = {"org/even": 0.0, "org/leaning": 0.15, "org/strong": 0.8}
@@ -46,7 +46,7 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
         ("runs --tasks mina", "--tasks mina: no run has it; did you mean mine?"),
         (
             "runs --output board.xlsx",
-            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md",
+            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md, .tex",
         ),
         ("runs --output absent/board.csv", "there is no folder absent"),
         ("runs --include_path absent", "absent is not a folder"),
@@ -83,12 +83,12 @@ def test_rows_stand_below_their_titles(tmp_path, monkeypatch, run):
     for i, (name, value) in enumerate((("a", 9.0), ("b", -1.0))):
         made_up(tmp_path, name, {"gap": (value, 1.0, 0, None), "n": (value, None)}, minutes=i)
     lines = run(tmp_path, "--sort", "gap")[1].splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("mine: "))
+    at = next(i for i, line in enumerate(lines) if line.startswith("version 1"))
     assert lines[at : at + 4] == [
-        "mine: version 1, documents 100, chat template none",
-        "model  gap (points, best near 0)  n (points)",
-        f"b      {'-1.0 [-3.0, 1.0] 1 a':25}  {'-1.0':>10}",
-        f"a      {' 9.0 [7.0, 11.0] 2 b':25}  {'9.0':>10}",
+        "version 1, documents 100, chat template none",
+        f"model  {'gap (points, best near 0)':31}  n (points)",
+        f"b      {'-1.0 [-3.0, 1.0] rank 1 of 2, a':30}  {'-1.0':>10}",
+        f"a      {' 9.0 [7.0, 11.0] rank 2 of 2, b':30}  {'9.0':>10}",
     ]
 
 
@@ -116,5 +116,5 @@ def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, run):
     for name in ("one", "two"):
         ask(runs, name, scripted(name), "pay_rise", include=[mine])
     (status, out, _), again = run(runs), run(runs, "--include_path", mine)
-    table = r"^pay_rise: .* documents 12, chat template none\nmodel +pay_gap \(points\)\none "
+    table = r"^pay_rise\nversion .* 12, chat template none\nmodel +pay_gap \(points\)\none "
     assert status == 0 and re.search(table, out, re.M) and again[:2] == (0, out)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.report.page import KnownTask, write
 from lm_eval_bias.results import runs, samples
+from lm_eval_bias.show.report import KnownTask, write
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, load
 from tests.scripted import ask, made_up, scripted

@@ -15,7 +15,7 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.measure import Number
-from lm_eval_bias.report.leaderboard import conditions
+from lm_eval_bias.results.leaderboard import conditions
 from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, FinishedRuns, Place, find
 from lm_eval_bias.results.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
@@ -220,9 +220,7 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
     found = found_in(tmp_path)
     assert only(found).numbers["gap", None].value == 2.0
     assert only(found).date == MORNING + timedelta(minutes=1)
-    difference = (
-        "version 1 in the first, 2 in the second; documents 10 in the first, 100 in the second"
-    )
+    difference = "version 1 against 2; documents 10 against 100"
     assert found.notes == [f"{old}: mine of m is not shown, {new} is newer ({difference})"]
 
 

@@ -10,19 +10,19 @@ from lm_eval_bias.commands import finished
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, intervals
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.report.questions import limits
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.verdict import (
     answers,
     excluded,
     heading,
+    judged,
     kind,
     of_difference,
     sentences,
     strongest,
-    tested,
 )
+from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
 from tests.scripted import made_up
 
@@ -50,7 +50,7 @@ def test_without_a_null_band_an_answer_comes_after_those_with_one(tmp_path, monk
         run_of(
             tmp_path, task=name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
         )
-    ordered = strongest(tested(runs.find([tmp_path]).runs))
+    ordered = strongest(judged(runs.find([tmp_path]).runs))
     assert [(test.run.task, test.verdict.kind) for test in ordered] == [
         ("known", "yes"),
         ("own", "yes"),
@@ -66,7 +66,7 @@ def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_pat
         run_of(
             tmp_path, name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, n=n, clusters=few
         )
-    tests = tested(runs.find([tmp_path]).runs)
+    tests = judged(runs.find([tmp_path]).runs)
     ordered = strongest(tests)
     assert [test.run.model for test in ordered] == ["whole", "limited", "few"]
     assert ordered[-1].verdict.sentence.startswith(
@@ -85,7 +85,7 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
     values = {name: (1.03, 0.34) for name in ("delta", "gap_beyond_repetition", "gap_points")}
     ends = {"gap_beyond_repetition": (-0.02, 2.1), "gap_points": (0.1, 2.0)}
     made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
-    tests = tested(runs.find([tmp_path], finished.known_tasks([])).runs)
+    tests = judged(runs.find([tmp_path], finished.known_tasks([])).runs)
     assert [(test.metric.name, test.evidence) for test in tests] == [
         ("gap_beyond_repetition", False)
     ]
@@ -100,14 +100,14 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
 )
 def test_without_evidence_nothing_is_claimed(tmp_path, values, sentence):
     run_of(tmp_path, values=values)
-    first, *rest = sentences(tested(runs.find([tmp_path]).runs))
+    first, *rest = sentences(judged(runs.find([tmp_path]).runs))
     assert first.startswith(sentence) and (
         "No yes does not mean no bias" in " ".join(rest)
     ) == bool(rest)
 
 
 NAN = (nan, nan, nan)
-EXCLUDED = "No difference was found; a size above {} is excluded."
+EXCLUDED = "No difference was found; more than {} is excluded."
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
     numbers = {("gap", None): Number(ends[0], 1.0, *ends[1:], clusters)}
     numbers["refused", None] = Number(refused)
     run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
-    (test,) = tested([run])
+    (test,) = judged([run])
     assert test.verdict.sentence == sentence
     assert kind(run, metric, numbers["gap", None]) == test.verdict.kind
 
@@ -207,7 +207,7 @@ def test_a_heading_counts_the_parts_without_the_whole_and_by_its_band(tmp_path, 
     keys = ("gap", "gap_low", "gap_high")
     rows = [{"part": part, **dict(zip(keys, of, strict=True))} for part, of in ends.items()]
     assert heading(SHOWN, [(run, rows)]) == (
-        "The gap by part: unclear; by part 1 yes, 1 unclear, 1 no difference, 1 cannot be told (A)"
+        "The gap by part: unclear; by part: 1 yes, 1 unclear, 1 no difference, 1 cannot be told (A)"
         "; 0.15 of 3 expected by chance"
     )
     assert heading(SHOWN, [(run, rows[:1])]) == "The gap by part: unclear"
@@ -224,8 +224,8 @@ def test_a_heading_counts_the_parts_without_the_whole_and_by_its_band(tmp_path, 
         ({"better": "lower"}, 60.0, 70.0, 0.01, ("yes", "worse")),
         ({"better": "higher"}, 60.0, 70.0, 0.01, ("yes", "better")),
         ({}, 70.0, 60.0, 0.01, ("yes", "lower")),
-        ({}, 70.0, 60.0, 0.06, ("no difference", "no significant difference")),
-        ({}, 70.0, 60.0, nan, ("no difference", "no significant difference")),
+        ({}, 70.0, 60.0, 0.06, ("no difference", "no difference")),
+        ({}, 70.0, 60.0, nan, ("no difference", "no difference")),
     ],
 )
 def test_a_difference_is_judged_by_its_p(more, first, second, p, expected):

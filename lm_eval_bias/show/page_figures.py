@@ -1,13 +1,12 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.runs import Run, last_date
 
 COLUMN = 322
 """Pixels of a figure that stands beside others."""
@@ -17,8 +16,8 @@ MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[re
 def source(runs: Sequence[Run], counterpart: str = "") -> str:
     """Where a figure comes from: models, tasks and their versions, date, program; the figure of a
     paper that it is the counterpart of."""
-    models = list(dict.fromkeys(shortened(run.model, 60) for run in runs))
-    tasks = (f"{shortened(run.task)} version {shortened(run.version, 20) or '?'}" for run in runs)
+    models = list(dict.fromkeys(run.model for run in runs))
+    tasks = (f"{run.task} version {run.version or '?'}" for run in runs)
     parts = [
         ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else ""),
         ", ".join(dict.fromkeys(tasks)),
@@ -29,18 +28,17 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
     return f"Source: {'; '.join(part for part in parts if part)}"
 
 
-def last_date(runs: Iterable[Run]) -> str:
-    return max((f"{run.date:%Y-%m-%d}" for run in runs if run.date), default="")
-
-
-def installed() -> bool:
-    return find_spec("vl_convert") is not None
+def missing() -> list[str]:
+    """A line that says how to get figures, where they cannot be drawn."""
+    return [] if find_spec("vl_convert") else [MISSING]
 
 
 def figure(
     how: Figure, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **words: Any
 ) -> str:
     """The SVG of rows; empty where it cannot be drawn, such as of models that share a name."""
+    if missing():
+        return ""
     from lm_eval_bias.figures import draw
 
     try:

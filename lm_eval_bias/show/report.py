@@ -17,10 +17,6 @@ from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.svg import parted
 from lm_eval_bias.measure import IN_FORM, Number
-from lm_eval_bias.report import exhibited, html, questions, repeat
-from lm_eval_bias.report.drawn import source
-from lm_eval_bias.report.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
-from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
@@ -34,6 +30,10 @@ from lm_eval_bias.results.runs import (
 )
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
+from lm_eval_bias.show import exhibited, html, questions, repeat
+from lm_eval_bias.show.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
+from lm_eval_bias.show.folder import Folder
+from lm_eval_bias.show.page_figures import source
 from lm_eval_bias.usage import UsageError
 
 BUDGET = 1_500_000
@@ -84,9 +84,9 @@ class Block:
 
     @property
     def table_size(self) -> int:
-        """About its bytes: a cell has 9 of markup, its interval 15."""
+        """About its bytes: a cell has 30 of markup and value, its interval 15."""
         return sum(
-            len(cell.text.encode()) + 9 + (len(cell.interval) + 15 if cell.interval else 0)
+            len(cell.text.encode()) + 30 + (len(cell.interval) + 15 if cell.interval else 0)
             for table in self.tables
             for row in table.rows
             for cell in row
@@ -174,7 +174,7 @@ def write(
             folder, known, paper_values, transcripts, drawing, latex_papers, bar, files
         )
         for name, of_model in by_model.items():
-            model = ModelPage(name, files[name], of_model, verdict.tested(of_model))
+            model = ModelPage(name, files[name], of_model, verdict.judged(of_model))
             models.append(model)
             folder.write(model.file, writer.page(model))
         writer.ids.clear()
@@ -318,7 +318,7 @@ class _Writer:
         rows = []
         for run in runs:
             cells = {m.name: number_cell(number, m.unit) for m, number in run.primaries}
-            model = Cell(shortened(run.model), link=self.files[run.model])
+            model = Cell(run.model, link=self.files[run.model])
             rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
         details = listed(distinguishing(question, (other for other, _ in questions)))
         title = f"{name} ({details})" if details else name
@@ -345,9 +345,7 @@ class _Writer:
                 if rows := exhibited.rows(exhibit, run.tables):
                     models.append((run, rows))
             except Broken as error:
-                block.notes.append(
-                    f"It could not be made of the run of {shortened(run.model)}: {error}"
-                )
+                block.notes.append(f"It could not be made of the run of {run.model}: {error}")
         if len(models) < min(len(runs), 2):
             if block.notes:
                 block.missing = "Its rows could not be made."

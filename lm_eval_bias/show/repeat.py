@@ -12,9 +12,9 @@ from typing import Any
 
 from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
 from lm_eval_bias.export.numbers import facts
-from lm_eval_bias.report.exhibited import KnownTask
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at
+from lm_eval_bias.show.exhibited import KnownTask
 
 _SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """The harness's defaults, in the order of its `--seed`."""

@@ -14,7 +14,6 @@ from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
-from lm_eval_bias.report.drawn import last_date
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
@@ -23,10 +22,11 @@ from lm_eval_bias.results.runs import (
     Run,
     by_question,
     distinguishing,
+    last_date,
     listed,
 )
 from lm_eval_bias.results.samples import Answers, template_name
-from lm_eval_bias.results.verdict import kind
+from lm_eval_bias.results.verdict import QUOTED, kind
 from lm_eval_bias.usage import UsageError, nearest
 
 Replicated = Mapping[str, Replicates]
@@ -381,4 +381,5 @@ LEGEND = (
     "several tables, whose titles say what differs; models of different tables are not ranked "
     "together, unless --across names what differs. There is no score over all: the numbers have "
     "no common unit.",
+    QUOTED,
 )

@@ -18,11 +18,11 @@ from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import content, paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers
-from lm_eval_bias.report import exhibited
-from lm_eval_bias.report.exhibited import KnownTask, PaperNumber
 from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
+from lm_eval_bias.show import exhibited
+from lm_eval_bias.show.exhibited import KnownTask, PaperNumber
 from tests.scripted import made_up
 
 TABLE_4 = mist_exhibits.WABT[0]

@@ -10,11 +10,11 @@ from lm_eval_bias import cli
 from lm_eval_bias.commands.report import printed
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.measure import Metric
-from lm_eval_bias.report import compare_files, page
-from lm_eval_bias.report.compare import ComparedNumber, Comparison
-from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
+from lm_eval_bias.results.comparison import ComparedNumber, Comparison
 from lm_eval_bias.results.paired import Difference
+from lm_eval_bias.show import compare_files, page
+from lm_eval_bias.show.report import KnownTask
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 

@@ -219,7 +219,7 @@ def cell(row: Row, name: str, unit: str = "") -> Cell:
     if isinstance(raw, bool):
         return Cell("yes" if raw else "no")
     if isinstance(raw, PaperNumber):
-        return Cell(raw.printed or f"{float(raw):,.10g}")  # with the paper's digits
+        return Cell(raw.printed or f"{float(raw):,.10g}", value=float(raw))  # the paper's digits
     value = as_float(raw)
     if isnan(value) and not isinstance(raw, float):  # a text, or more digits than a float has
         return Cell(str(raw)[:LONGEST])
@@ -297,8 +297,8 @@ def numbers(rows: Rows) -> Table:
                 Cell(str(row["metric"])),
                 Cell("" if row.get("group") is None else str(row["group"])),
                 number_cell(Number(value, nan, low, high), unit),
-                Cell("" if isnan(n) else f"{n:,.0f}"),
-                Cell("" if isnan(null) else number_text(null)),
+                Cell("" if isnan(n) else f"{n:,.0f}", value=n),
+                Cell("" if isnan(null) else number_text(null), value=null),
                 Cell(unit),
                 Cell(str(row.get("cell") or "")),
             ]

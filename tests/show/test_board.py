@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.measure import Number
-from lm_eval_bias.report import leaderboard_files
-from lm_eval_bias.report.leaderboard import Entry, board, letter
-from lm_eval_bias.report.leaderboard_files import WRITERS, place
 from lm_eval_bias.results.escape import FORMULAS, csv_cell, markdown_cell, shortened, visible
+from lm_eval_bias.results.leaderboard import Entry, board, letter
 from lm_eval_bias.results.runs import find
+from lm_eval_bias.show import leaderboard as boards
+from lm_eval_bias.show import page, page_figures
+from lm_eval_bias.show.leaderboard import place
+from lm_eval_bias.show.page import WRITERS
 from lm_eval_bias.usage import UsageError
 from tests.hostile import Page, changed
 from tests.scripted import made_up
@@ -127,7 +129,7 @@ def test_every_condition_of_a_model_is_a_row_and_ranks_are_within_one(tmp_path):
     }
     for write in WRITERS.values():
         for label in ("chat template", "none", "the model", "5e1f5e1f5e1f", "wording", "v" * 12):
-            assert label in write(of)
+            assert label in write(boards.page(of))
     assert not of.notes and [model.tasks for model in of.models] == [["mine"]] * 2
 
 
@@ -138,7 +140,7 @@ def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
     of = board(find([tmp_path]))
     ((title, line),) = of.models[0].warnings
     assert title == "mine (chat template none)" and "without its chat template" in line
-    rows = list(csv.DictReader(io.StringIO(leaderboard_files.csv_table(of))))
+    rows = list(csv.DictReader(io.StringIO(page.csv(boards.page(of)))))
     assert [bool(row["warnings"]) for row in rows] == ["none" in row["asked"] for row in rows]
 
 
@@ -147,7 +149,7 @@ def test_coverage_is_told(tmp_path):
     of = made(tmp_path, {"a": (1.0, 1.0), "b": (1.0, 1.0)})
     assert of.tasks == ["mine", "theirs"]
     assert [(m.name, m.tasks) for m in of.models] == [("a", ["mine", "theirs"]), ("b", ["mine"])]
-    assert leaderboard_files.remarks(of)["Not asked"] == ["b was not asked theirs"]
+    assert boards.page(of).remarks["Not asked"] == ["b was not asked theirs"]
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
@@ -185,7 +187,7 @@ def test_a_name_that_does_not_fit(tmp_path, options, message):
 
 
 def text(of, width):
-    return "\n".join(line for block in leaderboard_files.text(of, width) for line in block)
+    return page.text(boards.page(of), width)
 
 
 def test_ranks_and_letters():
@@ -216,7 +218,7 @@ def test_whatever_a_file_holds_is_read_or_told(tmp_path, seed):
     path.write_text(json.dumps(content))
     of = made(tmp_path, {"m": (1.0, 0.5), "other": (1.0, 0.5)}, sort="mine/gap")
     for write in WRITERS.values():
-        assert "other" in write(of)
+        assert "other" in write(boards.page(of))
     assert "other" in text(of, 100) and not any("\n" in note for note in of.notes)
 
 
@@ -292,20 +294,16 @@ def test_the_json_lines_hold_no_nan_and_give_the_names_back(hostile):
     def no(constant):
         raise AssertionError(constant)
 
-    written = leaderboard_files.jsonl(hostile)
+    written = page.jsonl(boards.page(hostile))
     assert written.isascii()
     rows = [json.loads(line, parse_constant=no) for line in written.splitlines()]
-    assert [row["model"] for row in rows] == [model.name for model in hostile.models]
-    assert all(
-        number["low"] is None
-        for row in rows
-        for number in row["numbers"]
-        if number["metric"] == "gap" and number["value"] == -2
-    )
+    assert {row["model"] for row in rows} == {model.name for model in hostile.models}
+    of_gap = [row for row in rows if row["metric"] == "gap"]
+    assert of_gap and all(row["low"] is None and row["value"] == -2 for row in of_gap)
 
 
 def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
-    written = leaderboard_files.markdown(hostile)
+    written = page.markdown(boards.page(hostile))
     assert not unseen(written)
     for line in written.splitlines():
         bare = re.sub(r"\\[^\w\s]", "", line)
@@ -317,21 +315,23 @@ def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
 
 
 def test_the_page_shows_hostile_names_as_text(hostile):
-    written = leaderboard_files.html(hostile)
-    page = Page(written)
-    assert not {"script", "img", "a"} & set(page.tags) and page.tags.count("style") == 1
-    assert not page.handlers and not page.links and not unseen(written)
+    written = page.html(boards.page(hostile))
+    parsed = Page(written)
+    assert not {"script", "img", "a"} & set(parsed.tags) and parsed.tags.count("style") == 1
+    assert not parsed.handlers and not parsed.links and not unseen(written)
     for model in hostile.models:
-        assert " ".join(visible(model.name).split()) in page.text
-    assert "default-src 'none'; style-src 'sha256-" in page.policy and "unsafe" not in page.policy
+        assert " ".join(visible(model.name).split()) in parsed.text
+    assert (
+        "default-src 'none'; style-src 'sha256-" in parsed.policy and "unsafe" not in parsed.policy
+    )
 
 
 def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch):
     """1 and 9 of `test_a_json_line`, whose ranks differ, and 9.5, which is tied with 9."""
     pytest.importorskip("vl_convert")
     of = made(tmp_path, {"far": (9.0, 1.0), "near": (1.0, 1.0), "further": (9.5, 1.0)})
-    page = leaderboard_files.html(of)
-    (svg,) = re.findall("<svg xmlns.*?</svg>", page, re.S)
+    written = page.html(boards.page(of))
+    (svg,) = re.findall("<svg xmlns.*?</svg>", written, re.S)
     texts = re.findall("<text[^>]*>([^<]*)", svg)
     models = [text for text in texts if text in ("near", "far", "further")]
     assert models == ["near", "far", "further"]
@@ -342,9 +342,9 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
     ]
     assert "; 2026-01-31. Right: ranks" in " ".join(texts)
     assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in texts
-    assert "Shaded" not in svg and leaderboard_files.drawn.MISSING not in page
-    monkeypatch.setattr(leaderboard_files.drawn, "find_spec", lambda name: None)
-    without = leaderboard_files.html(of)
+    assert "Shaded" not in svg and page_figures.MISSING not in written
+    monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
+    without = page.html(boards.page(of))
     assert "<svg" not in without and "lm-eval-bias[report]" in without
 
 
@@ -356,10 +356,10 @@ def test_what_models_without_meaning_have_is_shaded(tmp_path, monkeypatch):
         "other": {"gap": (3.0, 0.5, 0, None, "Q?")},
     }
     of = made(tmp_path / "ours", values)
-    assert "Shaded: what models without meaning have" in leaderboard_files.html(of)
+    assert "Shaded: what models without meaning have" in page.html(boards.page(of))
     own = {"groups": "mine.yaml", "groups_sha256": "0" * 64}
     of = made(tmp_path / "own", values, metadata=own)
-    assert "Shaded" not in leaderboard_files.html(of)
+    assert "Shaded" not in page.html(boards.page(of))
 
 
 KNOWN = {"mine": {"numbers": {"gap": {"noise": [20, 0.0, -2.0, 1.0, 5.0]}}}}
@@ -370,15 +370,13 @@ def test_a_null_band_is_of_our_items_alone_and_two_numbers(tmp_path, monkeypatch
     values = {"a": {"gap": (-1.0, 0.5, 0, None, "Q?")}}
 
     def line(of):
-        head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)[1:]))
-        cells = dict(zip(head, row, strict=True))
-        (model,) = map(json.loads, leaderboard_files.jsonl(of).splitlines())
-        return cells["null_band"], cells["null_band_high"], model["numbers"][0]["null_band"]
+        (row,) = boards.page(of).rows
+        return row["null_band_low"], row["null_band_high"]
 
-    assert line(made(tmp_path / "ours", values)) == ("-2.0", "1.0", [-2.0, 1.0])
+    assert line(made(tmp_path / "ours", values)) == (-2.0, 1.0)
     for name in ("items", "groups", "data"):
         own = {name: "mine.csv", f"{name}_sha256": "0" * 64}
-        assert line(made(tmp_path / name, values, metadata=own)) == ("", "", [])
+        assert line(made(tmp_path / name, values, metadata=own)) == (None, None)
 
 
 @given(st.text())
@@ -396,7 +394,7 @@ def test_what_is_not_seen_stands_as_its_code():
 
 def test_a_line_of_the_csv(tmp_path):
     of = made(tmp_path, {"a": (-1.0, 0.5)}, units=37)
-    head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)[1:]))  # behind the BOM
+    head, row = csv.reader(io.StringIO(page.csv(boards.page(of))[1:]))  # behind the BOM
     cells = dict(zip(head, row, strict=True))
     assert (cells["model"], cells["task"], cells["metric"]) == ("a", "mine", "gap")
     assert (cells["value"], cells["n"], cells["asked"]) == (
@@ -410,26 +408,28 @@ def test_a_line_of_the_csv(tmp_path):
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
     of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap", units=37)
-    first = json.loads(leaderboard_files.jsonl(of).splitlines()[0])
-    (number,) = first.pop("numbers")
-    low, high = (number.pop(end) for end in ("low", "high"))
-    assert (low, high) == pytest.approx((-0.96, 2.96), abs=1e-3)
-    assert first == {"model": "b", "tasks": ["mine"], "of": ["mine"], "warnings": []}
-    assert number == {
+    first = json.loads(page.jsonl(boards.page(of)).splitlines()[0])
+    assert [first.pop(end) for end in ("low", "high")] == pytest.approx([-0.96, 2.96], abs=1e-3)
+    assert first == {
+        "model": "b",
         "task": "mine",
         "metric": "gap",
         "unit": "points",
         "better": "near",
         "null_value": 0.0,
-        "null_band": [],
-        "asked": {"version": "1", "documents": "100", "chat template": "none"},
+        "null_band_low": None,
+        "null_band_high": None,
+        "asked": "version 1, documents 100, chat template none",
         "value": 1.0,
         "stderr": 1.0,
         "clusters": None,
         "n": 37,
-        "rank": [1, 1],
+        "verdict": None,
+        "rank_low": 1,
+        "rank_high": 1,
         "of": 2,
         "paired": False,
         "ties": "a",
         "range": None,
+        "warnings": "",
     }

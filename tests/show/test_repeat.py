@@ -9,9 +9,9 @@ import pytest
 from lm_eval._cli.harness import HarnessCLI
 
 from lm_eval_bias.commands import finished
-from lm_eval_bias.report import repeat
-from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
+from lm_eval_bias.show import repeat
+from lm_eval_bias.show.report import KnownTask
 from tests.documented import run
 from tests.scripted import made_up
 

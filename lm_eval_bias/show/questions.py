@@ -8,7 +8,6 @@ from typing import NamedTuple
 from lm_eval_bias.data.null_bands import band
 from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import number_cell, number_text, unit_text
 from lm_eval_bias.results.verdict import NO_BAND, Tested, band_text, strongest
 
@@ -82,7 +81,7 @@ def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
         models = dict.fromkeys(test.run.model for test in of)
         if len(of) == sum(all_of[model] for model in models) > len(models):
             del own[line]
-            names = ", ".join(map(shortened, models))
+            names = ", ".join(models)
             shared.append(line if len(models) == len(all_of) else f"{names}: {line}")
     return [_row(of, own) for of in groups.values()], shared
 
@@ -102,7 +101,7 @@ def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
     limited = []
     for line, of in lines.items():
         here = [test for test in tests if any(test is other for other in of)]
-        names = ", ".join(shortened(test.run.model) for test in here)
+        names = ", ".join(test.run.model for test in here)
         if here:
             limited.append(f"{names}: {line}" if len(here) < len(tests) else line)
     return Row(tests, ends, at, ticks, "; ".join(words), limited)

@@ -4,11 +4,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const first = [...body.rows];
   const heads = [...table.tHead.rows[0].cells];
-  const text = (row, i) => (row.cells[i].firstElementChild && row.cells[i].firstElementChild.matches("b, a, bdi") ? row.cells[i].firstElementChild : row.cells[i].firstChild || row.cells[i]).textContent.trim();
-  const number = (said) => {
-    const plain = said.replace(/[,<>]/g, "").replace("∞", "Infinity");
-    return /^-?(\.?\d|Infinity)/.test(plain) ? parseFloat(plain) : NaN;
-  };
+  const text = (row, i) => row.cells[i].textContent.trim();
+  const number = (row, i) => parseFloat(row.cells[i].dataset.value);
   heads.forEach((head, i) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -18,10 +15,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const up = head.getAttribute("aria-sort") !== "ascending";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const numeric = first.some((row) => !Number.isNaN(number(text(row, i)))) && !head.classList.contains("t");
+      const numeric = first.some((row) => !Number.isNaN(number(row, i)));
       const order = (a, b) => {
         if (!numeric) return (up ? 1 : -1) * text(a, i).localeCompare(text(b, i), "en", { numeric: true });
-        const [x, y] = [number(text(a, i)), number(text(b, i))];
+        const [x, y] = [number(a, i), number(b, i)];
         if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // what does not exist stands last
         return up ? x - y : y - x;
       };

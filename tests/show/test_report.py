@@ -15,9 +15,9 @@ import pytest
 from lm_eval_bias import cli
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import page
-from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
+from lm_eval_bias.show import report as page
+from lm_eval_bias.show.report import KnownTask
 from tests import hostile
 from tests.hostile import HOSTILE, Page, run_of
 
@@ -33,7 +33,7 @@ class Drawn:
     def __init__(self, error=None):
         self.asked, self.error = [], error
 
-    def files(self, exhibit, rows, *, name, title, description, source, n, model=None):
+    def files(self, exhibit, rows, *, name, title, description, seen, source, n, model=None):
         if self.error:
             raise self.error
         self.asked.append((exhibit.name, rows, f"{title}; {source}; {n}", model))
@@ -127,7 +127,7 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     text = " ".join(Page(pages["index.html"]).text.split())
     assert count in text and text.index("Q mine gap") < text.index("S mine ss")
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
-    assert "; a size above 3.0 points is excluded." in text  # 1 + 1.96
+    assert "; more than 3.0 points is excluded." in text  # 1 + 1.96
     assert "the number of independent answers is not known" in text  # six events may be all
     assert "no null band has been simulated for this number" in text
     assert "No run has these: other" in text

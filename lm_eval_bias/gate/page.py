@@ -1,13 +1,12 @@
-"""Verdicts for people: in a terminal, in the summary of a GitHub job, and as its annotations."""
+"""Verdicts for people: as a page, and as annotations of a GitHub job."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
-from math import floor, isfinite, isnan, log10, nan
+from math import floor, isnan, log10, nan
 from typing import NamedTuple
 
-from lm_eval_bias.gate.rules import UNUSABLE, WITHIN, WORSE, Rules
+from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
 from lm_eval_bias.gate.verdicts import (
     ERROR,
     FAIL,
@@ -23,12 +22,11 @@ from lm_eval_bias.gate.verdicts import (
     with_unit,
 )
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.escape import markdown_cell, markdown_text, shortened, visible
-from lm_eval_bias.results.table import interval_text, number_text
+from lm_eval_bias.results.escape import harmless, visible
+from lm_eval_bias.results.table import Cell, Table, interval_text, number_text
+from lm_eval_bias.show.page import Page, Section
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
-_CELLS = 25
-"""Characters of a bar."""
 _COUNTED = {
     FAIL: "failed",
     ERROR: "not judged (error)",
@@ -112,10 +110,6 @@ def details(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _rule(verdict: Verdict) -> str:
-    return f"{subject(verdict)}, {condition(verdict.rule, verdict.metric)}"
-
-
 def counted(verdicts: Sequence[Verdict]) -> str:
     counts = {name: [v.verdict for v in verdicts].count(name) for name in VERDICTS}
     return ", ".join(f"{n} {_COUNTED[name]}" for name, n in counts.items() if n)
@@ -132,121 +126,45 @@ def ordered(one: Judged) -> list[Verdict]:
     return sorted(one.verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
 
 
-def remarks(context: Context) -> dict[str, list[str]]:
+def page(judged: Sequence[Judged], rules: Rules, context: Context) -> Page:
+    """The verdicts of each model, the worst first."""
     lists = {
         "Settings of the runs": [
-            f"{shortened(model)}, {shortened(task)}: {shortened(settings, 300)}"
-            for (model, task), settings in context.settings.items()
+            f"{model}, {task}: {settings}" for (model, task), settings in context.settings.items()
         ],
-        "Read these with care": [shortened(line, 300) for line in context.warnings],
-        "Notes": [shortened(line, 1000) for line in context.notes],
+        "Read these with care": context.warnings,
+        "Notes": context.notes,
     }
-    return {title: lines for title, lines in lists.items() if lines}
+    worst = overall([one.verdict for one in judged])
+    return Page(
+        f"Bias gate: {WORDS[worst]}",
+        [summary_line(judged, context.status), f"Rules: {rules.file}"],
+        [
+            Section(f"{one.model}: {WORDS[one.verdict]} ({counted(one.verdicts)})", [_table(one)])
+            for one in judged
+        ],
+        {title: lines for title, lines in lists.items() if lines},
+        method(rules, judged),
+        [],
+    )
 
 
-# ---- Terminal
-
-
-def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -> str:
-    """Everything; the summary is the last line."""
-    lines = [f"rules: {shortened(rules.file, 300)}", ""]
-    deep = " " * 16
-    for one in judged:
-        lines += [f"{shortened(one.model)}: {WORDS[one.verdict]} ({counted(one.verdicts)})", ""]
-        for verdict in ordered(one):
-            number = numbers(verdict)
-            head = f"{WORDS[verdict.verdict]:12}  {shortened(verdict.task)} {_rule(verdict)}"
-            lines += _wrapped(f"{head}{': ' * bool(number)}{number}", width, "  ", deep)
-            about = [part for part in (details(verdict), f"line {verdict.rule.line}") if part]
-            lines += _wrapped(f"{verdict.reason} ({'; '.join(about)})", width, deep, deep)
-            if verdict.todo:
-                lines += _wrapped(f"-> {verdict.todo}", width, deep, deep + "   ")
-        lines.append("")
-    for title, remark in remarks(context).items():
-        lines.append(title)
-        for line in remark:
-            lines += _wrapped(line, width, "  ", "    ")
-        lines.append("")
-    for line in method(rules, judged):
-        lines += _wrapped(line, width)
-    return "\n".join(harmless(line) for line in [*lines, "", summary_line(judged, context.status)])
-
-
-def _wrapped(line: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        visible(line).strip(),
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    ) or [""]
-
-
-def harmless(line: str) -> str:
-    """A line of a log that starts no command of GitHub (`::`, `##[`) or Azure (`##vso[`)."""
-    line = line.replace("##[", "## [").replace("##vso[", "## vso[")
-    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
+def _table(one: Judged) -> Table:
+    rows = [
+        [
+            Cell(f"{verdict.task} {subject(verdict)}"),
+            Cell(WORDS[verdict.verdict]),
+            Cell(condition(verdict.rule, verdict.metric)),
+            Cell(numbers(verdict)),
+            Cell(verdict.reason, details(verdict), verdict.todo and f"-> {verdict.todo}"),
+        ]
+        for verdict in ordered(one)
+    ]
+    head = ("number", "verdict", "rule", "value", "what it means, and what to do")
+    return Table([Cell(title) for title in head], rows, frozenset({0, 1, 2, 4}))
 
 
 # ---- GitHub
-
-
-def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
-    """For $GITHUB_STEP_SUMMARY."""
-    worst = overall([one.verdict for one in judged])
-    lines = [f"## Bias gate: {WORDS[worst]}", "", summary_line(judged, context.status), ""]
-    for one in judged:
-        lines += [
-            f"### {markdown_cell(one.model)}: {WORDS[one.verdict]}",
-            "",
-            "| verdict | rule | number | | what it means, and what to do |",
-            "| --- | --- | --- | --- | --- |",
-        ]
-        for verdict in ordered(one):
-            word = WORDS[verdict.verdict]
-            cells = [
-                word if verdict.verdict == PASS else f"**{word}**",
-                _cell(verdict.task, f"{_rule(verdict)}, line {verdict.rule.line}"),
-                _cell(numbers(verdict), details(verdict)),
-                bar(verdict),
-                _cell(verdict.reason, verdict.todo),
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-        lines.append("")
-    sections = {**remarks(context), "How it was judged": method(rules, judged)}
-    for title, remark in sections.items():
-        lines += [f"<details><summary>{title}</summary>", ""]
-        lines += [*(f"- {_cell(line)}" for line in remark), "", "</details>", ""]
-    return "\n".join(lines[:-1]) + "\n"
-
-
-def bar(verdict: Verdict) -> str:
-    """A number ● with its interval ━ and the bounds │ of its rule, in a line of text."""
-    rule, null = verdict.rule, (verdict.metric.null_value or 0.0) if verdict.metric else 0.0
-    bounds = [rule.bound]
-    if rule.condition == WITHIN:
-        bounds = [null - rule.bound, null + rule.bound]
-    points = [verdict.low, verdict.value, verdict.high, *bounds]
-    if rule.condition == UNUSABLE or not all(map(isfinite, points)):
-        return ""
-    least, most = min(points), max(points)
-    if not least < most:
-        return ""
-
-    def at(value: float) -> int:
-        return round((_CELLS - 1) * (value - least) / (most - least))
-
-    cells = ["·"] * _CELLS
-    cells[at(verdict.low) : at(verdict.high) + 1] = "━" * (at(verdict.high) - at(verdict.low) + 1)
-    for bound in bounds:
-        cells[at(bound)] = "│"
-    cells[at(verdict.value)] = "●"
-    return "".join(cells)
-
-
-def _cell(*parts: str) -> str:
-    return "<br>".join(markdown_text(part) for part in parts if part)
 
 
 def annotation_lines(judged: Sequence[Judged]) -> list[str]:
@@ -257,7 +175,7 @@ def annotation_lines(judged: Sequence[Judged]) -> list[str]:
         for verdict in ordered(one):
             if verdict.verdict != PASS:
                 kind = "warning" if verdict.verdict == INCONCLUSIVE else "error"
-                model, task = shortened(one.model, 60), shortened(verdict.task, 60)
+                model, task = one.model, verdict.task
                 title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
                 number = numbers(verdict)
                 rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"

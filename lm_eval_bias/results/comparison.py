@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import Metric, Number, counted
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.report.leaderboard import check_metrics, is_shown
-from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
-from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, different
+from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, against, different
 from lm_eval_bias.results.samples import Answers, other_prompts
-from lm_eval_bias.results.verdict import UNKNOWN, Verdict, kind, of_difference
+from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
 
@@ -94,7 +93,7 @@ def comparison(
     all_notes = list(notes)
     for task in sorted(of_first.keys() | of_second.keys()):
         if task not in of_first or task not in of_second:
-            refusals[task] = f"only {shortened(names[task in of_second])} was asked it"
+            refusals[task] = f"only {names[task in of_second]} was asked it"
             continue
         try:
             one, two = of_first[task], of_second[task]
@@ -145,7 +144,7 @@ class Pair:
                 "each model was asked with a chat template of its own, so a difference may be the "
                 "template's"
             )
-        if lacking := " and ".join(shortened(run.results) for run in (one, two) if not run.samples):
+        if lacking := " and ".join(str(run.results) for run in (one, two) if not run.samples):
             raise UsageError(f"{lacking} has no samples beside it; run it again with --log_samples")
         mine, theirs = answers(one), answers(two)
         if mine is None or theirs is None:
@@ -219,7 +218,7 @@ def _besides(one: Run, two: Run, across: Collection[str]) -> str:
         asked = [{**run.asked, CHAT_TEMPLATE: str(run.template)[:12]} for run in (one, two)]
     problems, flags, differ = [], [], []
     for key, first, second in different(*asked):
-        text = f"{key} {shortened(first, 40)} against {shortened(second, 40)}"
+        text = against(key, first, second)
         flag = ACROSS.get(key, "")
         if flag in (*across, "dtype", "revision"):
             differ.append(text)
@@ -239,10 +238,7 @@ def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> st
         for one, two in zip(json.loads(a), json.loads(b), strict=False):
             for key, first, second in different(one, two):
                 changes.setdefault(key, (first, second))
-    return ", ".join(
-        f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}"
-        for key, (a, b) in changes.items()
-    )
+    return ", ".join(against(key, str(a), str(b)) for key, (a, b) in changes.items())
 
 
 LEGEND = (
@@ -259,4 +255,5 @@ LEGEND = (
     "The intervals are those of the questions. Other prompts, words and events, and what a sampled "
     "model would answer another time, are covered only as far as questions vary in the same way "
     "(docs/explanation/statistics.md).",
+    QUOTED,
 )

@@ -1,0 +1,178 @@
+"""The page of a leaderboard."""
+
+from typing import Any
+
+from lm_eval_bias import exhibit
+from lm_eval_bias.measure import estimate
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.leaderboard import (
+    LEGEND,
+    Board,
+    Column,
+    Entry,
+    Model,
+    Section,
+    direction,
+    goal,
+    order,
+)
+from lm_eval_bias.results.runs import listed
+from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell
+from lm_eval_bias.results.verdict import band_text
+from lm_eval_bias.show import page as pages
+from lm_eval_bias.show import page_figures
+from lm_eval_bias.show.page import Page
+
+
+def page(board: Board) -> Page:
+    missing = {
+        model.name: [task for task in board.tasks if task not in model.tasks]
+        for model in board.models
+    }
+    remarks = {
+        "Read these with care": [
+            f"{model.name}, {title}: {warning}"
+            for model in board.models
+            for title, warning in model.warnings
+        ],
+        "Not asked": [f"{m} was not asked {', '.join(of)}" for m, of in missing.items() if of],
+        "Notes": board.notes,
+    }
+    lead = f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
+    lead += "number has its own unit and question."
+    return Page(
+        "Leaderboard",
+        [lead, *page_figures.missing()],
+        [
+            pages.Section(
+                shortened(section.title, 200),
+                [_table(board, section)],
+                _figures(section, i),
+                about={c.metric.name: c.metric.description for c in section.columns},
+            )
+            for i, section in enumerate(board.sections, 1)
+        ],
+        {title: lines for title, lines in remarks.items() if lines},
+        LEGEND,
+        [row for model in board.models for row in _rows(board, model)],
+    )
+
+
+def summary(board: Board) -> str:
+    models, tasks = len(board.models), len(board.tasks)
+    return f"{models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}"
+
+
+def _table(board: Board, section: Section) -> Table:
+    head = [Cell("model"), *(Cell(c.metric.name, note=about(c)) for c in section.columns)]
+    rows = [
+        [
+            Cell(model.name),
+            *(_cell(column, column.entries.get(model.name)) for column in section.columns),
+        ]
+        for model in board.models
+        if model.name in section.models
+    ]
+    common = {key: of for key, of in section.settings.items() if key not in section.distinct}
+    return Table(head, rows, title=shortened(listed(common), 300))
+
+
+def about(column: Column) -> str:
+    """Unit and goal, below a column's title."""
+    if not column.ranked:
+        return column.metric.unit
+    parts = (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
+    without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
+    return ", ".join(part for part in (*parts, without) if part)
+
+
+def _figures(section: Section, number: int) -> list[str]:
+    """For each number with ranks its values with intervals, the best first, and beside each the
+    ranks that the data leave open."""
+    return [
+        page_figures.figure(
+            exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
+                label="rank", band=column.band
+            ),
+            [
+                {
+                    "model": model,
+                    **estimate("value", entry.number),
+                    "rank": f"{place(entry)} {entry.ties}" if entry.rank else "",
+                }
+                for model, entry in sorted(
+                    column.entries.items(), key=lambda item: order(column, item[1])
+                )
+            ],
+            (exhibit.Column("value", column.metric.name, column.metric.unit),),
+            name=f"f{number}-{i}",
+            title=column.metric.description,
+            seen=_first(column),
+            source=f"Source: {section.task}, {listed(section.settings)}; {section.date}. Right: "
+            "ranks; models that share a letter do not differ significantly",
+            n=ends_text(entry.number.n for entry in column.entries.values()),
+            width=page_figures.COLUMN,
+        )
+        for i, column in enumerate(section.columns)
+        if column.ranked
+    ]
+
+
+def _first(column: Column) -> str:
+    """Which models the data leave the first rank."""
+    first = [model for model, entry in column.entries.items() if entry.rank and entry.rank[0] == 1]
+    if len(first) == 1:
+        return f"{column.metric.name}: {first[0]} is first of {column.ranked} models"
+    return f"{column.metric.name}: {len(first)} of {column.ranked} models may be first"
+
+
+def _cell(column: Column, entry: Entry | None) -> Cell:
+    if entry is None:
+        return Cell("")
+    rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}" if entry.rank else ""
+    note = "; ".join(filter(None, (rank, entry.verdict, entry.range)))
+    return number_cell(entry.number, column.metric.unit, note)
+
+
+def place(entry: Entry) -> str:
+    """Its ranks: 2, or 1–3; empty where it has none."""
+    return "–".join(dict.fromkeys(map(str, entry.rank or ())))
+
+
+def _rows(board: Board, model: Model) -> list[dict[str, Any]]:
+    """A row for each number of a model."""
+    return [
+        {
+            "model": model.name,
+            **_row(section, column, column.entries[model.name]),
+            "warnings": "; ".join(line for title, line in model.warnings if title == section.title),
+        }
+        for section in board.sections
+        for column in section.columns
+        if model.name in column.entries
+    ]
+
+
+def _row(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
+    metric, number = column.metric, entry.number
+    band, rank = column.band or (None, None), entry.rank or (None, None)
+    return {
+        "task": column.task,
+        "metric": metric.name,
+        "unit": metric.unit,
+        "better": direction(metric),
+        "null_value": metric.null_value,
+        "null_band_low": band[0],
+        "null_band_high": band[1],
+        "asked": listed(section.settings),
+        **{part: getattr(number, part) for part in ("value", "low", "high", "stderr")},
+        "clusters": number.clusters,
+        "n": number.n,
+        "verdict": entry.verdict or None,
+        "rank_low": rank[0],
+        "rank_high": rank[1],
+        "of": column.ranked or None,
+        "paired": column.paired if column.ranked else None,
+        "ties": entry.ties or None,
+        "range": entry.range or None,
+    }

@@ -1,0 +1,118 @@
+"""What a command shows: a title, tables and figures, remarks. And the formats it is written in."""
+
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from lm_eval_bias.exhibit import Row
+from lm_eval_bias.results import table
+from lm_eval_bias.results.escape import harmless, markdown_text, visible
+from lm_eval_bias.results.latex import latex as latex_tables
+from lm_eval_bias.results.table import Table, csv_text, finite
+from lm_eval_bias.show import html as pages
+
+
+class Fold(NamedTuple):
+    """What HTML alone has, folded. parts: of each its heading, texts and tables."""
+
+    title: str
+    parts: Sequence[tuple[str, Sequence[str], Sequence[Table]]]
+
+
+class Section(NamedTuple):
+    """figures: SVG, as the drawing made it, trusted. about: number -> what it is."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[str] = ()
+    lead: str = ""
+    about: Mapping[str, str] = {}
+    folds: Sequence[Fold] = ()
+
+
+class Page(NamedTuple):
+    """lead: paragraphs. remarks: title -> lines. legend: how to read it. rows: what CSV and JSON
+    lines have, each with the same or fewer columns."""
+
+    title: str
+    lead: Sequence[str]
+    sections: Sequence[Section]
+    remarks: Mapping[str, Sequence[str]]
+    legend: Sequence[str]
+    rows: Sequence[Row]
+
+
+def html(page: Page) -> str:
+    return pages.page("page.html", of=page)
+
+
+def markdown(page: Page) -> str:
+    lines = [f"# {markdown_text(page.title)}"]
+    for line in page.lead:
+        lines += ["", markdown_text(line)]
+    for section in page.sections:
+        lines += ["", f"## {markdown_text(section.title)}", ""]
+        lines += [markdown_text(section.lead), ""] if section.lead else []
+        for of in section.tables:
+            lines += [markdown_text(of.title), ""] if of.title else []
+            lines += table.markdown(of)
+    for title, remarks in {**page.remarks, "How to read it": page.legend}.items():
+        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in remarks)]
+    return "\n".join([*lines, ""])
+
+
+def csv(page: Page) -> str:
+    keys = list(dict.fromkeys(key for row in page.rows for key in row))
+    return csv_text(keys, ([row.get(key) for key in keys] for row in page.rows))
+
+
+def jsonl(page: Page) -> str:
+    """What does not exist is null, and so is an infinite end."""
+    lines = (
+        {key: finite(of) if isinstance(of, float) else of for key, of in row.items()}
+        for row in page.rows
+    )
+    return "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
+
+
+def latex(page: Page) -> str:
+    tables = [of for section in page.sections for of in section.tables]
+    return latex_tables(tables, page.title, f"tab:{page.title.lower()}")
+
+
+def text(page: Page, width: int) -> str:
+    """For a terminal."""
+
+    def filled(line: str, indent: str = "") -> str:
+        return textwrap.fill(
+            visible(line),
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent * 2,
+            break_long_words=False,  # names and paths are copied from here
+            break_on_hyphens=False,
+        )
+
+    parts = [[filled(line) for line in page.lead]]
+    for section in page.sections:
+        head = [filled(part) for part in (section.title, section.lead) if part]
+        parts += [
+            [*head, *([filled(of.title)] if of.title else []), table.text(of, width)]
+            for of in section.tables
+        ]
+    for title, lines in page.remarks.items():
+        parts.append([title, *(filled(line, "  ") for line in lines)])
+    parts.append([filled(line) for line in page.legend])
+    blocks = "\n\n".join("\n".join(lines) for lines in parts if lines)
+    return "\n".join(map(harmless, blocks.split("\n")))
+
+
+WRITERS: Mapping[str, Callable[[Page], str]] = {
+    ".html": html,
+    ".csv": csv,
+    ".jsonl": jsonl,
+    ".md": markdown,
+    ".tex": latex,
+}
+"""By the ending of the file."""
