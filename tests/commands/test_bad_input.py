@@ -158,11 +158,11 @@ def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, command
     assert not {page.partition(".")[0] for page in pages} & {"con", "nul"}
 
 
-def test_a_console_that_knows_no_arrow_shows_its_code(runs):
-    compare = [sys.executable, "-m", "lm_eval_bias", "compare", runs / "a", runs / "b"]
+def test_a_console_that_knows_no_dash_shows_its_code(runs):
+    compare = [sys.executable, "-m", "lm_eval_bias", "leaderboard", runs]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(compare, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0 and "\\u2192" in done.stdout, done.stderr
+    assert done.returncode == 0 and "\\u2013" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
