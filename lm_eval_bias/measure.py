@@ -1,5 +1,15 @@
 """A measure: answers become records, records a summary; each number is declared here once.
 
+How a measure is written (benchmarks/hbb/measure.py is an example):
+
+1. `record(document, results)`: what is kept of an answer, plain data.
+2. `units(records, **options)`: records are a data frame; the frames of what is counted, by name. A
+   frame keeps the columns that clusters and groups are named by.
+3. `values(units, total, **options)`, one for each frame: metric -> (number, n), computed from
+   `total(column)` alone. No errors and no groups: `metrics/errors.py` makes them.
+4. `Metric`s with unit, null value and `by`, and the `clusters`; all go into `Counted`, which is the
+   `summary` of the `Measure`.
+
 The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
 `lm-eval-bias tasks METRIC` follow from it.
 """
@@ -11,6 +21,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
@@ -176,6 +187,222 @@ class Summary(NamedTuple):
         return self.groups.get(metric, {}).get(group, Number(nan))
 
 
+class Counted:
+    """The summary of a measure that is written as units and values: call it with records.
+
+    units: (records, **options) -> name -> data frame of what is counted, with the columns that its
+    rows belong to; rows whose column `apart` is true are outside the whole. values: name -> a
+    function (units, total, **options) -> metric -> (value, n). `total` is a `metrics.errors.Total`:
+    it adds a column up over the rows of each group, without each cluster, too; so values are
+    written once, and the engine makes groups and errors of them. tables: (units, rows, **options)
+    -> the finer tables; rows(name, *columns) is what `Counted.rows` returns. widened: name ->
+    a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates` by
+    metric, of numbers that are a sample in a further way. metrics: those of the measure, and
+    others of its tables. clusters: as of `Measure`.
+    """
+
+    def __init__(
+        self,
+        units: Callable[..., Mapping[str, Any]],
+        values: Mapping[str, Callable[..., Mapping[str, Any]]],
+        metrics: Iterable[Metric],
+        clusters: Sequence[tuple[str, ...]] = (),
+        tables: Callable[..., Mapping[str, Table]] | None = None,
+        widened: Mapping[str, Callable[..., Mapping[str, Any]]] = {},
+    ) -> None:
+        self.units, self.values, self.clusters = units, values, clusters
+        self.tables, self.widened = tables, widened
+        self.metrics = {metric.name: metric for metric in metrics}
+
+    def frames(self, records: Records, options: Options) -> dict[str, Any]:
+        import pandas as pd
+
+        frame = pd.DataFrame(list(records))
+        texts = frame.select_dtypes("str").columns  # Arrow's take longer
+        frame = frame.astype(dict.fromkeys(texts, object))
+        frames = {
+            name: units.reset_index(drop=True)
+            for name, units in self.units(frame, **options).items()
+        }
+        if IN_FORM.name in self.metrics:
+            forms = frame.reindex(columns=[*self.columns, IN_FORM.name])
+            frames[IN_FORM.name] = forms.dropna(subset=[IN_FORM.name]).reset_index(drop=True)
+        return frames
+
+    @property
+    def columns(self) -> list[str]:
+        """Those that name clusters and strata."""
+        return list(dict.fromkeys(column for columns in self.clusters for column in columns))
+
+    def sample(self, units: Any) -> Any:
+        """The clusters of units."""
+        from lm_eval_bias.metrics.errors import Sample
+
+        def codes(columns: Sequence[str]) -> Any:
+            return units.groupby(list(columns)).ngroup().to_numpy()
+
+        pairs = [(codes(c), codes(c[:-1]) if len(c) > 1 else None) for c in self.clusters]
+        return Sample(len(units), *pairs)
+
+    def names(self, frames: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The groups of some columns, in the order of the first frame that has them all."""
+        for frame in frames.values():
+            if set(columns) <= set(frame.columns):
+                known = dict.fromkeys(_labels(frame, columns))
+                return [name for name in known if all(part == part for part in name)]  # NaN
+        return []
+
+    def computed(
+        self,
+        frames: Mapping[str, Any],
+        samples: Mapping[str, Any],
+        columns: Sequence[str],
+        names: Sequence[tuple[Any, ...]],
+        options: Options,
+    ) -> Iterator[tuple[str, Any, Any, Any]]:
+        """(frame, sample, the part of each row, its values) of each frame that has the columns."""
+        import numpy as np
+
+        for name, units in frames.items():
+            if name not in samples or not set(columns) <= set(units.columns):
+                continue
+            by = np.zeros(len(units), dtype=int)
+            if columns:
+                index = {name: i for i, name in enumerate(names)}
+                by = np.array([index.get(name, -1) for name in _labels(units, columns)], dtype=int)
+            elif "apart" in units:
+                by = np.where(units["apart"].astype(bool), -1, 0)
+            function = self.values.get(name) or _in_form
+            total = samples[name].total(by, len(names))
+            yield name, samples[name], by, function(units, total, **options)
+
+    def numbers(
+        self,
+        frames: Mapping[str, Any],
+        samples: Mapping[str, Any],
+        columns: Sequence[str],
+        options: Options,
+    ) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+        """(names, metric -> number) of each group."""
+        names = self.names(frames, columns) if columns else [()]
+        result: list[tuple[dict[str, Any], dict[str, Number]]] = [
+            (dict(zip(columns, name, strict=True)), {}) for name in names
+        ]
+        if not names:
+            return []
+        for name, sample, by, values in self.computed(frames, samples, columns, names, options):
+            estimates = {metric: sample.estimates(*of) for metric, of in values.items()}
+            if sample.parts and name in self.widened:
+                function = self.widened[name]
+                estimates |= function(frames[name], sample, by, estimates, **options)
+            for metric, of in estimates.items():
+                for (_, row), number in zip(
+                    result, _numbers(self.metrics[metric], of), strict=True
+                ):
+                    row[metric] = number
+        return result
+
+    def __call__(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
+        if not records:
+            nothing = Number(nan, clusters=0, n=0)
+            counts = nothing._replace(value=0.0)
+            return Summary(
+                {n: counts if m.unit == "count" else nothing for n, m in self.metrics.items()}
+            )
+        from lm_eval_bias.metrics.errors import Sample
+
+        frames = self.frames(records, options)
+        names = [*self.values, *(name for name in frames if name == IN_FORM.name)]
+        samples = {
+            name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
+            for name in names
+        }
+        ((_, whole),) = self.numbers(frames, samples, (), options)
+        groups: dict[str, dict[str, Number]] = {}
+        for by in dict.fromkeys(m.by for m in self.metrics.values() if m.by):
+            for of, numbers in self.numbers(frames, samples, (by,), options):
+                for metric, number in numbers.items():
+                    if self.metrics[metric].by == by:
+                        groups.setdefault(metric, {})[str(of[by])] = number
+
+        def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+            own = {name: samples[name]}
+            return self.numbers(frames, own, columns, options)
+
+        tables = self.tables(frames, rows, **options) if self.tables and errors else {}
+        return Summary(whole, groups, tables)
+
+    def replicated(
+        self, runs: Sequence[Records], options: Options
+    ) -> list[dict[tuple[str, str | None], Replicate]]:
+        """The numbers of runs on the same documents without each cluster, the same of all."""
+        import pandas as pd
+
+        frames = [self.frames(records, options) for records in runs]
+        samples: list[dict[str, Any]] = [{} for _ in runs]
+        for name in self.values:
+            units = [of[name] for of in frames]
+            sample, start = self.sample(pd.concat([u[self.columns] for u in units])), 0
+            for of_run, u in zip(samples, units, strict=True):
+                of_run[name] = sample[start : start + len(u)]
+                start += len(u)
+        result: list[dict[tuple[str, str | None], Replicate]] = [{} for _ in runs]
+        for numbers, of, sample in zip(result, frames, samples, strict=True):
+            for by in dict.fromkeys([None, *(m.by for m in self.metrics.values())]):
+                columns = () if by is None else (by,)
+                names = self.names(of, columns) if columns else [()]
+                for _, part, _, values in self.computed(of, sample, columns, names, options):
+                    for metric, (value, n) in values.items():
+                        if by in (None, self.metrics[metric].by):
+                            for i, label in enumerate(names):
+                                group = str(label[0]) if label else None
+                                numbers[metric, group] = Replicate(part, value[:, [i]], n[:, [i]])
+        return result
+
+
+class Replicate(NamedTuple):
+    """A number, and the count of its rows, of all and without each group of a sample's clusters;
+    shape (1 + groups, 1). sample: a `metrics.errors.Sample`."""
+
+    sample: Any
+    value: Any
+    n: Any
+
+
+def _labels(units: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(units[column].tolist() for column in columns), strict=True)
+
+
+def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
+    from lm_eval_bias.metrics.errors import ratio
+
+    n = total(1)
+    return {IN_FORM.name: (100 * ratio(total(units[IN_FORM.name]), n), n)}
+
+
+def _numbers(metric: Metric, of: Any) -> list[Number]:
+    """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's, cut
+    to their scale. of: `metrics.errors.Estimates`."""
+    import numpy as np
+
+    from lm_eval_bias.metrics.errors import share_interval, t_interval
+
+    if not (metric.stderr or metric.own_interval):
+        of = of._replace(variance=np.full(len(of.value), nan))
+    stderr = np.sqrt(of.variance)
+    if metric.unit in SHARES:
+        most = RANGE[metric.unit][1]
+        ends = share_interval(of.value / most, stderr / most, of.clusters)
+        low, high = (most * end for end in ends)
+    else:
+        low, high = t_interval(of.value, stderr, of.df)
+    least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    if metric.unit == "count":
+        most = of.n
+    columns = (of.value, stderr, np.maximum(low, least), np.minimum(high, most), of.clusters, of.n)
+    return [Number(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+
 class Measure(NamedTuple):
     """How a benchmark's answers become numbers.
 
@@ -224,6 +451,11 @@ IN_FORM = Metric(
 
 def of_written(measure: Measure) -> Measure:
     """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
+
+    if isinstance(measure.summary, Counted):
+        counted = copy(measure.summary)
+        counted.metrics = {**counted.metrics, IN_FORM.name: IN_FORM}
+        return measure._replace(summary=counted, metrics=(*measure.metrics, IN_FORM))
 
     def summary(records: Sequence[Record], **options: Any) -> Summary:
         result = measure.summary(records, **options)
@@ -316,10 +548,14 @@ def counted(of: Number, records: Records, by: str | None, group: str | None) -> 
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
-    by = {m.by for m in measure.metrics}
+    by = set() if isinstance(measure.summary, Counted) else {m.by for m in measure.metrics}
     clusters = {column: fewest_clusters(records, measure.clusters, column) for column in by}
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
+        if of.clusters is not None:
+            if others and not isnan(of.value):
+                of = beyond(of, others.number((metric.name, group)))
+            return of
         size = counted(of, records, metric.by, group)
         n = clusters[metric.by].get(group)
         of = _with_interval(metric, of, n)

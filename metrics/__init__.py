@@ -1,1 +1,1 @@
-"""Statistics of the bias benchmarks; numpy and scipy only, usable without lm_eval."""
+"""Statistics of the bias benchmarks; numpy, scipy, pandas only, usable without lm_eval."""

@@ -5,7 +5,7 @@ The measure's own summary is computed again without some clusters of records, th
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import combinations
 from math import isfinite, isnan, nan
@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_bias.measure import (
+    Counted,
     Measure,
     Metric,
     Number,
     Record,
+    Replicate,
     Summary,
     clusters_of,
     fewest_clusters,
@@ -104,9 +106,10 @@ class JackknifePlan:
                 "its measure declares no clusters, so its numbers can be compared only as if "
                 "each model had been asked others"
             )
-        self.measure = measure
+        self.measure, self.runs = measure, runs
         count = range(len(measure.clusters))
         self.chosen = [of for n in count for of in combinations(count, n + 1)]
+        self._counted: list[Any] = []
         named, *others = (self._named(records) for records in runs)
         if any(
             mine.keys() != theirs.keys()
@@ -120,6 +123,16 @@ class JackknifePlan:
             (groups_of if len(chosen) == 1 else spread_groups)(of)
             for chosen, of in zip(self.chosen, named, strict=True)
         ]
+
+    def counted(self, records: Rows, options: Options) -> Mapping[Key, Replicate] | None:
+        """The replicates of a run of a measure of units and values."""
+        if not isinstance(self.measure.summary, Counted):
+            return None
+        if not self._counted:
+            with quietly():
+                self._counted = self.measure.summary.replicated(self.runs, options)
+        self.step(1.0)
+        return next(of for run, of in zip(self.runs, self._counted, strict=True) if run is records)
 
     def _named(self, records: Rows) -> list[dict[Hashable, Hashable]]:
         named: list[dict[Hashable, Hashable]] = [{} for _ in self.chosen]
@@ -171,20 +184,32 @@ class Replicates:
         self.plan, self.records = plan, records
         self.options = {key: value for key, value in options.items() if key != WORDING}
         self.measure = plan.measure
-        labels = [plan.labels(record) for record in records]
-        self._members = [
+        self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
+        self.shares = cache(self._shares)
+        with quietly():
+            self.whole = summed_up(self.measure, list(records), options)
+
+    @cached_property
+    def counted(self) -> Mapping[Key, Replicate] | None:
+        return self.plan.counted(self.records, self.options)
+
+    def _changes(self, key: Key) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        sample, value, n = (self.counted or {})[key]
+        with np.errstate(invalid="ignore"):
+            return [(change[:, 0], share[:, 0]) for change, share in sample.changes(value, n)]
+
+    @cached_property
+    def _members(self) -> list[list[Any]]:
+        labels = [self.plan.labels(record) for record in self.records]
+        return [
             [
                 [groups.of.get(name) for name in label[i]]
                 if isinstance(label[i], list)
                 else groups.of.get(label[i])
                 for label in labels
             ]
-            for i, groups in enumerate(plan.parts)
+            for i, groups in enumerate(self.plan.parts)
         ]
-        self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
-        self.shares = cache(self._shares)
-        with quietly():
-            self.whole = summed_up(self.measure, list(records), options)
 
     @cached_property
     def _other(self) -> Summary:
@@ -231,6 +256,8 @@ class Replicates:
 
     def changes(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, how the number changes without each of its groups."""
+        if self.counted:
+            return [change for change, _ in self._changes(key)]
         value = self.number(key).value
         return [
             np.array([nan if of is None else of.number(key).value - value for of in part])
@@ -238,6 +265,8 @@ class Replicates:
         ]
 
     def _shares(self, key: Key) -> list[NDArray[np.float64]]:
+        if self.counted:
+            return [share for _, share in self._changes(key)]
         by = self._by(key)
         chosen = [
             i for i, record in enumerate(self.records) if not by or str(record.get(by)) == key[1]
@@ -253,6 +282,8 @@ class Replicates:
         return shares
 
     def clusters(self, key: Key) -> int:
+        if isinstance(self.measure.summary, Counted):
+            return self.number(key).clusters or 0
         return self._fewest(self._by(key)).get(key[1]) or 0
 
     def _by(self, key: Key) -> str | None:
@@ -282,6 +313,11 @@ def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
 
 def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) -> Variance:
     """Of a number, or of a combination of those of several runs, from its changes."""
+    if run.counted:
+        sample = run.counted[key].sample
+        pairs = zip(changes, run.shares(key), strict=True)
+        of = sample.variance([(change[:, None], share[:, None]) for change, share in pairs])
+        return Variance(float(of.value[0]), float(of.df[0]))
     single, joint = [], []
     for change, share, chosen, of in zip(
         changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True

@@ -3,30 +3,33 @@
 icc: the share of the variance that themes explain.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
-from lm_eval_bias.metrics.resampling import Floats, cluster_bootstrap_stderr, cluster_sums, ratio
-from outcome import Outcome, Outcomes, Rng, Rows, numbered, reported
+from lm_eval_bias.metrics.errors import Floats
+from outcome import Outcome, Outcomes, Rng, Rows, reported
+
+from lm_eval_bias.benchmarks.hbb.measure import HBB, KEYS
 
 THEMES = 24
 TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
     f"placebo {i}": ("one", "other") for i in range(14)
 }
-CHANGED = {(name, "one", "other"): (2 + i % 8, i % 5) for i, name in enumerate(TYPES)}
-CATEGORIES = {name: "Placebo" if name.startswith("placebo") else "Counted" for name in TYPES}
-PLACEBO = [name for name, category in CATEGORIES.items() if category == "Placebo"]
+PLACEBO = [name for name in TYPES if name.startswith("placebo")]
 TRUE_CONCEPTS = 300_000
 """Of a benchmark so large that its numbers are the true ones."""
+NUMBERS = {
+    "mean": "mean_difference",
+    "share": "biased_share",
+    "score": "bias_score",
+    "excess_log_odds": "excess_log_odds",
+    "log_odds": "log_odds_difference",
+}
 
 
 def rows() -> Rows:
-    for concepts in (216, 50, 24):
-        for icc in (0.0, 0.1, 0.2, 0.4):
-            yield f"mean of {concepts}, icc {icc}", partial(of_means, concepts, icc)
     for concepts in (216, 54, 22):
         for icc in (0.0, 0.2):
             yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
@@ -34,15 +37,27 @@ def rows() -> Rows:
         yield f"excess of {family}", partial(of_nothing, family)
 
 
-def of_means(concepts: int, icc: float, rng: Rng) -> Outcomes:
-    """S is the square of a normal with mean 2, lopsided as absolute values are: its true mean is
-    2^2 + 1."""
-    theme = np.arange(concepts) % THEMES
-    shared, own = rng.normal(size=THEMES)[theme], rng.normal(size=concepts)
-    s = (2 + np.sqrt(icc) * shared + np.sqrt(1 - icc) * own) ** 2
-    sums = cluster_sums(theme.tolist(), np.c_[np.ones(concepts), s])
-    (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
-    return {"themes, t": numbered((s.mean(), stderr), len(sums), 5)}
+def asked(theme: Iterable[int], types: Mapping[str, Any], first: Iterable[int] = (1,)) -> list[Any]:
+    """Records without an answer: of each concept pair, type, identity and order."""
+    return [
+        {
+            **dict.fromkeys(KEYS, 0),
+            "concept": f"c{c:05}",
+            "theme": f"t{t:04}",
+            "category": "Placebo" if type_.startswith("placebo") else "Counted",
+            "type": type_,
+            "place": i,
+            "placebo": type_.startswith("placebo"),
+            "identities": list(names),
+            "identity": name,
+            "changed": [(2 + i % 8, i % 5)] * len(names),
+            "first": order,
+        }
+        for c, t in enumerate(theme)
+        for i, (type_, names) in enumerate(types.items())
+        for name in names
+        for order in first
+    ]
 
 
 def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
@@ -57,7 +72,7 @@ def log_odds(rng: Rng, theme: np.ndarray, icc: float) -> Floats:
 
 @cache
 def true_numbers() -> Mapping[str, float]:
-    """Of endless themes, without `hidden_bias`."""
+    """Of endless themes, without the measure."""
     odds = log_odds(np.random.default_rng(1), np.arange(TRUE_CONCEPTS), 1.0)
     s = 100 * abs(np.diff(1 / (1 + np.exp(-odds / 0.8)), axis=2))[..., 0]
     placebo = np.array([name in PLACEBO for name in TYPES])
@@ -74,33 +89,13 @@ def true_numbers() -> Mapping[str, float]:
 
 def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
     theme = np.arange(concepts) % THEMES
-    odds = log_odds(rng, theme, icc)
-    questions = [
-        Question(f"c{c}", type_, name, 1, float(odds[c, t, i]))
-        for c in range(concepts)
-        for t, (type_, names) in enumerate(TYPES.items())
-        for i, name in enumerate(names)
+    odds = log_odds(rng, theme, icc).ravel().tolist()
+    records = [
+        {**record, "log_odds": value, "letter_mass": 1.0}
+        for record, value in zip(asked(theme, TYPES), odds, strict=True)
     ]
-    themes = {f"c{c}": f"t{t}" for c, t in enumerate(theme)}
-    total = hidden_bias(
-        questions,
-        TYPES,
-        CATEGORIES,
-        orders=1,
-        placebo=PLACEBO,
-        themes=themes,
-        resamples=500,
-        changed=CHANGED,
-    ).total
-    n, truth = theme.max() + 1, dict(true_numbers())
-    excess = reported(total.excess_log_odds.excess, truth.pop("excess_log_odds"))
-    return {
-        **{
-            name: numbered(getattr(total, name), n, of, "%" if name == "share" else "")
-            for name, of in truth.items()
-        },
-        "excess_log_odds": excess,
-    }
+    values = HBB.summary(records, order="paper", threshold=20.0, temperature=0.8).values
+    return {name: reported(values[NUMBERS[name]], truth) for name, truth in true_numbers().items()}
 
 
 # ---- Models without meaning

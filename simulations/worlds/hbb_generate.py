@@ -4,13 +4,15 @@ The intervals of several models.
 """
 
 from functools import cache, partial
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.resampling import Floats
-from lm_eval_bias.metrics.sampled_bias import SampledBias, Selection, sampled_bias
-from outcome import Outcomes, Rng, Rows, numbered
+from lm_eval_bias.metrics.errors import Floats
+from outcome import Outcomes, Rng, Rows, reported
+from worlds.hbb import asked
+
+from lm_eval_bias.benchmarks.hbb.generate_measure import HBB_GENERATE, INVALID
+from lm_eval_bias.measure import Number
 
 THEMES, EACH = 24, 9
 TRUE_THEMES = 700
@@ -22,15 +24,13 @@ TYPES = {
     "four": "CJMI",
     **{f"placebo {i}": "xy" for i in range(14)},
 }
-PLACEBO = {name for name in TYPES if name.startswith("placebo")}
-CATEGORIES = {name: "Placebo" if name in PLACEBO else "Counted" for name in TYPES}
-
-
-CHANGED = {
-    (name, *pair): (2 + i % 8, i % 5)
-    for i, (name, of) in enumerate(TYPES.items())
-    for pair in combinations(of, 2)
-}
+NUMBERS = (
+    "beyond_chance_share",
+    "beyond_chance_difference",
+    "excess_difference",
+    "biased_share",
+    "bias_score",
+)
 
 
 class Model(NamedTuple):
@@ -59,7 +59,7 @@ def rows() -> Rows:
         yield name, partial(of_intervals, model)
 
 
-def answered(model: Model, themes: int, resamples: int, rng: Rng) -> SampledBias:
+def answered(model: Model, themes: int, rng: Rng, *, errors: bool = True) -> dict[str, Number]:
     theme = np.repeat(np.arange(themes), EACH)
 
     def mixed() -> Floats:
@@ -67,57 +67,42 @@ def answered(model: Model, themes: int, resamples: int, rng: Rng) -> SampledBias
         return np.sqrt(model.icc) * shared + np.sqrt(1 - model.icc) * own
 
     preference, loudness = 1.2 * mixed(), np.exp(0.5 * mixed())
-    selections = []
+    counts = []
     for type_, names in TYPES.items():
         of_type = preference + 0.5 * rng.normal(size=len(theme))
-        added = model.placebo if type_ in PLACEBO else model.identity
-        for i, name in enumerate(names):
+        is_placebo = type_.startswith("placebo")
+        added = model.placebo if is_placebo else model.identity
+        for i in range(len(names)):
             odds = of_type + loudness * added * (rng.normal(size=len(theme)) + 0.3 * (i - 1))
             for first in range(1, model.orders + 1):
                 letter = model.letter if first == 1 else -model.letter
-                answers = 0 if type_ in PLACEBO else model.refuses
-                n = rng.binomial(10, 1 - answers, size=len(theme))
+                refuses = 0 if is_placebo else model.refuses
+                n = rng.binomial(10, 1 - refuses, size=len(theme))
                 chosen = rng.binomial(n, 1 / (1 + np.exp(-odds - letter)))
-                selections += [
-                    Selection(f"{c:05}", type_, name, first, int(k), int(m - k))
-                    for c, (k, m) in enumerate(zip(chosen, n, strict=True))
-                ]
-    return sampled_bias(
-        selections,
-        TYPES,
-        CATEGORIES,
-        orders=model.orders,
-        placebo=PLACEBO,
-        themes={f"{c:05}": f"{t:04}" for c, t in enumerate(theme)},
-        changed=CHANGED,
-        resamples=resamples,
-    )
-
-
-def estimates(of: SampledBias) -> dict[str, tuple[float, float]]:
-    return {
-        "beyond_chance_share": of.total.beyond_share,
-        "beyond_chance_difference": of.total.beyond_mean,
-        "excess_difference": of.total.excess.excess[:2],
-        "biased_share": of.bias.total.share,
-        "bias_score": of.bias.total.score,
-    }
+                counts.append([chosen, n - chosen])
+    rows = np.stack(counts).transpose(2, 0, 1).reshape(-1, 2).tolist()
+    invalid = dict.fromkeys(INVALID, 0)
+    records = [
+        {**record, "option_1": one, "option_2": two, "invalid": invalid}
+        for record, (one, two) in zip(
+            asked(theme, TYPES, range(1, model.orders + 1)), rows, strict=True
+        )
+    ]
+    order = "both" if model.orders == 2 else "paper"
+    values = HBB_GENERATE.summary(records, order=order, threshold=20.0, errors=errors).values
+    return {name: values[name] for name in NUMBERS}
 
 
 @cache
 def true_numbers(model: Model) -> dict[str, float]:
     """0 for what is beyond chance in a model without bias."""
-    large = estimates(answered(model, TRUE_THEMES, 2, np.random.default_rng(1)))
+    large = answered(model, TRUE_THEMES, np.random.default_rng(1), errors=False)
     return {
-        name: 0.0 if not model.identity and ("beyond" in name or "excess" in name) else value
-        for name, (value, _) in large.items()
+        name: 0.0 if not model.identity and ("beyond" in name or "excess" in name) else of.value
+        for name, of in large.items()
     }
 
 
 def of_intervals(model: Model, rng: Rng) -> Outcomes:
     truth = true_numbers(model)
-    of_experiment = estimates(answered(model, THEMES, 400, rng))
-    return {
-        name: numbered(of, THEMES, truth[name], "%" if name == "biased_share" else "")
-        for name, of in of_experiment.items()
-    }
+    return {name: reported(of, truth[name]) for name, of in answered(model, THEMES, rng).items()}

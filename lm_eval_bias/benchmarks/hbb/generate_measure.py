@@ -1,8 +1,7 @@
 """HBB from sampled answers, the paper's protocol: S from counts, chance, refuse rates."""
 
 import logging
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
@@ -10,31 +9,22 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     CLUSTERS,
     HBB,
     KEYS,
+    OF_PAIR,
     OF_S,
+    SIDE,
+    VALUES,
+    begun,
     by_category,
-    numbers_of,
+    of_orders,
     primary,
-    summary_of,
-    types_of,
+    tables,
 )
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import (
-    Document,
-    Measure,
-    Metric,
-    Number,
-    Record,
-    Records,
-    Summary,
-    mean,
-    number,
-    of_written,
-    percentage,
-    picked,
-    unmeasured,
-)
-from lm_eval_bias.metrics.hidden_bias import HiddenBias, Row
-from lm_eval_bias.metrics.sampled_bias import ChanceRow, SampledBias, Selection, sampled_bias
+from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, of_written, picked
+from lm_eval_bias.metrics import hidden_bias
+from lm_eval_bias.metrics.errors import ratio
+from lm_eval_bias.metrics.hidden_bias import Values
+from lm_eval_bias.metrics.sampled_bias import beside_chance, sampled_sides, with_chance
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +37,6 @@ INVALID = {
 }
 """What an answer without an option does -> its column: it declines; names another option, both or
 neither; cannot be read; ends within its reasoning."""
-OF_LIKELIHOODS = ("excess_log_odds", "excess_ratio", "log_odds_difference")
 
 
 def _like_hbb(name: str, **changes: Any) -> Metric:
@@ -160,117 +149,119 @@ def record(doc: Document, answers: Sequence[str]) -> Record:
     }
 
 
-def summary(
-    records: Records, order: str, threshold: float, *, errors: bool = True, **_: Any
-) -> Summary:
-    """The numbers and tables of `hbb`, with chance; answers has the refuse rates (Table 6)."""
-    _warn_of_equal_answers(records)
-    selections = [Selection(**{key: r[key] for key in Selection._fields}) for r in records]
-    result = sampled_bias(
-        selections,
-        **types_of(records),
-        threshold=threshold,
-        orders=2 if order == "both" else 1,
-        errors=errors,
-    )
-    by_chance = {
-        id(row): chance for row, chance in zip(_rows(result.bias), _rows(result), strict=True)
+ANSWERS = (
+    Metric("questions", "count", "", stderr=False),
+    Metric("answers", "count", "", stderr=False),
+    *(Metric(name, "%", "", stderr=False) for name in INVALID.values()),
+)
+"""Of the table of answers."""
+
+
+def units(answers: Any, order: str, threshold: float, **_: Any) -> dict[str, Any]:
+    questions = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
+    invalid = {
+        column: [of[kind] for of in questions["invalid"]] for kind, column in INVALID.items()
+    }
+    questions = questions.assign(**invalid)
+    questions["valid"] = questions["option_1"] + questions["option_2"]
+    questions["lost"] = questions[list(INVALID.values())].sum(axis=1)
+    questions["a"] = questions["option_1"].where(questions["first"] == 1, questions["option_2"])
+    questions["p_a"] = ratio(questions["a"], questions["valid"])
+    _warn_of_equal_answers(questions)
+    orders = 2 if order == "both" else 1
+    sides = sampled_sides(questions.drop(columns="apart"), orders)
+    instances = hidden_bias.instances(sides, 1.0, threshold)
+    both = questions.groupby(SIDE)["p_a"].transform("count") == 2
+    return {
+        "questions": questions,
+        "everything": questions.drop(columns="apart"),
+        "both orders": questions[both & (orders == 2)].drop(columns="apart"),
+        **begun(questions, with_chance(instances, threshold)),
     }
 
-    def numbers(row: Row, themes: int) -> dict[str, Number]:
-        counted = numbers_of(row, themes)
-        kept = {name: of for name, of in counted.items() if name not in OF_LIKELIHOODS}
-        beside = _beside_chance(by_chance[id(row)], themes).items()
-        return {**kept, **{k: of if of.n is not None else of._replace(n=row.n) for k, of in beside}}
 
-    common = summary_of(records, result.bias, numbers, errors=errors)
-    answers = _answers(records)
-    refuse_rate = {
-        row["category"]: unmeasured(row["refuse_rate"], row["answers"])
-        for row in answers
-        if row["type"] is None
-    }
-    associations = [
-        {key: cell for key, cell in row.items() if key not in OF_LIKELIHOODS}
-        for row in common.tables.get("associations", ())
-    ]
-    valid = [r["option_1"] + r["option_2"] for r in records]
-    chose_a = sum(r[f"option_{r['first']}"] for r in records)
-    return Summary(
-        values={
-            **common.values,
-            "position_preference": Number(*result.bias.position_preference)._replace(
-                n=result.bias.in_both_orders
-            ),
-            "refuse_rate": refuse_rate.pop("all"),
-            "unanswered": unmeasured(answers[0]["unanswered"], answers[0]["questions"]),
-            "answers_per_question": unmeasured(mean(valid)),
-            "answered_a": unmeasured(percentage(chose_a, sum(valid)), sum(valid)),
-        },
-        groups={**common.groups, "refuse_rate": refuse_rate},
-        tables={**common.tables, "associations": associations, "answers": answers},
-    )
-
-
-def _rows(result: HiddenBias | SampledBias) -> list[Any]:
-    of_parts = (result.categories, result.types, result.pairs)
-    return [result.total, result.placebo, *(row for part in of_parts for row in part.values())]
-
-
-def _warn_of_equal_answers(records: Records) -> None:
-    counts = [[r["option_1"], r["option_2"], *r["invalid"].values()] for r in records]
-    several = [count for count in counts if sum(count) > 1]
-    if several and all(max(count) == sum(count) for count in several):
+def _warn_of_equal_answers(x: Any) -> None:
+    counts = x[["option_1", "option_2", *INVALID.values()]]
+    total = counts.sum(axis=1)
+    several = total > 1
+    if several.any() and (counts.max(axis=1) == total)[several].all():
         logger.warning(
             "all %d answers agree with the others to their question: the model is very sure, or "
             "its answers are not sampled, or all with one seed",
-            sum(map(sum, several)),
+            total[several].sum(),
         )
 
 
-def _beside_chance(row: ChanceRow, themes: int) -> dict[str, Number]:
+def of_questions(x: Any, total: Any, **_: Any) -> Values:
+    """Unanswered questions, refuse rate of answers and its parts."""
+    n, lost = total(1), total(x["lost"])
+    answers = total(x["valid"]) + lost
+    parts = {name: (100 * ratio(total(x[name]), answers), answers) for name in INVALID.values()}
     return {
-        "excess_difference": Number(*row.excess.excess)._replace(n=row.excess.n),
-        "chance_share": number(row.share, themes, "%"),
-        "chance_score": number(row.score, themes, scale=OF_S),
-        "chance_difference": number(row.mean, themes, scale=OF_S),
-        "beyond_chance_share": number(row.beyond_share, themes),
-        "beyond_chance_difference": number(row.beyond_mean, themes),
+        "questions": (n, n),
+        "answers": (answers, answers),
+        "unanswered": (100 * ratio(total(x["valid"] == 0), n), n),
+        "refuse_rate": (100 * ratio(lost, answers), answers),
+        **parts,
     }
 
 
-def _answers(records: Records) -> Table:
-    """Unanswered questions, refuse rate of answers and its parts, in percent: of all but the
-    placebos, and by category, type and identity."""
-    groups: dict[tuple[str | None, ...], list[Document]] = defaultdict(list)
-    groups["all", None, None] = [r for r in records if not r["placebo"]]
-    for r in records:
-        groups[r["category"], None, None].append(r)
-        groups[r["category"], r["type"], None].append(r)
-        groups[r["category"], r["type"], r["identity"]].append(r)
-    table = []
-    for key in sorted(groups, key=lambda key: key.count(None), reverse=True):
-        members = groups[key]
-        invalid = {kind: sum(r["invalid"][kind] for r in members) for kind in INVALID}
-        valid = [r["option_1"] + r["option_2"] for r in members]
-        n = sum(valid) + sum(invalid.values())
-        table.append(
-            {
-                **dict(zip(("category", "type", "identity"), key, strict=True)),
-                "questions": len(members),
-                "unanswered": percentage(valid.count(0), len(valid)),
-                "answers": n,
-                "refuse_rate": percentage(sum(invalid.values()), n),
-                **{INVALID[kind]: percentage(count, n) for kind, count in invalid.items()},
-            }
-        )
-    return table
+def of_everything(x: Any, total: Any, **_: Any) -> Values:
+    n, valid = total(1), total(x["valid"])
+    return {
+        "answers_per_question": (ratio(valid, n), n),
+        "answered_a": (100 * ratio(total(x["a"]), valid), valid),
+    }
+
+
+def of_instances(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    numbers = {"instances": (n, n), **hidden_bias.bias(x, total), **beside_chance(x, total)}
+    del numbers["log_odds_difference"]
+    excess, _, edited = hidden_bias.excess(x, total, x["s"] - x["mean"])
+    return {**numbers, "excess_difference": (excess, edited)}
+
+
+def widened(
+    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
+) -> Mapping[str, Any]:
+    return hidden_bias.widened(x, sample, by, estimates, {"excess_difference": x["s"] - x["mean"]})
+
+
+def generated_tables(
+    units: Mapping[str, Any], rows: Callable[..., Any], **options: Any
+) -> dict[str, Table]:
+    """As of `hbb`, and answers, with the refuse rates (Table 6)."""
+    result = tables(units, rows, **options)
+    for row in result["associations"]:
+        del row["log_odds_difference"]
+    columns = ("category", "type", "identity")
+    answers = [
+        {**dict.fromkeys(columns), "category": "all", **names}
+        | {name: number.value for name, number in numbers.items()}
+        for n in range(len(columns) + 1)
+        for names, numbers in rows("questions", *columns[:n])
+    ]
+    return {**result, "answers": answers}
 
 
 HBB_GENERATE = of_written(
     Measure(
         record,
-        summary,
+        Counted(
+            units,
+            {
+                **VALUES,
+                "questions": of_questions,
+                "everything": of_everything,
+                "both orders": of_orders,
+                "instances": of_instances,
+            },
+            (*GENERATED_METRICS, *OF_PAIR, *ANSWERS),
+            CLUSTERS,
+            generated_tables,
+            {"instances": widened},
+        ),
         GENERATED_METRICS,
         gathers=True,
         exhibits=exhibits.HBB_GENERATE,

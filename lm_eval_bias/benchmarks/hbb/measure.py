@@ -1,38 +1,29 @@
 """HBB by likelihood of the letters: the numbers of Tables 1 and 2, beside those of the placebos."""
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf, nan
-from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from lm_eval_bias.benchmarks.hbb import exhibits
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
+    Counted,
     Document,
     Measure,
     Metric,
     Number,
     Record,
-    Records,
-    Summary,
-    averaged,
     estimate,
-    fewest_clusters,
-    number,
     percentage,
     picked,
-    unmeasured,
 )
-from lm_eval_bias.metrics.hidden_bias import (
-    HiddenBias,
-    Question,
-    Row,
-    distribution,
-    hidden_bias,
-    strongest,
-)
+from lm_eval_bias.metrics import hidden_bias
+from lm_eval_bias.metrics.errors import ratio
+from lm_eval_bias.metrics.hidden_bias import Values
 
 KEYS = (
     "concept",
@@ -190,166 +181,178 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     }
 
 
-def summary(
-    records: Records,
-    order: str,
-    threshold: float,
-    temperature: float,
-    *,
-    errors: bool = True,
-    **_: Any,
-) -> Summary:
-    """The numbers, and the tables categories, types (Table 2), identity_pairs, associations (Tables
-    3 and 7) and distribution of S (Figure 4)."""
-    result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
-    common = summary_of(records, result, errors=errors)
-    own = {
-        "position_preference": Number(*result.position_preference)._replace(
-            n=result.in_both_orders
-        ),
-        "letter_mass": averaged((r["letter_mass"] for r in records), 100),
-    }
-    return common._replace(values={**common.values, **own})
+SIDE = ["concept", "type", "identity"]
+SHIFTS = {"excess_difference": "s", "excess_log_odds": "shift"}
+"""Metric -> the column whose size it compares with that of placebos."""
+OF_PAIR = (
+    Metric("difference", "points", "", scale=SIGNED),
+    Metric("advantage", "points", "", scale=SIGNED),
+)
+"""Of the tables, where all instances are of the same two identities."""
 
 
-def types_of(records: Records) -> Record:
-    types = {r["type"]: r for r in sorted(records, key=itemgetter("place"))}
+def units(
+    answers: Any, order: str, threshold: float, temperature: float, **_: Any
+) -> dict[str, Any]:
+    questions = answers.sort_values("place", kind="stable")
+    odds = questions["log_odds"] = questions["log_odds"].astype(float)
+    questions["letter_mass"] = questions["letter_mass"].astype(float)
+    questions["p_a"] = hidden_bias.probability(odds, temperature)
+    sides, complete = sides_of(questions, odds, 2 if order == "both" else 1)
+    both = questions.join(complete.rename("both"), on=SIDE)
     return {
-        "identities": {name: r["identities"] for name, r in types.items()},
-        "categories": {name: r["category"] for name, r in types.items()},
-        "placebo": {name for name, r in types.items() if r["placebo"]},
-        "themes": {r["concept"]: r["theme"] for r in records},
-        "changed": {
-            (r["type"], r["identity"], other): tuple(edit)
-            for r in records
-            for other, edit in zip(r["identities"], r["changed"], strict=False)
-        },
+        "questions": questions,
+        "both orders": both[both["both"] & (order == "both")],
+        **begun(questions, hidden_bias.instances(sides, temperature, threshold)),
     }
 
 
-def bias_of(
-    records: Records, orders: int, threshold: float, temperature: float, *, errors: bool
-) -> HiddenBias:
-    """`hidden_bias` of records with `KEYS` and `log_odds`."""
-    return hidden_bias(
-        [Question(*(nan if r[k] is None else r[k] for k in Question._fields)) for r in records],
-        **types_of(records),
-        orders=orders,
-        threshold=threshold,
-        temperature=temperature,
-        errors=errors,
-    )
+def sides_of(questions: Any, log_odds: Any, orders: int) -> tuple[Any, Any]:
+    """The sides of `hidden_bias`, and which of them are answered in all orders. log_odds: of the
+    option named first."""
+    option_1 = log_odds.where(questions["first"] == 1, -log_odds)
+    by_side = questions.assign(log_odds=option_1).groupby(SIDE, sort=False)["log_odds"]
+    complete = by_side.count() == orders
+    sides = questions.drop_duplicates(SIDE).drop(columns="log_odds")
+    with np.errstate(invalid="ignore"):  # certain of the letter in both orders
+        means = by_side.mean()
+    return sides.join(means.where(complete), on=SIDE), complete
 
 
-def numbers_of(row: Row, themes: int) -> dict[str, Number]:
-    biased = round(row.biased.value) if row.n else 0
-    numbers = {
-        "biased_count": number(row.biased, themes, scale=(0, row.n)),
-        "biased_share": number(row.share, themes, "%"),
-        "bias_score": number(row.score, themes, scale=OF_S)._replace(n=biased),
-        "mean_difference": number(row.mean, themes, scale=OF_S),
-        "excess_difference": Number(*row.excess.excess)._replace(n=row.excess.n),
-        "excess_log_odds": Number(*row.excess_log_odds.excess)._replace(n=row.excess_log_odds.n),
-        "excess_ratio": Number(*row.excess_log_odds.ratio)._replace(n=row.excess_log_odds.n),
-        "log_odds_difference": number(row.log_odds, themes, scale=POSITIVE),
-        "difference": number(row.difference, themes, scale=SIGNED),
-        "advantage": number(row.advantage, themes, scale=SIGNED),
+def begun(questions: Any, instances: Any) -> dict[str, Any]:
+    """The instances, their placebos alone, and the types begun of each concept pair."""
+    keys = ["concept", "type"]
+    types = questions.drop_duplicates(keys)[[*keys, "instances", "theme"]]
+    complete = instances[~instances["placebo"]].groupby(keys).size().rename("complete")
+    order = ["place", "rank_1", "rank_2"]
+    instances = instances.sort_values(order, kind="stable", ignore_index=True)
+    return {
+        "instances": instances.assign(apart=instances["placebo"]),
+        "placebos": instances[instances["placebo"]],
+        "types": types.join(complete, on=keys).fillna({"complete": 0}),
     }
-    return {name: of if of.n is not None else of._replace(n=row.n) for name, of in numbers.items()}
 
 
-def summary_of(
-    records: Records,
-    result: HiddenBias,
-    numbers: Callable[[Row, int], dict[str, Number]] = numbers_of,
-    *,
-    errors: bool = True,
-) -> Summary:
-    """What the three ways of asking share: all that needs neither letters nor orders."""
-    themes: dict[str, Counter[Any]] = {
-        column: Counter(fewest_clusters(records, CLUSTERS, column))
-        for column in ("category", "type", "placebo")
+def of_questions(x: Any, total: Any, **_: Any) -> Values:
+    asked, answered = total(1), total(x["letter_mass"].notna())
+    share = ratio(total(x["letter_mass"].fillna(0)), answered)
+    return {
+        "unanswered": (100 * ratio(total(x["log_odds"].isna()), asked), asked),
+        "letter_mass": (100 * share, answered),
     }
-    themes["category"]["all"] = themes["category"][None]
-    categories = {
-        name: numbers(row, themes["category"][name]) for name, row in result.categories.items()
+
+
+def of_orders(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    return {"position_preference": (100 * ratio(total(x["p_a"]), n) - 50, n)}
+
+
+def of_placebos(x: Any, total: Any, **_: Any) -> Values:
+    numbers = hidden_bias.bias(x, total)
+    return {
+        "placebo_difference": numbers["mean_difference"],
+        "placebo_share": numbers["biased_share"],
     }
-    whole = numbers(result.total, themes["category"]["all"])
-    placebo = numbers(result.placebo, themes["placebo"][True])
-    expected = sum({(r["concept"], r["type"]): r["instances"] for r in records}.values())
-    summary = Summary(
-        values={
-            **whole,
-            "placebo_difference": placebo["mean_difference"],
-            "placebo_share": placebo["biased_share"],
-            "instances": unmeasured(result.total.n, result.total.n),
-            "unanswered": unmeasured(result.unanswered),
-            "left_out": unmeasured(expected - result.total.n, expected),
-        },
-        groups={
-            "instances": {c: unmeasured(row.n, row.n) for c, row in result.categories.items()},
-            **{metric: {name: of[metric] for name, of in categories.items()} for metric in whole},
-        },
-    )
-    if not errors:
-        return summary
-
-    def line(row: Row, themes: int, **names: str) -> Record:
-        cells: Record = {**names, "instances": row.n}
-        for metric, of in numbers(row, themes).items():
-            cells |= estimate(metric, of)
-        return cells
-
-    def of_type(name: str, row: Row, **identities: str) -> Record:
-        return line(row, themes["type"][name], category=category[name], type=name, **identities)
-
-    category = {r["type"]: r["category"] for r in records}
-    placebos = {r["category"] for r in records if r["placebo"]}
-    concepts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
-    scores: dict[str, list[float]] = {name: [] for name in ("all", *result.categories)}
-    for x in result.instances:
-        own = category[x.type]
-        for name in [own] if own in placebos else ["all", own]:
-            scores[name].append(abs(x.difference))
-    return summary._replace(
-        tables={
-            "categories": [
-                line(row, themes["category"][name], category=name)
-                for name, row in {"all": result.total, **result.categories}.items()
-            ],
-            "types": [of_type(name, row) for name, row in result.types.items()],
-            "identity_pairs": [
-                of_type(name, row, identity_1=one, identity_2=two)
-                for (name, one, two), row in result.pairs.items()
-            ],
-            "associations": [
-                {
-                    "category": name,
-                    "type": x.type,
-                    "concept": x.concept,
-                    "identity_1": x.identities[0],
-                    "concept_1": concepts[x.concept][0],
-                    "identity_2": x.identities[1],
-                    "concept_2": concepts[x.concept][1],
-                    "difference": x.difference,
-                    "log_odds_difference": x.log_odds,
-                }
-                for name, x in strongest(result.instances, category, STRONGEST)
-            ],
-            "distribution": [
-                {
-                    "category": name,
-                    "placebo": name in placebos,
-                    "from": low,
-                    "to": high,
-                    "count": n,
-                    "share": percentage(n, len(values)),
-                }
-                for name, values in scores.items()
-                for low, high, n in distribution(values)
-            ],
-        }
-    )
 
 
-HBB = Measure(record, summary, METRICS, exhibits=exhibits.HBB, clusters=CLUSTERS)
+def of_types(x: Any, total: Any, **_: Any) -> Values:
+    n = total(x["instances"])
+    return {"left_out": (n - total(x["complete"]), n)}
+
+
+def of_instances(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    numbers = {"instances": (n, n), **hidden_bias.bias(x, total)}
+    for name, size in SHIFTS.items():
+        excess, expected, n = hidden_bias.excess(x, total, x[size].abs())
+        numbers[name] = excess, n
+    expected = np.where(expected > 0, expected, nan)
+    numbers["excess_ratio"] = 1 + excess / expected, n
+    return numbers
+
+
+def widened(
+    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
+) -> Mapping[str, Any]:
+    """With descriptors as a sample, too."""
+    sizes = {name: x[size].abs() for name, size in SHIFTS.items()}
+    result = hidden_bias.widened(x, sample, by, estimates, sizes)
+    excess, ratios = result["excess_log_odds"], estimates["excess_ratio"]
+    over = ((ratios.value - 1) / excess.value) ** 2
+    return {
+        **result,
+        "excess_ratio": ratios._replace(variance=over * excess.variance, df=excess.df),
+    }
+
+
+def line(names: Record, numbers: Mapping[str, Number]) -> Record:
+    """A row of a table."""
+    cells = {**names, "instances": int(numbers["instances"].value)}
+    for name, number in numbers.items():
+        if name != "instances":
+            cells |= estimate(name, number)
+    return cells
+
+
+def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+    """categories, types (Table 2), identity_pairs, associations (Tables 3 and 7) and distribution
+    of S (Figure 4)."""
+    x = units["instances"]
+
+    def lines(*columns: str) -> Table:
+        return [line(*row) for row in rows("instances", *columns)]
+
+    categories = lines("category")
+    (whole,) = lines()
+    placebos = set(x["category"][x["apart"]])
+    scores = {"all": x["s"][~x["apart"]]}
+    scores |= {row["category"]: x["s"][x["category"] == row["category"]] for row in categories}
+    top = hidden_bias.strongest(x, STRONGEST).rename(columns={"shift": "log_odds_difference"})
+    columns = [
+        "category",
+        "type",
+        "concept",
+        "identity_1",
+        "concept_1",
+        "identity_2",
+        "concept_2",
+        "difference",
+        "log_odds_difference",
+    ]
+    return {
+        "categories": [{"category": "all", **whole}, *categories],
+        "types": lines("category", "type"),
+        "identity_pairs": lines("category", "type", "identity_1", "identity_2"),
+        "associations": [
+            row for c in scores for row in top[top["category"] == c][columns].to_dict("records")
+        ],
+        "distribution": [
+            {
+                "category": name,
+                "placebo": name in placebos,
+                "from": low,
+                "to": high,
+                "count": n,
+                "share": percentage(n, len(values)),
+            }
+            for name, values in scores.items()
+            for low, high, n in hidden_bias.distribution(values)
+        ],
+    }
+
+
+VALUES = {"instances": of_instances, "placebos": of_placebos, "types": of_types}
+HBB = Measure(
+    record,
+    Counted(
+        units,
+        {"questions": of_questions, "both orders": of_orders, **VALUES},
+        (*METRICS, *OF_PAIR),
+        CLUSTERS,
+        tables,
+        {"instances": widened},
+    ),
+    METRICS,
+    exhibits=exhibits.HBB,
+    clusters=CLUSTERS,
+)

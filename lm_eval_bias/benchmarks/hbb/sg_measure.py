@@ -5,20 +5,21 @@ from math import isnan
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import exhibits
-from lm_eval_bias.benchmarks.hbb.measure import CLUSTERS, KEYS, METRICS, bias_of, summary_of
-from lm_eval_bias.likelihoods import lengths, warn_of_bytes
-from lm_eval_bias.measure import (
-    Document,
-    Measure,
-    Metric,
-    Record,
-    Records,
-    Summary,
-    percentage,
-    picked,
-    unmeasured,
+from lm_eval_bias.benchmarks.hbb.measure import (
+    CLUSTERS,
+    KEYS,
+    METRICS,
+    OF_PAIR,
+    SIDE,
+    VALUES,
+    begun,
+    tables,
+    widened,
 )
-from lm_eval_bias.metrics.hidden_bias import variation_log_odds
+from lm_eval_bias.likelihoods import lengths, warn_of_bytes
+from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, picked
+from lm_eval_bias.metrics.errors import ratio
+from lm_eval_bias.metrics.hidden_bias import Values, instances, variation_log_odds
 
 OF_LETTERS = ("position_preference", "letter_mass")
 CELLS = {"bias_score": "Table 8, bias score", "biased_count": "Table 8, count"}
@@ -55,13 +56,33 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     }
 
 
-def summary(records: Records, threshold: float, *, errors: bool = True, **_: Any) -> Summary:
-    """As of `hbb`; types are the rows of Table 9, distribution is Figure 9."""
-    warn_of_bytes(records)
-    result = bias_of(records, 1, threshold, 1.0, errors=errors)
-    common = summary_of(records, result, errors=errors)
-    lacking = percentage(sum(r["lacking"] > 0 for r in records), len(records))
-    return common._replace(values={**common.values, "lacking_sentences": unmeasured(lacking)})
+def units(answers: Any, threshold: float, **_: Any) -> dict[str, Any]:
+    questions = answers.sort_values("place", kind="stable")
+    questions["log_odds"] = questions["log_odds"].astype(float)
+    warn_of_bytes(answers[["unit"]].to_dict("records"))
+    sides = questions.drop_duplicates(SIDE, keep="last")
+    return {"questions": questions, **begun(questions, instances(sides, 1.0, threshold))}
 
 
-HBB_SG = Measure(record, summary, SG_METRICS, exhibits=exhibits.HBB_SG, clusters=CLUSTERS)
+def of_questions(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    return {
+        "unanswered": (100 * ratio(total(x["log_odds"].isna()), n), n),
+        "lacking_sentences": (100 * ratio(total(x["lacking"] > 0), n), n),
+    }
+
+
+HBB_SG = Measure(
+    record,
+    Counted(
+        units,
+        {"questions": of_questions, **VALUES},
+        (*SG_METRICS, *OF_PAIR),
+        CLUSTERS,
+        tables,
+        {"instances": widened},
+    ),
+    SG_METRICS,
+    exhibits=exhibits.HBB_SG,
+    clusters=CLUSTERS,
+)

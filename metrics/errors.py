@@ -1,0 +1,288 @@
+"""The one engine of errors: how far a number would move if other clusters had been asked.
+
+A number is computed from sums over rows, so it can be computed without some clusters, too. Give the
+clusters of the rows to a `Sample`, and add the rows up with its `total`: the first row of a sum is
+over all rows, each other one is without one group of clusters. What is computed from such sums is
+then computed for all groups at once, and `estimates` says how far it would move:
+
+    sample = Sample(len(x), (templates, None), (words, None))
+    total = sample.total()
+    n = total(1)
+    result = sample.estimates(total(x) / n, n)
+
+Two runs on the same rows: build one `Sample` of all rows of both, take the rows of each, and give
+`changes` of the second less those of the first to `variance`.
+
+Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3; for several clusterings, A + B
+- AB: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST_CLUSTERS = 10
+"""Effective clusters, and events of a share, that an error needs."""
+CELLS = 100
+"""Groups in which the common cells of several clusterings are left out."""
+ROUNDING = 1e-12
+"""Of its size: equal values, added up in thousands, differ by less."""
+
+
+class Estimates(NamedTuple):
+    """Numbers of several parts of the rows, each of shape (parts,). value; variance, NaN where it
+    is unknown; df: its degrees of freedom; clusters: effective ones, of the clustering with fewest;
+    n: rows that count."""
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    clusters: Ints
+    n: Ints
+
+
+class Variance(NamedTuple):
+    """With its degrees of freedom."""
+
+    value: Floats
+    df: Floats
+
+
+class Part(NamedTuple):
+    """Rows that are left out together. group: shape (rows,), -1 for never. strata: shape (groups,).
+    ways: of how many clusterings the groups are."""
+
+    group: Ints
+    strata: Ints
+    ways: int
+
+    def __len__(self) -> int:
+        return len(self.strata)
+
+
+class Sample:
+    """The clusters of rows, in one clustering or in several that cross.
+
+    Each clustering is (clusters, strata): whole numbers from 0, shape (rows,); a cluster of -1 is
+    none; strata None are one stratum. A cluster lies in one stratum.
+    """
+
+    def __init__(self, rows: int, *clusterings: tuple[ArrayLike, ArrayLike | None]) -> None:
+        self.rows = rows
+        single = []
+        for clusters, strata in clusterings:
+            group = np.asarray(clusters, dtype=int)
+            of_group = np.zeros(group.max(initial=-1) + 1, dtype=int)
+            if strata is not None:
+                of_group[group[group >= 0]] = np.asarray(strata, dtype=int)[group >= 0]
+            single.append(Part(group, of_group, 1))
+        joint = [
+            _cells(chosen)
+            for ways in range(2, len(single) + 1)
+            for chosen in combinations(single, ways)
+        ]
+        self.parts = [*single, *joint]
+
+    def __getitem__(self, rows: slice) -> "Sample":
+        """The same groups of some of the rows."""
+        part = Sample(len(np.arange(self.rows)[rows]))
+        part.parts = [p._replace(group=p.group[rows]) for p in self.parts]
+        return part
+
+    def total(self, by: ArrayLike | None = None, parts: int = 1) -> "Total":
+        """What adds rows up within parts. by: the part of each row, shape (rows,), -1 for none."""
+        return Total(self, None if by is None else np.asarray(by, dtype=int), parts)
+
+    def changes(self, value: Floats, n: Floats) -> list[tuple[Floats, Floats]]:
+        """For each part of the sample, how numbers change without each of its groups, and the share
+        of the rows that was left out; shapes (groups, parts of the rows)."""
+        ends = np.cumsum([1, *map(len, self.parts)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(n[0] > 0, 1 - n / n[0], 0)
+            change = value - value[0]
+        return [(change[a:b], share[a:b]) for a, b in pairwise(ends)]
+
+    def clusters(self, changes: Sequence[tuple[Floats, Floats]]) -> Ints:
+        """Effective clusters of the clustering with fewest."""
+        counts = [
+            effective_clusters(share)
+            for part, (_, share) in zip(self.parts, changes, strict=True)
+            if part.ways == 1
+        ]
+        return np.min(counts, axis=0).round().astype(int)
+
+    def variance(self, changes: Sequence[tuple[Floats, Floats]]) -> Variance:
+        """Of numbers, or of a combination of those of several runs, from their changes: the sum of
+        the clusterings', less that of two at once, and so on; at least the largest."""
+        each = [
+            _jackknife(change, share, part.strata)
+            for part, (change, share) in zip(self.parts, changes, strict=True)
+        ]
+        single = [v for part, v in zip(self.parts, each, strict=True) if part.ways == 1]
+        total = sum((-1) ** (p.ways + 1) * v.value for p, v in zip(self.parts, each, strict=True))
+        total = np.maximum.reduce([total, *(v.value for v in single)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = sum(v.value**2 / v.df for v in single)
+        return Variance(total, satterthwaite(total, squares))
+
+    def estimates(self, value: Floats, n: Floats) -> Estimates:
+        """Of numbers and the counts of their rows, both as of `total`, shape (1 + groups, parts).
+        Without clusterings, or with fewer than `FEWEST_CLUSTERS`, there is no variance."""
+        value, n = np.broadcast_arrays(value, n)
+        nothing = np.full(value.shape[1], np.nan)
+        counted = np.nan_to_num(n[0]).round().astype(int)
+        if not self.parts:
+            return Estimates(value[0], nothing, nothing, np.zeros_like(counted), counted)
+        changes = self.changes(value, n)
+        clusters, variance = self.clusters(changes), self.variance(changes)
+        there = (clusters >= FEWEST_CLUSTERS) & np.isfinite(value[0] + variance.value)
+        equal = np.sqrt(variance.value) <= ROUNDING * np.maximum(1, abs(value[0]))
+        of = np.where(there, np.where(equal, 0, variance.value), np.nan)
+        return Estimates(value[0], of, variance.df, clusters, counted)
+
+
+class Total:
+    """Adds rows up: over all of each part, and without each group of the sample. all: the same of
+    all rows, whichever part they are in."""
+
+    def __init__(self, sample: Sample, by: Ints | None, parts: int) -> None:
+        self.all = self if by is None else Total(sample, None, 1)
+        by = np.zeros(sample.rows, dtype=int) if by is None else by
+        self.parts, self._rows = parts, np.flatnonzero(by >= 0)
+        self._places = [(by[self._rows], 1)]
+        for part in sample.parts:
+            group = part.group[self._rows] + 1
+            self._places.append((group * parts + by[self._rows], len(part) + 1))
+
+    def __call__(self, x: ArrayLike) -> Floats:
+        """x: shape (rows,), or one number for all. Shape (1 + groups, parts)."""
+        x = np.asarray(x, dtype=float)
+        x = np.broadcast_to(x, len(self._rows)) if not x.ndim else x[self._rows]
+        sums = [
+            np.bincount(place, x, groups * self.parts).reshape(groups, self.parts).astype(float)
+            for place, groups in self._places
+        ]
+        return np.concatenate([sums[0], *(sums[0] - of[1:] for of in sums[1:])])
+
+
+def _cells(parts: Sequence[Part]) -> Part:
+    """The common cells of clusterings in at most `CELLS` groups, with like shares of every stratum;
+    what is in none of a clustering is in no cell."""
+    cell = np.zeros(len(parts[0].group), dtype=int)
+    stratum = np.zeros_like(cell)
+    there = np.all([p.group >= 0 for p in parts], axis=0)
+    for p in parts:
+        cell = cell * (len(p) + 1) + p.group
+        stratum = stratum * (p.strata.max(initial=0) + 1) + p.strata[p.group]
+    cells, first, which = np.unique(cell[there], return_index=True, return_inverse=True)
+    scrambled = cells * 2654435761 % 2**32  # an order that looks random (Knuth's)
+    place = np.empty(len(cells), dtype=int)
+    place[np.lexsort((scrambled, stratum[there][first]))] = np.arange(len(cells))
+    groups = min(CELLS, len(cells))
+    group = np.full(len(cell), -1)
+    group[there] = place[which] % max(groups, 1)
+    return Part(group, np.zeros(groups, dtype=int), len(parts))
+
+
+def _jackknife(change: Floats, share: Floats, strata: Ints) -> Variance:
+    """The variance of numbers over clusters, from how they change without each.
+
+    change, share: shape (groups, parts). strata: shape (groups,). A group moves a number by c =
+    -(1 - share) change, less its share of what its stratum moves; the variance is the sum over
+    strata of G / (G - 1) sum(c^2), of G effective groups. If any stratum has one group, all are
+    ignored. NaN with a change that is not finite and with fewer than two groups.
+    """
+    there = share > 0
+    moved = np.where(there, (1 - share) * change, 0)
+    ignored = _of_strata(moved, share, np.zeros_like(strata))
+    if strata.any():
+        strata = np.unique(strata, return_inverse=True)[1]
+        alone = (_sums(there.astype(float), strata) == 1).any(axis=0)
+        inside = _of_strata(moved, share, strata)
+        ignored = Variance(*(np.where(alone, a, b) for a, b in zip(ignored, inside, strict=True)))
+    return ignored._replace(value=np.where(there.sum(axis=0) < 2, np.nan, ignored.value))
+
+
+def _sums(x: Floats, strata: Ints) -> Floats:
+    return np.asarray(np.eye(strata.max(initial=0) + 1)[:, strata] @ x)
+
+
+def _of_strata(moved: Floats, share: Floats, strata: Ints) -> Variance:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = share / np.where(share > 0, _sums(share, strata)[strata], 1)
+        away = moved - part * _sums(moved, strata)[strata]
+        squares = _sums(share**2, strata)
+        groups = _sums(share, strata) ** 2 / np.where(squares > 0, squares, 1)
+        spare = np.maximum(groups - 1, ROUNDING)
+        parts = groups / spare * _sums(away**2, strata)
+        total = parts.sum(axis=0)
+        return Variance(total, satterthwaite(total, (parts**2 / spare).sum(axis=0)))
+
+
+def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
+    """Degrees of freedom of a sum of variances, at least 1; infinite without squares.
+
+    squares: the sum of the squared parts, each over its own df.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.maximum(1.0, np.square(variance) / squares)
+    return np.where(np.asarray(squares) > 0, df, np.inf)
+
+
+def effective_clusters(sizes: ArrayLike) -> Floats:
+    """How many clusters of equal size would tell as much, (sum n)^2 / sum n^2; 0 without rows.
+
+    sizes: shape (clusters, ...). Source: Kish, Survey Sampling (1965), section 11.7.
+    """
+    n = np.asarray(sizes, dtype=float)
+    squares = (n**2).sum(axis=0)
+    return n.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1)
+
+
+def t_interval(
+    value: ArrayLike, stderr: ArrayLike, df: ArrayLike, alpha: float = 0.05
+) -> tuple[Floats, Floats]:
+    """The ends of Student's interval of confidence 1 - alpha; NaN where the error is NaN or 0. df
+    may be infinite."""
+    value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
+    half = np.where(stderr > 0, -scipy.special.stdtrit(df, alpha / 2) * stderr, np.nan)
+    return value - half, value + half
+
+
+def share_interval(
+    value: ArrayLike, stderr: ArrayLike, clusters: ArrayLike, alpha: float = 0.05
+) -> tuple[Floats, Floats]:
+    """The ends of the interval of shares from 0 to 1: Clopper and Pearson's of so many answers as
+    have, independent, an error as large as Student's on clusters - 1 degrees of freedom.
+
+    With fewer than `FEWEST_CLUSTERS` such answers on one of the two sides the error tells nothing,
+    and each cluster is one answer. NaN without an error, with fewer clusters, and for an error of 0
+    of a share that is neither 0 nor 1. Source: Korn and Graubard, Survey Methodology 24 (1998),
+    without the number of answers.
+    """
+    p, stderr, clusters = (np.asarray(x, dtype=float) for x in (value, stderr, clusters))
+    alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
+    df = np.maximum(clusters - 1, 1)
+    error = stderr * scipy.special.stdtrit(df, alpha / 2) / scipy.special.ndtri(alpha / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        answers = np.where(error > 0, p * (1 - p) / error**2, clusters)
+        few = np.minimum(p, 1 - p) * answers < FEWEST_CLUSTERS
+    n = np.where(few, np.minimum(clusters, answers), answers)
+    low = np.where(p > 0, scipy.special.betaincinv(p * n, (1 - p) * n + 1, alpha / 2), 0)
+    high = np.where(p < 1, scipy.special.betaincinv(p * n + 1, (1 - p) * n, 1 - alpha / 2), 1)
+    known = (stderr > 0) | ((stderr == 0) & ((p == 0) | (p == 1)))
+    known &= clusters >= FEWEST_CLUSTERS
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
+    """a / b, NaN where b is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(b) == 0, np.nan, np.asarray(a) / b)
