@@ -198,7 +198,8 @@ class Counted:
     -> the finer tables; rows(name, *columns) is what `Counted.rows` returns. widened: name ->
     a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates` by
     metric, of numbers that are a sample in a further way. metrics: those of the measure, and
-    others of its tables. clusters: as of `Measure`.
+    others of its tables. covers: metric -> another, whose interval its own contains. clusters: as
+    of `Measure`.
     """
 
     def __init__(
@@ -209,9 +210,10 @@ class Counted:
         clusters: Sequence[tuple[str, ...]] = (),
         tables: Callable[..., Mapping[str, Table]] | None = None,
         widened: Mapping[str, Callable[..., Mapping[str, Any]]] = {},
+        covers: Mapping[str, str] = {},
     ) -> None:
         self.units, self.values, self.clusters = units, values, clusters
-        self.tables, self.widened = tables, widened
+        self.tables, self.widened, self.covers = tables, widened, covers
         self.metrics = {metric.name: metric for metric in metrics}
 
     def frames(self, records: Records, options: Options) -> dict[str, Any]:
@@ -285,6 +287,9 @@ class Counted:
     ) -> list[tuple[dict[str, Any], dict[str, Number]]]:
         """(names, metric -> number) of each group."""
         names = self.names(frames, columns) if columns else [()]
+        if len(samples) == 1 and columns:  # in the order of all, if they are of all
+            own = self.names({name: frames[name] for name in samples}, columns)
+            names = names if set(own) <= set(names) else own
         result: list[tuple[dict[str, Any], dict[str, Number]]] = [
             (dict(zip(columns, name, strict=True)), {}) for name in names
         ]
@@ -300,6 +305,10 @@ class Counted:
                     result, _numbers(self.metrics[metric], of), strict=True
                 ):
                     row[metric] = number
+        for _, row in result:
+            for metric, other in self.covers.items():
+                if metric in row:
+                    row[metric] = beyond(row[metric], row[other])
         return result
 
     def __call__(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:

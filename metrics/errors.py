@@ -67,6 +67,10 @@ class Part(NamedTuple):
         return len(self.strata)
 
 
+Value = tuple[Floats, Floats]
+"""A number, and how many rows count, each of shape (1 + groups, parts)."""
+
+
 class Sample:
     """The clusters of rows, in one clustering or in several that cross.
 
@@ -155,11 +159,21 @@ class Total:
     def __init__(self, sample: Sample, by: Ints | None, parts: int) -> None:
         self.all = self if by is None else Total(sample, None, 1)
         by = np.zeros(sample.rows, dtype=int) if by is None else by
+        self.sample, self.by = sample, by
         self.parts, self._rows = parts, np.flatnonzero(by >= 0)
         self._places = [(by[self._rows], 1)]
         for part in sample.parts:
             group = part.group[self._rows] + 1
             self._places.append((group * parts + by[self._rows], len(part) + 1))
+
+    def within(self, codes: ArrayLike) -> tuple["Total", Floats]:
+        """The total of finer parts, whose codes are 0, 1, ..., and which belongs to which part,
+        shape (finer parts, parts)."""
+        codes = np.where(self.by >= 0, codes, -1)
+        finer = codes.max(initial=-1) + 1
+        belongs = np.zeros((finer, self.parts))
+        belongs[codes[self._rows], self.by[self._rows]] = 1
+        return Total(self.sample, codes, finer), belongs
 
     def __call__(self, x: ArrayLike) -> Floats:
         """x: shape (rows,), or one number for all. Shape (1 + groups, parts)."""
@@ -286,3 +300,29 @@ def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
     """a / b, NaN where b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(b) == 0, np.nan, np.asarray(a) / b)
+
+
+def contrasts(
+    total: Total, x: ArrayLike, cells: Ints, part: Ints, *signs: Sequence[float]
+) -> list[Value]:
+    """For each choice of signs the mean, over the cells that have all parts, of the sum of signs
+    times the means of the parts.
+
+    cells: shape (rows,), codes. part: shape (rows,), indices of signs.
+    """
+    parts = len(signs[0])
+    finer, belongs = total.within(cells * parts + part)
+    if not len(belongs):
+        nothing = np.full_like(total(1), np.nan)
+        return [(nothing, np.zeros_like(nothing)) for _ in signs]
+    spare = -len(belongs) % parts
+    sums, n = (
+        np.pad(finer(of), ((0, 0), (0, spare))).reshape(-1, (len(belongs) + spare) // parts, parts)
+        for of in (x, 1)
+    )
+    belongs = np.pad(belongs, ((0, spare), (0, 0))).reshape(-1, parts, belongs.shape[1]).max(axis=1)
+    complete = np.asarray(n.all(axis=2))
+    counted = complete @ belongs
+    means = np.where(complete[..., None], ratio(sums, n), 0)
+    rows = (complete * n.sum(axis=2)) @ belongs
+    return [(ratio((means @ np.asarray(of)) @ belongs, counted), rows) for of in signs]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .errors import Estimates, Floats, Ints, Sample, Total, ratio, satterthwaite
+from .errors import Estimates, Floats, Ints, Sample, Total, Value, ratio, satterthwaite
 
 THRESHOLD = 20.0
 TEMPERATURE = 0.8
@@ -26,8 +26,7 @@ FEWEST_TERMS = 2
 SKEW = 2.0
 """How much less is known of a variance than from normal values: absolute values are skewed."""
 PAIR = ["type", "identity_1", "identity_2"]
-Values = dict[str, tuple[Floats, Floats]]
-"""Name -> (number, how many rows count), each of shape (1 + groups, parts)."""
+Values = dict[str, Value]
 
 
 def probability(log_odds: ArrayLike, temperature: float = 1.0) -> Floats:

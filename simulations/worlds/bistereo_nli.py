@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.crossed import Clustering, codes, crossed_mean
 from outcome import Outcomes, Rng, Rows, reported
 
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
+from lm_eval_bias.benchmarks.bistereo.nli_measure import CLUSTERS, NLI, record_generated
 
 TRUE = {"looks": 20.0, "behaviour": -10.0}
 SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone": (0.0, 8.0)}
@@ -25,26 +25,28 @@ def rows() -> Rows:
 
 
 class Twins:
-    def __init__(self, docs: list[dict[str, Any]]) -> None:
-        good = [d for d in docs if d["effect"] == "halo"][::2]
-        self.cells = codes([(d["gender"], d["category"]) for d in good])
-        self.wordings = Clustering(
-            codes([(d["domain"], d["wording"]) for d in good]), codes([d["domain"] for d in good])
-        )
-        self.attributes = Clustering(
-            codes([(d["category"], d["attribute"]) for d in good]),
-            codes([d["category"] for d in good]),
-        )
-        self.gaps = np.array([TRUE[d["domain"]] for d in good])
+    """Documents about good attributes, of which each descriptor is asked."""
 
-    def experiment(self, of_wordings: float, of_attributes: float, rng: Rng) -> Outcomes:
-        gap = self.gaps
-        for (clusters, _), spread in (
-            (self.wordings, of_wordings),
-            (self.attributes, of_attributes),
-        ):
-            gap = gap + rng.normal(0, spread, np.max(clusters) + 1)[clusters]
-        entailed = rng.random((2, len(gap))) < 0.5 + np.array([[1], [-1]]) * gap / 200
-        differences = 100.0 * (entailed[0].astype(int) - entailed[1])
-        mean = crossed_mean(differences, self.cells, self.wordings, self.attributes)
-        return {"reported": reported(mean, float(self.gaps.mean()))}
+    def __init__(self, docs: list[dict[str, Any]]) -> None:
+        self.docs = [d for d in docs if d["effect"] == "halo"]
+        self.labels = [
+            [tuple(d[column] for column in columns) for d in self.docs] for columns in CLUSTERS
+        ]
+        self.gaps = np.array([TRUE[d["domain"]] for d in self.docs])
+
+    def experiment(self, *args: Any) -> Outcomes:
+        *spreads, rng = args
+        gap = self.gaps + sum(self.moved(rng, *of) for of in zip(self.labels, spreads, strict=True))
+        favoured = np.where([d["favoured"] for d in self.docs], 1, -1)
+        entailed = rng.random(len(gap)) < 0.5 + favoured * gap / 200
+        records = [
+            record_generated(d, ["entailment" if e else "contradiction"])
+            for d, e in zip(self.docs, entailed, strict=True)
+        ]
+        number = NLI.summary(records).values["halo_gap"]
+        return {"reported": reported(number, float(self.gaps.mean()))}
+
+    @staticmethod
+    def moved(rng: Rng, labels: list[Any], spread: float) -> np.ndarray:
+        of = {label: rng.normal(0, spread) for label in dict.fromkeys(labels)}
+        return np.array([of[label] for label in labels])

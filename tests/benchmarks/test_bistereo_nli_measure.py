@@ -3,7 +3,7 @@ from math import inf, isnan, nan
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
-from lm_eval_bias.benchmarks.bistereo.nli_measure import record, record_generated, summary
+from lm_eval_bias.benchmarks.bistereo.nli_measure import NLI, record, record_generated
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_record(likelihoods, answer):
 
 
 def answered(docs, answer):
-    return summary([record_generated(d, [answer(d)]) for d in docs])
+    return NLI.summary([record_generated(d, [answer(d)]) for d in docs])
 
 
 def test_the_genders_are_compared_on_what_both_are_asked(docs):
@@ -119,7 +119,7 @@ def test_placebos_are_in_no_number_of_the_paper(every):
 
 def test_summary_counts_refusals_and_unusable_answers():
     answers = ["entailment", "refused", "unparsed", "neutral"]
-    result = summary([record_generated(DOC, [a]) for a in answers])
+    result = NLI.summary([record_generated(DOC, [a]) for a in answers])
     assert result.values["unanswered"][0] == 50
     assert result.values["refused"][0] == 25
     assert result.values["entailment"][0] == 50
