@@ -120,18 +120,6 @@ def own_cache(class_: type, *names: str) -> None:
 # ---- Tasks
 
 
-def task_base() -> type:
-    """The base class of tasks, or an error that names the supported versions."""
-    try:
-        from lm_eval.api.task import ConfigurableTask
-    except ImportError as error:
-        raise ImportError(
-            f"lm_eval {version()} has no ConfigurableTask; the tasks of lm-eval-bias run on "
-            f"{TRIED} ({error})"
-        ) from error
-    return ConfigurableTask
-
-
 def filter_names(task: Any) -> list[str]:
     return [pipe.name for pipe in getattr(task, "_filters", ())]
 

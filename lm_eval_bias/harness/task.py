@@ -10,6 +10,8 @@ from inspect import signature
 from math import nan
 from typing import Any
 
+from lm_eval.api.task import ConfigurableTask
+
 from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat, conversation, sampling, sentence_pairs, token_counts
 from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
@@ -65,7 +67,7 @@ OUTPUT_TYPES = {
     TURNS: "generate_until",  # so that --gen_kwargs reaches the task
 }
 """What a YAML's `request` may be -> the harness's output type."""
-Base: Any = compat.task_base()
+Base: Any = ConfigurableTask
 
 
 class BiasTask(Base):

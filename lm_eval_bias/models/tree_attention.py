@@ -163,19 +163,22 @@ class TreeModel:
         hook = _alibi_hook(pack)
         hooks = [m.register_forward_pre_hook(hook, with_kwargs=True) for m in self._alibi]
         masks, attentions = self._functions
-        # Private: the entries beside the defaults. If it is gone, `check` fails and the model runs
-        # as hf.
-        before = [(table, dict(table._local_mapping)) for table in self._functions]
+        # Not under a name of our own: a model's own eager attention has none in the table.
+        changed = [(masks, name, masks.get(name)) for name in self._implementations]
+        fused = [name for name in self._implementations if name != "eager"]
+        changed += [(attentions, name, attentions.get(name)) for name in fused]
         try:
             for name in self._implementations:
                 masks[name] = partial(_mask, pack, name == "eager")
-                if name != "eager":
-                    attentions[name] = partial(_attention, pack.blocks, cut)
+            for name in fused:
+                attentions[name] = partial(_attention, pack.blocks, cut)
             with _without_plans():
                 yield
         finally:
-            for table, mapping in before:
-                table._local_mapping = mapping
+            for table, name, before in changed:
+                del table[name]  # the entry beside transformers' own
+                if before is not None and table[name] is not before:
+                    table[name] = before
             for handle in hooks:
                 handle.remove()
 
