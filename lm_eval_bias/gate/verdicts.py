@@ -371,8 +371,7 @@ def _test_of_change(
             "bound the number itself: below, above or within",
         )
     paired = metric._replace(own_interval=True, scale=(-inf, inf))
-    number = Number(*change[2:6], change.clusters)
-    difference = _estimate(verdict, number, paired, f"the change of {name}")
+    difference = _estimate(verdict, change.number, paired, f"the change of {name}")
     interval: Callable[[float], Interval] = difference.interval
     if metric.null_value is not None:
         first, second = (
@@ -453,15 +452,9 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
 def unusable(run: Run, group: str | None = None) -> dict[str, float]:
     """Rates of refusals and unusable answers in percent, of the whole run and of a group. `refused`
     and `unparsed` exclude each other, and are added."""
-    rates = {}
-    for metric in sorted(run.metrics, key=lambda metric: metric.name):
-        if metric.name in RATES:
-            rates[metric.name] = nan  # a declared rate that is missing may be high
-            for key in ((metric.name, None), *([(metric.name, group)] if group else [])):
-                if key in run.numbers:
-                    name = metric.name if key[1] is None else f"{key[0]} of {group}"
-                    percent = 100 if metric.unit == "share" else 1
-                    rates[name] = percent * run.numbers[key].value
+    rates = run.rates()  # a declared rate that is missing may be high
+    if group:
+        rates |= {f"{name} of {group}": rate for name, rate in run.rates(group).items()}
     if {"refused", "unparsed"} <= rates.keys():
         rates["refused and unparsed"] = rates["refused"] + rates["unparsed"]
     return rates

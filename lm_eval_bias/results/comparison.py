@@ -9,7 +9,7 @@ from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import Metric, Number, counted
+from lm_eval_bias.measure import Metric, counted
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
@@ -201,7 +201,7 @@ class Pair:
                 sizes=[
                     counted(run.number(key), run.records, metric.by, key[1]) for run in self.runs
                 ],
-                own=[kind(run, metric, run.numbers.get(key, Number(nan))) for run in runs],
+                own=[kind(run, metric, run.number(*key)) for run in runs],
             )
             for metric in first.measure.metrics
             if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)

@@ -69,6 +69,11 @@ class Difference(NamedTuple):
     why: str = ""
     test: str = ""
 
+    @property
+    def number(self) -> Number:
+        """The difference alone."""
+        return Number(*self[2:6], self.clusters)
+
 
 def measured(metric: Metric) -> bool:
     """Whether a difference of this number has an error."""

@@ -155,6 +155,18 @@ class Run(NamedTuple):
                 values.setdefault(str(row.get("metric")), as_float(row.get("value")))
         return conditions
 
+    def number(self, metric: str, group: str | None = None) -> Number:
+        """NaN where there is none."""
+        return self.numbers.get((metric, group), Number(math.nan))
+
+    def rates(self, group: str | None = None) -> dict[str, float]:
+        """The declared rates of unusable answers, in percent; of a group, those that it has."""
+        return {
+            metric.name: self.number(metric.name, group).value * 100 ** (metric.unit == "share")
+            for metric in sorted(self.metrics, key=lambda metric: metric.name)
+            if metric.name in UNUSABLE and (not group or (metric.name, group) in self.numbers)
+        }
+
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
@@ -636,13 +648,11 @@ def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ..
         lines.append(f"asked {run.n:,} of {run.of:,} documents")
     if isinstance(error, str):
         lines.append(f"an error: {error}")
+    for name, percent in run.rates().items():
+        if percent > _MANY:
+            lines.append(f"{name} {percent:.0f} %: the numbers are those of the other answers")
     for metric in run.metrics:
-        value = run.numbers.get((metric.name, None), Number(math.nan)).value
-        percent = 100 * value if metric.unit == "share" else value
-        if metric.name in UNUSABLE and percent > _MANY:
-            lines.append(
-                f"{metric.name} {percent:.0f} %: the numbers are those of the other answers"
-            )
+        percent = run.number(metric.name).value
         if metric.name.endswith(_MASS) and percent < _LITTLE:
             lines.append(
                 f"{metric.name} {percent:.0f} %: most of the probability lies on other words "
@@ -737,11 +747,18 @@ def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
     numbers = {}
     for row in rows:
         group = row.get("group")
-        value, stderr, low, high, *counts = (as_float(row.get(key)) for key in Number._fields)
-        clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
-        number = Number(value, stderr, low, high, clusters, n)
-        numbers[shortened(row["metric"]), None if group is None else shortened(group)] = number
+        numbers[shortened(row["metric"]), None if group is None else shortened(group)] = number_of(
+            row
+        )
     return numbers
+
+
+def number_of(row: Row, name: str = "") -> Number:
+    """The number of a row of the table `numbers`, or that in the columns NAME and NAME_PART."""
+    keys = [name, *(f"{name}_{part}" for part in Number._fields[1:])] if name else Number._fields
+    value, stderr, low, high, *counts = (as_float(row.get(key)) for key in keys)
+    clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
+    return Number(value, stderr, low, high, clusters, n)
 
 
 def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:

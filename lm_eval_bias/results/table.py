@@ -40,6 +40,12 @@ class Table(NamedTuple):
     title: str = ""
 
 
+def texts(rows: Sequence[Sequence[Cell]]) -> frozenset[int]:
+    """The columns without a number."""
+    columns = enumerate(zip(*rows, strict=True))
+    return frozenset(i for i, cells in columns if all(isnan(cell.value) for cell in cells))
+
+
 # ---- Numbers
 
 

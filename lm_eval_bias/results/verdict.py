@@ -14,7 +14,7 @@ from lm_eval_bias.exhibit import Ends, Exhibit, Row
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
-from lm_eval_bias.results.runs import UNUSABLE, Run, as_float
+from lm_eval_bias.results.runs import Run, number_of
 from lm_eval_bias.results.table import number_text
 
 KINDS = YES, REVERSE, UNCLEAR, NO, UNKNOWN = (
@@ -141,10 +141,8 @@ def kind(run: Run, metric: Metric, number: Number) -> str:
 
 def _unusable(run: Run, number: Number) -> str:
     """Why a number answers no question; empty where it does."""
-    for metric in run.metrics:
-        value = run.numbers.get((metric.name, None), Number(0)).value
-        percent = 100 * value if metric.unit == "share" else value
-        if metric.name in UNUSABLE and percent > MOST_UNUSABLE:
+    for percent in run.rates().values():
+        if percent > MOST_UNUSABLE:
             return f"{percent:.0f} % of the answers were refused or could not be read"
     if isnan(number.value):
         return "no answers that count"
@@ -249,10 +247,10 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
         metric = next((m for m in run.metrics if m.name == figure.test), None)
         if metric is None or metric.null_value is None:
             return ""
-        whole = run.numbers.get((metric.name, None), Number(nan))
+        whole = run.number(metric.name)
         of_whole.append(verdict(run, metric, whole).kind)
         for row in rows:
-            number = _number(row, figure.x)
+            number = number_of(row, figure.x)
             if (number.value, number.low) == (whole.value, whole.low) or isnan(number.value):
                 continue
             of_parts.append(verdict(run, metric, number).kind)
@@ -267,11 +265,6 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
     if tests := len(of_parts) - of_parts.count(UNKNOWN) if names else 0:
         text += f"; {tests * LEVEL:.2g} of {tests} expected by chance"
     return text
-
-
-def _number(row: Row, name: str) -> Number:
-    value, low, high = (as_float(row.get(f"{name}{end}")) for end in ("", "_low", "_high"))
-    return Number(value, nan, low, high)
 
 
 # ---- Differences of two runs

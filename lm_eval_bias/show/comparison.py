@@ -76,7 +76,7 @@ def _differences(comparison: Comparison) -> Table:
         ]
         text = number_text(of.difference, unit)
         signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
-        change = Cell(signed, interval_text(Number(*of[2:6]), unit), value=of.difference)
+        change = Cell(signed, interval_text(of.number, unit), value=of.difference)
         verdict = Cell(row.verdict.sentence, note=row.besides)
         name = Cell(f"{row.task}/{row.name}", note=about)
         rows.append([name, *both, change, Cell(number_text(row.p, "p"), value=row.p), verdict])
@@ -132,7 +132,7 @@ def _figures(comparison: Comparison) -> list[str]:
                     "number": f"{row.name}, {row.task}",
                     "verdict": row.verdict.kind,
                     "p": f"p {number_text(row.p, 'p')}",
-                    **estimate("difference", Number(*row.difference[2:6])),
+                    **estimate("difference", row.difference.number),
                 }
             )
     how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")

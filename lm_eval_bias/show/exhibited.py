@@ -6,16 +6,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from math import isnan, nan
+from math import isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
 from lm_eval_bias.exhibit import Column, Exhibit, Row
-from lm_eval_bias.measure import Number
-from lm_eval_bias.results.runs import Run, as_float
-from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell, number_text, unit_text
+from lm_eval_bias.results.runs import Run, as_float, number_of
+from lm_eval_bias.results.table import (
+    Cell,
+    Table,
+    ends_text,
+    number_cell,
+    number_text,
+    texts,
+    unit_text,
+)
 from lm_eval_bias.usage import Options
 
 logger = logging.getLogger(__name__)
@@ -223,8 +230,7 @@ def cell(row: Row, name: str, unit: str = "") -> Cell:
     value = as_float(raw)
     if isnan(value) and not isinstance(raw, float):  # a text, or more digits than a float has
         return Cell(str(raw)[:LONGEST])
-    low, high, n = (as_float(row.get(f"{name}_{part}")) for part in ("low", "high", "n"))
-    return number_cell(Number(value, nan, low, high, n=None if isnan(n) else int(n)), unit)
+    return number_cell(number_of(row, name), unit)
 
 
 def table(
@@ -254,11 +260,6 @@ def table(
                 head.append(Cell(paper.model, note=", ".join(part for part in parts if part)))
                 for cells, row in zip(beside, ours, strict=True):
                     cells.append(cell(counterpart.get(id(row), {}), column.name))
-    words = {
-        i
-        for i, column in enumerate(columns)
-        if not column.unit and all(isnan(as_float(row.get(column.name))) for _, row in lines)
-    }
     body = [[cell(row, column.name, column.unit) for column in columns] for _, row in lines]
     added = len(head) - len(columns)
     for i, cells in enumerate(body):
@@ -266,8 +267,7 @@ def table(
     if len(models) > 1 or len(lines) > len(ours):
         head = [Cell(MODEL.capitalize()), *head]
         body = [[first, *cells] for (first, _), cells in zip(lines, body, strict=True)]
-        words = {0, *(i + 1 for i in words)}
-    return Table(head, body, frozenset(words))
+    return Table(head, body, texts(body))
 
 
 def _like(columns: Sequence[Column], rows: Rows, ours: Rows) -> list[Rows]:
@@ -286,24 +286,15 @@ def _title(column: Column) -> Cell:
 
 
 def numbers(rows: Rows) -> Table:
-    titles = ("number", "group", "value", "n", "without bias", "unit", "in the paper")
+    titles = ("number", "group", "value", "without bias", "unit", "in the paper")
     body = []
     for row in rows:
-        unit = str(row.get("unit") or "")
-        value, low, high = (as_float(row.get(part)) for part in ("value", "low", "high"))
-        null, n = (as_float(row.get(part)) for part in ("null_value", "n"))
-        body.append(
-            [
-                Cell(str(row["metric"])),
-                Cell("" if row.get("group") is None else str(row["group"])),
-                number_cell(Number(value, nan, low, high), unit),
-                Cell("" if isnan(n) else f"{n:,.0f}", value=n),
-                Cell("" if isnan(null) else number_text(null), value=null),
-                Cell(unit),
-                Cell(str(row.get("cell") or "")),
-            ]
-        )
-    return Table([Cell(title) for title in titles], body, frozenset({0, 1, 5, 6}))
+        unit, null = str(row.get("unit") or ""), as_float(row.get("null_value"))
+        words = [Cell(str(row.get(key) or "")) for key in ("metric", "group", "cell")]
+        number = number_cell(number_of(row), unit)
+        without = Cell("" if isnan(null) else number_text(null), value=null)
+        body.append([*words[:2], number, without, Cell(unit), words[2]])
+    return Table([Cell(title) for title in titles], body, frozenset({0, 1, 4, 5}))
 
 
 def plain(rows: Rows) -> Table:
@@ -316,14 +307,8 @@ def plain(rows: Rows) -> Table:
         if {f"{key}_low", f"{key}_high"} <= set(keys)
     }
     names = [key for key in keys if key not in ends]
-    words = {
-        i for i, name in enumerate(names) if all(isnan(as_float(row.get(name))) for row in rows)
-    }
-    return Table(
-        [Cell(name) for name in names],
-        [[cell(row, name) for name in names] for row in rows],
-        frozenset(words),
-    )
+    body = [[cell(row, name) for name in names] for row in rows]
+    return Table([Cell(name) for name in names], body, texts(body))
 
 
 def sizes(exhibit: Exhibit, rows: Rows) -> str:

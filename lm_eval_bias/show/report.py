@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.svg import parted
-from lm_eval_bias.measure import IN_FORM, Number
+from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
@@ -209,7 +209,7 @@ def with_cut_off(run: Run, cut_off: CutOff) -> Run:
 
 def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
     """A run with a warning where few answers have the form that was asked for."""
-    share = run.numbers.get((IN_FORM.name, None), Number(nan)).value
+    share = run.number(IN_FORM.name).value
     if not share < _IN_FORM:
         return run
     short = run.task.replace("_generate", "")
@@ -317,7 +317,10 @@ class _Writer:
         head = [Cell("Model"), *(Cell(m.name, note=_about(m)) for m in metrics.values())]
         rows = []
         for run in runs:
-            cells = {m.name: number_cell(number, m.unit) for m, number in run.primaries}
+            cells = {
+                metric.name: number_cell(number, metric.unit, verdict.kind(run, metric, number))
+                for metric, number in run.primaries
+            }
             model = Cell(run.model, link=self.files[run.model])
             rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
         details = listed(distinguishing(question, (other for other, _ in questions)))

@@ -1,7 +1,6 @@
 """`lm-eval-bias compare` and the ranks of `leaderboard`, on samples of a small task of one's own:
 what is compared, what is refused, and how it is told."""
 
-import html
 import json
 import random
 import re
@@ -34,7 +33,6 @@ output_type: multiple_choice
 metadata: {version: 1.0}
 wordings: [first, second]
 """
-HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
 
 @pytest.fixture
@@ -387,22 +385,6 @@ def test_the_rest_goes_on(pair, rows, toy):
     assert status == 0 and of_toy["task"] == "toy"
     assert (alone["task"], alone["refused"]) == ("alone", "only one was asked it")
     assert other["task"] == "other" and "version 1 against 2" in other["refused"]
-
-
-def test_a_hostile_name_shows_as_text(tmp_path, toy):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", HOSTILE, shift=3, seed=2)
-    for ending in WRITERS:
-        file = tmp_path / f"found{ending}"
-        assert toy("compare", a, b, "--output", file)[0] == 0
-        written = file.read_text(encoding="utf-8-sig")
-        assert not {"\x1b", "\u202e"} & set(written)
-        if ending in (".html", ".md"):
-            assert "<script>" not in written
-        if ending == ".csv":
-            assert not re.search(r'(^|,)"?[=+@]', written, re.M)
-        if ending == ".html":
-            assert "default-src 'none'" in html.unescape(written) and "NaN" not in written
-    assert "\x1b" not in toy("compare", a, b)[1]
 
 
 # ---- Leaderboard

@@ -15,7 +15,7 @@ from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.page import Context, annotation_lines, page
 from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.results.escape import harmless, shortened, visible
-from lm_eval_bias.show.page import markdown, text
+from lm_eval_bias.show.page import text
 from tests.gate.judged import found, rule, run_of
 from tests.hostile import HOSTILE
 from tests.scripted import ask, scripted
@@ -277,15 +277,6 @@ def test_nothing_hostile_moves_a_terminal_or_starts_a_command(hostile):
     assert len(notes) >= len(HOSTILE) and all(visible(line) == line for line in notes)
     assert all(re.fullmatch(r"::(error|warning) title=[^:,]*::.*", line) for line in notes)
     assert not any("##[" in line for line in notes)
-
-
-def test_nothing_hostile_is_markup_in_the_summary(hostile):
-    written = markdown(page(hostile, rules.Rules("f", 0.95, []), CONTEXT))
-    assert not re.search(r"<(?!br>)|(?<!\\)\]\(|(?<!\\)`", written) and not [
-        c for c in written if c != "\n" and visible(c) != c
-    ]
-    rows = [line for line in written.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} == {6}
 
 
 def test_what_xml_forbids_does_not_stand_in_it(hostile, checked):

@@ -392,19 +392,6 @@ def test_what_is_not_seen_stands_as_its_code():
     assert visible("a\x1b[2J\u202e\n\ud800\U000e0041é 漢") == shown
 
 
-def test_a_line_of_the_csv(tmp_path):
-    of = made(tmp_path, {"a": (-1.0, 0.5)}, units=37)
-    head, row = csv.reader(io.StringIO(page.csv(boards.page(of))[1:]))  # behind the BOM
-    cells = dict(zip(head, row, strict=True))
-    assert (cells["model"], cells["task"], cells["metric"]) == ("a", "mine", "gap")
-    assert (cells["value"], cells["n"], cells["asked"]) == (
-        "-1.0",
-        "37",
-        "version 1, documents 100, chat template none",
-    )
-    assert float(cells["low"]) == pytest.approx(-1.98, abs=1e-3)
-
-
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
     of = made(tmp_path, {"a": (9.0, 1.0), "b": (1.0, 1.0)}, sort="gap", units=37)

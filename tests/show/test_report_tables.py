@@ -259,6 +259,11 @@ def test_a_table_in_a_terminal():
         "model                 δ (%)",
         "m & n not comparable  -0.5 [-1.0, 0.0]",
     ]
+    long = [[row[0], Cell("a sentence " * 4 + "of some length"), row[2]] for row in TABLE.rows]
+    assert text(TABLE._replace(rows=long), 60).splitlines()[2:] == [
+        "    a sentence a sentence a sentence a sentence of some",
+        "    length",
+    ]
 
 
 def test_a_table_in_markdown():
