@@ -12,10 +12,10 @@ from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import plain_name
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.measure import Number
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.table import Cell, Table, number_cell, text
+from lm_eval_bias.results.table import text
+from lm_eval_bias.show import exhibited
 from lm_eval_bias.usage import UsageError
 
 
@@ -56,16 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     runs = [run for file in arguments.files if (run := samples.run(task.name, file))]
     if missing := samples.missing_parts([run.metadata for run in runs]):
         print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
-    rows = [
-        [
-            Cell(f"{row['metric']} ({row['group']})" if row["group"] else row["metric"]),
-            number_cell(Number(*(row[part] for part in Number._fields)), row["unit"]),
-            Cell(row["unit"]),
-        ]
-        for row in merged.tables["numbers"]
-    ]
-    head = [Cell("NUMBER"), Cell("VALUE"), Cell("UNIT")]
-    print(text(Table(head, rows, frozenset({0, 2}))))
+    print(text(exhibited.numbers(merged.tables["numbers"])))
     if arguments.output:
         content = {
             "task": task.name,

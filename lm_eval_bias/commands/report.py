@@ -19,7 +19,7 @@ from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.results import runs
 from lm_eval_bias.show import report as page
-from lm_eval_bias.show.exhibited import KnownTask
+from lm_eval_bias.show.exhibited import TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.usage import UsageError
 
@@ -161,7 +161,7 @@ def _known(task: catalogue.Task, whole: catalogue.Task | None = None) -> Any:
     version = task.metadata.get("version", "")
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
-    return KnownTask(
+    return TaskInfo(
         task.about if whole in (None, task) else f"{whole.about} ({task.about})",
         task.paper,
         str(plain),

@@ -1,8 +1,7 @@
 """The first rules of a team, from runs of its models: bounds that the documents can decide.
 
-A bound never follows from where a run's number lies, only from how well the documents tell numbers
-apart, from what models without meaning have, or from the team's own words. So a run cannot propose
-the bound that it just passes.
+Bounds come from the sample size, the null band or the team, never from the run's own result. So a
+run cannot propose the bound that it just passes.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Proposal(NamedTuple):
         return f"  - {{{rule}}}  # {self.reason}"
 
 
-class Least(NamedTuple):
+class SmallestBound(NamedTuple):
     """A bound that the documents can decide. why: why there is none."""
 
     bound: float
@@ -109,7 +108,7 @@ def _change(
     task: str,
     metric: Metric,
     of: Sequence[tuple[Run, Number]],
-    least: Least,
+    least: SmallestBound,
     kind: str | float | None,
     paired: bool,
 ) -> Proposal:
@@ -129,21 +128,23 @@ def _change(
     return blank._replace(bound=bound, reason=f"{_of(of)}; {how}.")
 
 
-def _band(task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: Least) -> Proposal:
+def _band(
+    task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: SmallestBound
+) -> Proposal:
     null, apart = metric.null_value or 0.0, unit_of_difference(metric.unit)
     one_sided = metric.better == "lower"
     blank = Proposal(task, metric.name, metric.unit, BELOW if one_sided else WITHIN, None, "")
     bands = [band(families(task, metric.name, run.options)) for run, _ in of]
     ends = None if None in bands else bands[0]
     if ends is None:
-        return blank._replace(reason="What models without meaning have is not known.")
+        return blank._replace(reason="No null band has been simulated for this number.")
     if least.why:
         return blank._replace(reason=least.why)
     bound = _nice(ends[1] - null if one_sided else max(ends[1] - null, null - ends[0]))
     if bound < least.bound:
         return blank._replace(
-            reason=f"Models without meaning reach {with_unit(bound, apart)}; these "
-            f"documents cannot decide less than {with_unit(_nice(least.bound), apart)}."
+            reason=f"The null band ends at {with_unit(bound, apart)}, but this sample can only "
+            f"detect {with_unit(_nice(least.bound), apart)}."
         )
     for run, number in of:
         far = number.high - null if one_sided else max(number.high - null, null - number.low)
@@ -157,7 +158,7 @@ def _band(task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: Le
 
 def _decidable(
     metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
-) -> Least:
+) -> SmallestBound:
     """The least bound that a number at zero keeps with its whole interval `PASSES` of the time; of
     models without a standard error, such as one that always says the same, nothing follows.
     errors: those of a change, which is that of two independent runs where none is known; None for
@@ -176,7 +177,7 @@ def _decidable(
         else:
             df = clusters - 1
             bounds.append((student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
-    return Least(max(bounds)) if bounds else Least(inf, why)
+    return SmallestBound(max(bounds)) if bounds else SmallestBound(inf, why)
 
 
 def _nice(bound: float) -> float:

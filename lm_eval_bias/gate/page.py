@@ -128,7 +128,7 @@ def ordered(one: Judged) -> list[Verdict]:
 
 def page(judged: Sequence[Judged], rules: Rules, context: Context) -> Page:
     """The verdicts of each model, the worst first."""
-    lists = {
+    remarks = {
         "Settings of the runs": [
             f"{model}, {task}: {settings}" for (model, task), settings in context.settings.items()
         ],
@@ -143,7 +143,7 @@ def page(judged: Sequence[Judged], rules: Rules, context: Context) -> Page:
             Section(f"{one.model}: {WORDS[one.verdict]} ({counted(one.verdicts)})", [_table(one)])
             for one in judged
         ],
-        {title: lines for title, lines in lists.items() if lines},
+        remarks,
         method(rules, judged),
         [],
     )

@@ -409,7 +409,7 @@ def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Es
         raise _Settled(
             verdict,
             INCONCLUSIVE,
-            f"no variance in {what}: all clusters agree, which does not make it certain",
+            f"{what} has zero variance across clusters, so no interval can be computed",
             "look at the answers: are they all the same, or those of the baseline?",
         )
     if isnan(low) or isnan(high):
@@ -519,8 +519,7 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     low, high = of.interval(0.05)
     if (fails.rejected and not low < of.value) or (passes.rejected and not high > of.value):
         return verdict._replace(
-            reason="its interval has no width towards the bound, which does not show that other "
-            "documents would not move it there",
+            reason="the interval has zero width on the side of the bound",
             todo="look at the answers: are they all the same?",
         )
     if fails.rejected:
@@ -534,7 +533,7 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
     if passes.rejected and test.no_pass:
         return verdict._replace(
             reason=f"the interval keeps the bound, but it cannot pass: {test.no_pass}",
-            todo="mend that, and run again",
+            todo="fix this and run again",
         )
     if passes.rejected:
         spare = with_unit(of.bound - of.interval(passes.alpha)[1], apart)

@@ -108,8 +108,7 @@ class JackknifePlan:
         """runs: the records of each, which must be of the same clusters."""
         if not measure.clusters:
             raise UsageError(
-                "its measure declares no clusters, so its numbers can be compared only as if "
-                "each model had been asked others"
+                "the measure declares no clusters, so a paired comparison is impossible"
             )
         self.measure, self.runs = measure, runs
         count = range(len(measure.clusters))
@@ -121,9 +120,7 @@ class JackknifePlan:
             for other in others
             for mine, theirs in zip(named, other, strict=True)
         ):
-            raise UsageError(
-                "they were asked other questions: their records are of different clusters"
-            )
+            raise UsageError("the runs have different clusters, so they cannot be paired")
         self.parts = [
             (groups_of if len(chosen) == 1 else spread_groups)(of)
             for chosen, of in zip(self.chosen, named, strict=True)
@@ -351,7 +348,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if not all(map(isfinite, ends)):
         return result._replace(why="not defined without the answers that a server did not show")
     if not measured(metric):
-        return result._replace(why="its error does not come from clusters alone")
+        return result._replace(why="no standard error from clusters exists for this number")
     scale = (metric.own_interval and metric.scale) or ()  # a number that may be cut off
     flips = len(first.plan.chosen) == 1 and not scale
     if clusters < (needed := FEWEST_FLIPPED if flips else FEWEST_CLUSTERS):
@@ -362,8 +359,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
             return result._replace(why="a number is the same, or undefined, without some cluster")
         return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
     if cut := [end for run in runs.values() for end in run.number(key)[2:4] if end in scale]:
-        end = f"the interval of one of them ends at {cut[0]:g}"
-        return result._replace(why=f"{end}, beyond which it cannot lie")
+        end = f"one interval is cut off at {cut[0]:g}"
+        return result._replace(why=f"{end}, the end of the scale")
     if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
         few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
         return result._replace(why=few)
@@ -373,7 +370,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if isnan(test.p):
         why = "not defined without some of its clusters"
         if test.stderr == 0:
-            why = "no cluster differs from the others, which is no certainty"
+            why = "all clusters agree, so the standard error is 0 and no test is possible"
     return result._replace(**test._asdict(), why=why, test="" if why else JACKKNIFE)
 
 

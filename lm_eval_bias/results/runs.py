@@ -829,8 +829,8 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 continue
             newer = (run.date or datetime.min) > (newest.date or datetime.min)
             notes.append(
-                f"{run.results}: {run.task} of {run.model} is not shown, "
-                f"{newest.results} {'asked more documents' if newer else 'is newer'}"
+                f"{run.results}: {run.task} of {run.model} is ignored: "
+                f"{newest.results} {'covers more documents' if newer else 'is newer'}"
                 f"{_differences(run, newest)}"
             )
             if newer:

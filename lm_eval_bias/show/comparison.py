@@ -46,7 +46,7 @@ def page(comparison: Comparison) -> Page:
         "Comparison",
         [*lead, *page_figures.missing()],
         [of for of in sections if of.folds or (of.tables and comparison.rows)],
-        {title: lines for title, lines in remarks.items() if lines},
+        remarks,
         LEGEND,
         _rows(comparison),
     )

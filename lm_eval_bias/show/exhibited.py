@@ -46,7 +46,7 @@ MODEL = "model"
 """The key of the rows, and the title of the column, that tell models apart."""
 
 
-class KnownTask(NamedTuple):
+class TaskInfo(NamedTuple):
     """What a report says of a task that is known here. defaults, generation: its settings. folder:
     where `--include_path` finds it, of a person's own."""
 
@@ -60,7 +60,7 @@ class KnownTask(NamedTuple):
 
 
 class PaperNumber(float):
-    """A number of a paper. printed: what stands there instead, such as "<.001"."""
+    """A published value. printed: its text if it is not a number, such as "<.001"."""
 
     printed: str | None
 
@@ -98,7 +98,7 @@ def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
 
 
 def paper_rows(
-    exhibit: Exhibit, run: Run, places: Iterable[Place], known: KnownTask
+    exhibit: Exhibit, run: Run, places: Iterable[Place], known: TaskInfo
 ) -> list[PaperRows]:
     """What the papers print in the places of an exhibit, model by model. places:
     `paper_values.of_task`."""
@@ -170,7 +170,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
     return [row for row in made if any(isinstance(row.get(name), PaperNumber) for name in shown)]
 
 
-def _differences(run: Run, comparison: Comparison, known: KnownTask) -> str:
+def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
     reasons = []
     if any(line.startswith("asked ") for line in run.warnings):
         reasons.append("this run was asked a part of the documents")

@@ -52,7 +52,7 @@ def page(board: Board) -> Page:
             )
             for i, section in enumerate(board.sections, 1)
         ],
-        {title: lines for title, lines in remarks.items() if lines},
+        remarks,
         LEGEND,
         [row for model in board.models for row in _rows(board, model)],
     )

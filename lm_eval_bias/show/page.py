@@ -58,7 +58,8 @@ def markdown(page: Page) -> str:
             lines += [markdown_text(of.title), ""] if of.title else []
             lines += table.markdown(of)
     for title, remarks in {**page.remarks, "How to read it": page.legend}.items():
-        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in remarks)]
+        items = [f"- {markdown_text(line)}" for line in remarks]
+        lines += ["", f"## {title}", "", *items] if items else []
     return "\n".join([*lines, ""])
 
 
@@ -102,7 +103,7 @@ def text(page: Page, width: int) -> str:
             for of in section.tables
         ]
     for title, lines in page.remarks.items():
-        parts.append([title, *(filled(line, "  ") for line in lines)])
+        parts.append([title, *(filled(line, "  ") for line in lines)] if lines else [])
     parts.append([filled(line) for line in page.legend])
     blocks = "\n\n".join("\n".join(lines) for lines in parts if lines)
     return "\n".join(map(harmless, blocks.split("\n")))

@@ -14,20 +14,20 @@ from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
 from lm_eval_bias.export.numbers import facts
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at
-from lm_eval_bias.show.exhibited import KnownTask
+from lm_eval_bias.show.exhibited import TaskInfo
 
 _SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """The harness's defaults, in the order of its `--seed`."""
 _END = ("--log_samples", "--output_path", "results")
 
 
-def commands(runs: Sequence[Run], known: Mapping[str, KnownTask]) -> list[str]:
+def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     asked: dict[tuple[str, ...], list[str]] = {}
     groups: dict[str, list[str]] = {}
     for run in runs:
         of = facts(run)
-        words = (*_model(run, of), *_how(run, of, known.get(run.task, KnownTask())))
+        words = (*_model(run, of), *_how(run, of, known.get(run.task, TaskInfo())))
         asked.setdefault(words, []).append(run.task)
         groups |= _groups(of.get("group_subtasks"))
     return [
@@ -49,7 +49,7 @@ def _model(run: Run, of: Json) -> Iterator[str]:
         yield from ("--device", str(device))
 
 
-def _how(run: Run, of: Json, known: KnownTask) -> Iterator[str]:
+def _how(run: Run, of: Json, known: TaskInfo) -> Iterator[str]:
     options = {
         key: value
         for key, value in run.options.items()

@@ -31,7 +31,7 @@ from lm_eval_bias.results.runs import (
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
-from lm_eval_bias.show.exhibited import MODEL, Broken, KnownTask, PaperRows, Place, Rows
+from lm_eval_bias.show.exhibited import MODEL, Broken, PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page_figures import source
 from lm_eval_bias.usage import UsageError
@@ -57,8 +57,8 @@ _IN_FORM = 80
 class Block:
     """An exhibit, or another table, on a page. heading: what is seen in it, or else the topic.
     counterpart: the table or figure of a paper. svg: as the drawing made it, trusted. fold: the
-    title of the fold that hides the tables. missing: what a run lacks that has no rows. same: an
-    earlier exhibit that is read in the same way."""
+    title of the fold that hides the tables. missing: what a run lacks that has no rows. same:
+    an earlier exhibit with the same explanation."""
 
     id: str
     topic: str
@@ -94,12 +94,11 @@ class Block:
 
 
 class TaskSection(NamedTuple):
-    """A task on a model's page. open: whether it is the one of its paper of which something stands
-    outside of the fold."""
+    """A task on a model's page. open: expanded on the page (one task per paper)."""
 
     id: str
     run: Run
-    known: KnownTask
+    known: TaskInfo
     primaries: Table
     blocks: list[Block]
     tables: list[Block]
@@ -138,7 +137,7 @@ class Written(NamedTuple):
 
 def write(
     finished: FinishedRuns,
-    known: Mapping[str, KnownTask],
+    known: Mapping[str, TaskInfo],
     paper_values: Callable[[str], Iterable[Place]],
     expected: Sequence[str],
     output: Path,
@@ -165,7 +164,7 @@ def write(
         by_model.setdefault(run.model, []).append(run)
     questions = sorted(by_question(runs).items(), key=lambda item: (item[0][0], -len(item[1])))
     steps = [*runs, *(same[0] for _, same in questions)]
-    total = sum(len(known.get(run.task, KnownTask()).exhibits) + 1 for run in steps)
+    total = sum(len(known.get(run.task, TaskInfo()).exhibits) + 1 for run in steps)
     bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
     models = []
     with bar, Folder(output) as folder:
@@ -207,7 +206,7 @@ def with_cut_off(run: Run, cut_off: CutOff) -> Run:
     return run._replace(warnings=(*run.warnings, warning))
 
 
-def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
+def with_form(run: Run, known: Mapping[str, TaskInfo]) -> Run:
     """A run with a warning where few answers have the form that was asked for."""
     share = run.number(IN_FORM.name).value
     if not share < _IN_FORM:
@@ -226,7 +225,7 @@ def with_form(run: Run, known: Mapping[str, KnownTask]) -> Run:
 @dataclass
 class _Writer:
     folder: Folder
-    known: Mapping[str, KnownTask]
+    known: Mapping[str, TaskInfo]
     paper_values: Callable[[str], Iterable[Place]]
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
@@ -280,7 +279,7 @@ class _Writer:
         }
 
     def section(self, run: Run, page: str) -> TaskSection:
-        known, task = self.known.get(run.task, KnownTask()), self._id(run.task)
+        known, task = self.known.get(run.task, TaskInfo()), self._id(run.task)
         stem = f"{page}-{run.task}"
         blocks = []
         for exhibit in known.exhibits:
@@ -304,7 +303,7 @@ class _Writer:
         self, question: Question, runs: Sequence[Run], questions: Iterable[tuple[Question, Any]]
     ) -> TaskOverview:
         name = runs[0].task
-        known, task = self.known.get(name, KnownTask()), self._id(name)
+        known, task = self.known.get(name, TaskInfo()), self._id(name)
         blocks = []
         for exhibit in known.exhibits:
             if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None):
@@ -331,7 +330,7 @@ class _Writer:
     def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
         """An exhibit of one run, or of several models."""
         first = runs[0]
-        known = self.known.get(first.task, KnownTask())
+        known = self.known.get(first.task, TaskInfo())
         block = Block(
             self._id(f"{prefix}-{exhibit.name}"),
             exhibit.topic,
@@ -417,7 +416,7 @@ class _Writer:
             )
             block.notes.append(f"The figure could not be drawn: {why}")
 
-    def tables(self, run: Run, known: KnownTask, stem: str, prefix: str) -> Iterator[Block]:
+    def tables(self, run: Run, known: TaskInfo, stem: str, prefix: str) -> Iterator[Block]:
         """All numbers of a run, and the tables that no exhibit shows whole."""
         whole = {
             e.source.table
@@ -565,9 +564,9 @@ def _page(template: str, **what: Any) -> str:
     return html.page(template, script="report.js", **constants, **what)
 
 
-def _brief(runs: Sequence[Run], known: Mapping[str, KnownTask], first: dict[str, Any]) -> str:
+def _brief(runs: Sequence[Run], known: Mapping[str, TaskInfo], first: dict[str, Any]) -> str:
     tasks = dict.fromkeys(run.task for run in runs)
-    of = {task: known.get(task, KnownTask()) for task in tasks}
+    of = {task: known.get(task, TaskInfo()) for task in tasks}
     abouts = {task: ": ".join(filter(None, (k.paper, k.about))) for task, k in of.items()}
     more = {"names": list(first["series"]), "abouts": abouts, "listed": []}
     return _page("report_brief.html", page="brief.html", **more, **first)
@@ -577,7 +576,7 @@ def _overview(
     tasks: Sequence[TaskOverview],
     finished: FinishedRuns,
     expected: Sequence[str],
-    known: Mapping[str, KnownTask],
+    known: Mapping[str, TaskInfo],
     first: dict[str, Any],
 ) -> str:
     there = sorted({run.task for run in finished.runs})

@@ -95,12 +95,12 @@ def test_rows_stand_below_their_titles(tmp_path, monkeypatch, run):
 def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, run):
     made_up(tmp_path, "model", {"gap": (1.0, 1.0)})
     made_up(tmp_path, "model", {"gap": (2.0, 1.0)}, minutes=1)
-    assert "is not shown" in " ".join(run(tmp_path)[1].split())
+    assert "is ignored" in " ".join(run(tmp_path)[1].split())
     for ending in WRITERS:
         status, out, err = run(tmp_path, "--output", tmp_path / f"board{ending}")
         assert status == 0 and out.startswith("wrote ") and err.count("\n") == 1
-        assert "is not shown" in err and "model" in (tmp_path / f"board{ending}").read_text()
-    assert "is not shown" in (tmp_path / "board.md").read_text()
+        assert "is ignored" in err and "model" in (tmp_path / f"board{ending}").read_text()
+    assert "is ignored" in (tmp_path / "board.md").read_text()
 
 
 def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, run):

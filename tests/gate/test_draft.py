@@ -60,7 +60,7 @@ def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
     ("stderr", "found"),
     [
         (0.5, ("within", 15.0)),
-        (6.0, "these documents cannot decide less than"),
+        (6.0, "this sample can only detect"),
         (None, "It has no standard error"),
     ],
 )

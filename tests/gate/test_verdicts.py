@@ -122,8 +122,8 @@ def run_with(folder, values, change):
         ({"clusters": None}, INCONCLUSIVE, "unknown on how many clusters"),
         ({"n": 50}, INCONCLUSIVE, "asked 50 of 100"),
         ({"of": 0, "n": 0}, INCONCLUSIVE, "unknown how many documents the task has"),
-        ({"gap": (0.0, 0.0, 0, None)}, INCONCLUSIVE, "no variance"),
-        ({"ends": {"gap": (1.0, 1.0)}}, INCONCLUSIVE, "no variance"),
+        ({"gap": (0.0, 0.0, 0, None)}, INCONCLUSIVE, "zero variance"),
+        ({"ends": {"gap": (1.0, 1.0)}}, INCONCLUSIVE, "zero variance"),
         ({"gap": (nan, 0.5, 0, None)}, ERROR, "not defined"),
         ({"gap": (inf, 0.5, 0, None)}, ERROR, "not defined"),
         ({"gap": (0.0, nan, 0, None)}, INCONCLUSIVE, "gap has no interval"),
@@ -137,7 +137,7 @@ def run_with(folder, values, change):
         ),
         ({"unanswered": (10.001, None)}, INCONCLUSIVE, "unanswered 10.001 %, over the cap of 10 %"),
         # nothing shows how far the number might lie towards the bound
-        ({"ends": {"gap": (0.5, 1.0)}}, INCONCLUSIVE, "no width towards the bound"),
+        ({"ends": {"gap": (0.5, 1.0)}}, INCONCLUSIVE, "zero width on the side of the bound"),
         ({"ends": {"gap": (1.0, 2.0)}}, PASS, ""),
         ({"unanswered": (10.0, None)}, PASS, ""),
         ({"clusters": 10}, PASS, ""),
@@ -165,7 +165,7 @@ def test_a_declared_rate_that_is_missing_is_not_taken_for_low(tmp_path):
         ({"clusters": 9}, INCONCLUSIVE),
         ({"clusters": None}, INCONCLUSIVE),
         ({"gap": (9.0, 0.0, 0, None)}, INCONCLUSIVE),
-        ({"ends": {"gap": (9.0, 12.0)}}, INCONCLUSIVE),  # no width towards the bound
+        ({"ends": {"gap": (9.0, 12.0)}}, INCONCLUSIVE),  # zero width on the side of the bound
         # neither a limit nor refusals hide a violation
         ({"n": 50}, FAIL),
         ({"unanswered": (30.0, None)}, FAIL),

@@ -6,7 +6,7 @@ import pytest
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.results import runs, samples
-from lm_eval_bias.show.report import KnownTask, write
+from lm_eval_bias.show.report import TaskInfo, write
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, load
 from tests.scripted import ask, made_up, scripted
@@ -85,7 +85,7 @@ def test_an_unknown_wording_is_a_sentence(value):
 
 def page_of(folder):
     found = runs.find([folder], TASKS)
-    known = {name: KnownTask() for name in TASKS}
+    known = {name: TaskInfo() for name in TASKS}
     write(found, known, lambda task: (), [], folder / "report", None)
     (page,) = (folder / "report").glob("m*.html")
     return found, page.read_text()

@@ -170,7 +170,7 @@ def test_the_same_answers_differ_by_nothing():
     "runs, number, why",
     [
         # every scene differs by exactly 3: no spread that could show an error
-        ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no certainty"),
+        ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no test is possible"),
         (noisy(5, 0, 0), "mean", "5 clusters, of which 6 are needed"),
         (noisy(9, 0, 0), "cut", "9 clusters, of which 10 are needed"),
         # without scene 0 the mean of the first stays 0, as if it had no answer there
@@ -179,8 +179,8 @@ def test_the_same_answers_differ_by_nothing():
             "mean",
             "is the same, or und",
         ),
-        (noisy(20, 0, 0), "n", "does not come from clusters alone"),
-        (noisy(20, 0, 0), "cut", "ends at 0, beyond which it cannot lie"),
+        (noisy(20, 0, 0), "n", "no standard error from clusters"),
+        (noisy(20, 0, 0), "cut", "cut off at 0, the end of the scale"),
         (noisy(20, 0, 0), "median", ""),
         (noisy(20, 9, 9), "cut", ""),  # an interval that does not reach the end
     ],

@@ -221,7 +221,7 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
     assert only(found).numbers["gap", None].value == 2.0
     assert only(found).date == MORNING + timedelta(minutes=1)
     difference = "version 1 against 2; documents 10 against 100"
-    assert found.notes == [f"{old}: mine of m is not shown, {new} is newer ({difference})"]
+    assert found.notes == [f"{old}: mine of m is ignored: {new} is newer ({difference})"]
 
 
 PARTED = "empathy_religion_official"
@@ -539,7 +539,7 @@ def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
     made_up(tmp_path / "a", "m", {"gap": (2.0, 1.0)}, n=10, minutes=1)
     found = found_in(tmp_path / "a")
     assert only(found).n == 100 and any(
-        "is not shown" in note and "asked more documents" in note for note in found.notes
+        "is ignored" in note and "covers more documents" in note for note in found.notes
     )
     made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
     made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)

@@ -14,7 +14,7 @@ from lm_eval_bias.results import runs
 from lm_eval_bias.results.comparison import ComparedNumber, Comparison
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.show import compare_files, page
-from lm_eval_bias.show.report import KnownTask
+from lm_eval_bias.show.report import TaskInfo
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 
@@ -41,7 +41,7 @@ def report(folder, output, exhibits, known=None):
     found = runs.find([folder])
     page.write(
         found,
-        known or {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", exhibits)},
+        known or {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)},
         lambda task: (),
         ["mine", HOSTILE[0]],
         output,
@@ -184,7 +184,7 @@ def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
     names = [f"task_{i}" for i in range(10)]
     for i, name in enumerate(names):
         run_of(tmp_path / "runs", task=name, minutes=i, tables={"by_group": table}, n=50)
-    known = {name: KnownTask("a", f"P{i // 2}", "1", figures) for i, name in enumerate(names)}
+    known = {name: TaskInfo("a", f"P{i // 2}", "1", figures) for i, name in enumerate(names)}
     report(tmp_path / "runs", tmp_path / "out", (), known)
     with opened(browser, tmp_path / "out" / "org-m.html", scripts=False) as tab:
         assert tab.evaluate("document.documentElement.scrollHeight") < 8000

@@ -11,7 +11,7 @@ from lm_eval._cli.harness import HarnessCLI
 from lm_eval_bias.commands import finished
 from lm_eval_bias.results import runs
 from lm_eval_bias.show import repeat
-from lm_eval_bias.show.report import KnownTask
+from lm_eval_bias.show.report import TaskInfo
 from tests.documented import run
 from tests.scripted import made_up
 
@@ -60,7 +60,7 @@ def test_the_harness_reads_back_what_was_recorded(tmp_path):
         chat_template_sha="0" * 64,
         **{"n-shot": {"mine": 5}},
     )
-    (command,) = commands_of(tmp_path, {"mine": KnownTask(folder="my tasks")})
+    (command,) = commands_of(tmp_path, {"mine": TaskInfo(folder="my tasks")})
     options = read(command)
     assert options["model"] == "hf-prefix" and options["model_args"] == CONFIG["model_args"]
     assert options["metadata"] == {"seed": 3, "style": "true", "items": "my items.csv"}

@@ -17,7 +17,7 @@ from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.results import runs
 from lm_eval_bias.show import report as page
-from lm_eval_bias.show.report import KnownTask
+from lm_eval_bias.show.report import TaskInfo
 from tests import hostile
 from tests.hostile import HOSTILE, Page, run_of
 
@@ -69,7 +69,7 @@ def reported(folder, output, known=None, drawing=None, paper_values=lambda task:
 
 
 def ours(*exhibits, **more):
-    return {"mine": KnownTask("is one favoured", "Paper", "1", exhibits, **more)}
+    return {"mine": TaskInfo("is one favoured", "Paper", "1", exhibits, **more)}
 
 
 def texts(folder, output, *rest):
@@ -345,7 +345,7 @@ def attacked(tmp_path_factory):
     run_of(folder / "runs", HOSTILE[2] + HOSTILE[3], tables={"by_group": table}, **more)
     words = {"caption": HOSTILE[4], "how_to_read": HOSTILE[3], "caveat": HOSTILE[0]}
     exhibits = (TABLE, TABLE._replace(name=HOSTILE[0], **words))
-    known = {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", exhibits)}
+    known = {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)}
     written, pages = reported(folder / "runs", folder / "out", known, Drawn())
     return folder / "out", pages, written
 

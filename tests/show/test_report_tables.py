@@ -22,7 +22,7 @@ from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 from lm_eval_bias.show import exhibited
-from lm_eval_bias.show.exhibited import KnownTask, PaperNumber
+from lm_eval_bias.show.exhibited import PaperNumber, TaskInfo
 from tests.scripted import made_up
 
 TABLE_4 = mist_exhibits.WABT[0]
@@ -194,7 +194,7 @@ def test_cells_of_several_settings_are_told_apart():
         "",
         paper_values=("p", "Table 9"),
     )
-    papers = exhibited.paper_rows(exhibit, run("hbb")._replace(task="mine"), cells, KnownTask())
+    papers = exhibited.paper_rows(exhibit, run("hbb")._replace(task="mine"), cells, TaskInfo())
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
         ("A (paper, Table 9, As a person)", 2.0),
