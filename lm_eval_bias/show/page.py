@@ -78,7 +78,11 @@ def jsonl(page: Page) -> str:
 
 
 def latex(page: Page) -> str:
-    tables = [of for section in page.sections for of in section.tables]
+    tables = [
+        of._replace(title=": ".join(filter(None, (section.title, of.title))))
+        for section in page.sections
+        for of in section.tables
+    ]
     return latex_tables(tables, page.title, f"tab:{page.title.lower()}")
 
 
