@@ -21,6 +21,7 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.table import number_text
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
@@ -244,7 +245,7 @@ def to_decide(
     whole, total = whole_task(pilot.task, tasks), len(pilot.labels)
     if made.documents is None:
         unit = "points" if metric.unit == "%" else metric.unit
-        least = f"{_number(made.at_full[1])} {unit}".rstrip()
+        least = f"{number_text(made.at_full[1], unit)} {unit}".rstrip()
         return (
             f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
             f"interval stays at {least}"
@@ -272,7 +273,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         if width is not None:
             chosen.append((metric, width))
         elif metric.primary:
-            aside.append(f"{metric.name} ({metric.unit}, now {_number(now)})")
+            aside.append(f"{metric.name} ({metric.unit}, now {number_text(now, metric.unit)})")
     left = ""
     if aside:
         name = aside[0].partition(" ")[0]
@@ -295,7 +296,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         known = made.share.known or not made.share.matters
         documents = made.documents if known else made.most
         needed.append(documents)
-        rows.append((metric.name, metric.unit, *_row(made, known, documents, total)))
+        rows.append((metric.name, metric.unit, *_row(made, known, documents, total, metric.unit)))
     whole = whole_task(task, tasks)
     of = f" of {total:,} documents" + (f" of {whole}" if whole != task.name else "")
     lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
@@ -332,7 +333,9 @@ def _conclusion(task: str, needed: Sequence[int | None], total: int) -> str:
     return f"For all of this table: {most:,} documents: lm_eval --tasks {task} --limit {most}"
 
 
-def _row(made: plan.SizePlan, known: bool, documents: int | None, total: int) -> tuple[str, ...]:
+def _row(
+    made: plan.SizePlan, known: bool, documents: int | None, total: int, unit: str
+) -> tuple[str, ...]:
     """The cells from WIDTH NOW on. known: whether the share of clusters is. total: documents."""
     least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
     between = f"{least} to {most}" if least and most else f"from {least}" if least else ""
@@ -343,17 +346,12 @@ def _row(made: plan.SizePlan, known: bool, documents: int | None, total: int) ->
         count = f"{documents:,}" if known or least == most else f"{documents:,} at most"
     else:
         count = "too few" if known else "perhaps too few"
-        low, middle, high = map(_number, made.at_full)
+        low, middle, high = (number_text(width, unit) for width in made.at_full)
         about = f"{middle} ({low} to {high})" if known else f"{low} to {high}"
         more = f"with all {total:,} the width is {about}"
     floor = "unknown"
     if known:
         percent = [f"{100 * share:.0f}" for share in made.share[:3]]
         floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
-    return _number(made.width), _number(made.wanted), count, between, floor, more
-
-
-def _number(value: float) -> str:
-    if not isfinite(value) or not value:
-        return "–"
-    return f"{value:.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:,.0f}"
+    now, wanted = (number_text(width, unit) for width in (made.width, made.wanted))
+    return now, wanted, count, between, floor, more

@@ -60,7 +60,7 @@ def test_a_width_for_one_task_goes_before_one_for_all(pilot, plan):
     widths = ("40", "directed_preferences=35", "bistereo_analogy/directed_preferences=30")
     _, out, _ = plan(pilot, *widths)
     wanted = [row(out, f"{name}_preferences").split()[3] for name in ("biased", "directed")]
-    assert wanted == ["40", "30"]
+    assert wanted == ["40.0", "30.0"]
 
 
 def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
