@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data import sources
 from lm_eval_bias.usage import UsageError
 from tests.serving import serving
@@ -62,24 +61,6 @@ def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
     with pytest.raises(UsageError, match=message) as error:
         sources.official_file("empathy", FILE)
     assert "network" not in str(error.value)
-
-
-def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monkeypatch, tmp_path):
-    """The twelve released files from a server at the paths of the release; the second time without
-    it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(sources.LOCAL, raising=False)
-    made = sources.source("empathy")
-    for name, about in made.files.items():
-        content = (shared / "official" / "empathy" / name).read_bytes()
-        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = content
-    for _ in range(2):
-        empathy._released.cache_clear()
-        assert len(empathy.official_events("all")) == 6050
-    empathy._released.cache_clear()
-    assert sorted(server.asked) == sorted(server.files)
-    folder = tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit
-    assert {path.name for path in folder.iterdir()} == set(made.files)
 
 
 def test_without_network_the_error_says_what_to_do(release, monkeypatch):
