@@ -241,7 +241,7 @@ class Counted:
         from lm_eval_bias.metrics.errors import Sample
 
         def codes(columns: Sequence[str]) -> Any:
-            return units.groupby(list(columns)).ngroup().to_numpy()
+            return units.groupby(list(columns)).ngroup().fillna(-1).to_numpy(dtype=int)
 
         pairs = [(codes(c), codes(c[:-1]) if len(c) > 1 else None) for c in self.clusters]
         return Sample(len(units), *pairs)

@@ -1,32 +1,16 @@
 """Preferences in analogy tests A : B :: C : D, where D is one of two words (BIStereo, sections 3.3
 and 4.3, appendix J)."""
 
-from collections.abc import Hashable, Sequence
-from math import inf, isnan, nan
-from typing import NamedTuple
+from collections.abc import Sequence
+from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import Clustering, CrossedMean, crossed_mean
-from .resampling import Floats
+from .errors import Floats
 
 TIE = 1e-9
 """Log-odds nearer to zero than this prefer neither word: sums in another order differ by 1e-15."""
-
-
-class Preferred(NamedTuple):
-    """A number of one analogy (NaN without an answer), and what it shares with others.
-
-    cell: what the design fixes. contrast: the descriptors of A and C. counterpart: the words of B
-    and D.
-    """
-
-    value: float
-    cell: Hashable
-    contrast: Hashable
-    axis: Hashable
-    counterpart: Hashable
 
 
 def preference(log_odds: ArrayLike) -> Floats:
@@ -51,20 +35,3 @@ def calibrated(log_odds: float, content_free: Sequence[float]) -> float:
 def per_token(log_likelihood: float, tokens: int | None) -> float:
     """The mean over a word's tokens; NaN if their number is unknown or 0."""
     return log_likelihood / tokens if tokens else nan
-
-
-def preferred_mean(analogies: Sequence[Preferred], *, errors: bool = True) -> CrossedMean:
-    """The mean value of the analogies that have one; contrasts and counterparts are samples.
-
-    All but the mean is NaN with an infinite value, and without errors.
-    """
-    valued = [a for a in analogies if not isnan(a.value)]
-    values = [a.value for a in valued]
-    with np.errstate(invalid="ignore"):  # infinities of both signs
-        return crossed_mean(
-            values,
-            [a.cell for a in valued],
-            Clustering([(a.axis, a.contrast) for a in valued], [a.axis for a in valued]),
-            Clustering([a.counterpart for a in valued], [None] * len(valued)),
-            errors=errors and inf not in map(abs, values),
-        )

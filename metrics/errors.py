@@ -18,6 +18,7 @@ Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3; for severa
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -63,7 +64,8 @@ class Part(NamedTuple):
     strata: Ints
     ways: int
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return len(self.strata)
 
 
@@ -107,20 +109,21 @@ class Sample:
     def changes(self, value: Floats, n: Floats) -> list[tuple[Floats, Floats]]:
         """For each part of the sample, how numbers change without each of its groups, and the share
         of the rows that was left out; shapes (groups, parts of the rows)."""
-        ends = np.cumsum([1, *map(len, self.parts)])
+        ends = np.cumsum([1, *(p.size for p in self.parts)])
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(n[0] > 0, 1 - n / n[0], 0)
             change = value - value[0]
         return [(change[a:b], share[a:b]) for a, b in pairwise(ends)]
 
     def clusters(self, changes: Sequence[tuple[Floats, Floats]]) -> Ints:
-        """Effective clusters of the clustering with fewest."""
+        """Effective clusters of the clustering with fewest, of those that the rows have."""
         counts = [
-            effective_clusters(share)
+            np.where(share.any(axis=0), effective_clusters(share), np.inf)
             for part, (_, share) in zip(self.parts, changes, strict=True)
             if part.ways == 1
         ]
-        return np.min(counts, axis=0).round().astype(int)
+        fewest = np.min(counts, axis=0)
+        return np.where(np.isfinite(fewest), fewest, 0).round().astype(int)
 
     def variance(self, changes: Sequence[tuple[Floats, Floats]]) -> Variance:
         """Of numbers, or of a combination of those of several runs, from their changes: the sum of
@@ -164,16 +167,14 @@ class Total:
         self._places = [(by[self._rows], 1)]
         for part in sample.parts:
             group = part.group[self._rows] + 1
-            self._places.append((group * parts + by[self._rows], len(part) + 1))
+            self._places.append((group * parts + by[self._rows], part.size + 1))
 
-    def within(self, codes: ArrayLike) -> tuple["Total", Floats]:
-        """The total of finer parts, whose codes are 0, 1, ..., and which belongs to which part,
-        shape (finer parts, parts)."""
-        codes = np.where(self.by >= 0, codes, -1)
-        finer = codes.max(initial=-1) + 1
-        belongs = np.zeros((finer, self.parts))
+    def within(self, codes: Ints, size: int) -> tuple["Total", Floats]:
+        """The total of finer parts, numbered from 0, and which belongs to which part, shape (size,
+        parts)."""
+        belongs = np.zeros((size, self.parts))
         belongs[codes[self._rows], self.by[self._rows]] = 1
-        return Total(self.sample, codes, finer), belongs
+        return Total(self.sample, np.where(self.by >= 0, codes, -1), size), belongs
 
     def __call__(self, x: ArrayLike) -> Floats:
         """x: shape (rows,), or one number for all. Shape (1 + groups, parts)."""
@@ -193,8 +194,8 @@ def _cells(parts: Sequence[Part]) -> Part:
     stratum = np.zeros_like(cell)
     there = np.all([p.group >= 0 for p in parts], axis=0)
     for p in parts:
-        cell = cell * (len(p) + 1) + p.group
-        stratum = stratum * (p.strata.max(initial=0) + 1) + p.strata[p.group]
+        cell = cell * (p.size + 1) + p.group
+        stratum = stratum * (p.strata.max(initial=0) + 1) + np.append(p.strata, 0)[p.group]
     cells, first, which = np.unique(cell[there], return_index=True, return_inverse=True)
     scrambled = cells * 2654435761 % 2**32  # an order that looks random (Knuth's)
     place = np.empty(len(cells), dtype=int)
@@ -211,7 +212,7 @@ def _jackknife(change: Floats, share: Floats, strata: Ints) -> Variance:
     change, share: shape (groups, parts). strata: shape (groups,). A group moves a number by c =
     -(1 - share) change, less its share of what its stratum moves; the variance is the sum over
     strata of G / (G - 1) sum(c^2), of G effective groups. If any stratum has one group, all are
-    ignored. NaN with a change that is not finite and with fewer than two groups.
+    ignored. NaN with a change that is not finite and of one group; 0 without groups.
     """
     there = share > 0
     moved = np.where(there, (1 - share) * change, 0)
@@ -221,7 +222,7 @@ def _jackknife(change: Floats, share: Floats, strata: Ints) -> Variance:
         alone = (_sums(there.astype(float), strata) == 1).any(axis=0)
         inside = _of_strata(moved, share, strata)
         ignored = Variance(*(np.where(alone, a, b) for a, b in zip(ignored, inside, strict=True)))
-    return ignored._replace(value=np.where(there.sum(axis=0) < 2, np.nan, ignored.value))
+    return ignored._replace(value=np.where(there.sum(axis=0) == 1, np.nan, ignored.value))
 
 
 def _sums(x: Floats, strata: Ints) -> Floats:
@@ -303,26 +304,38 @@ def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def contrasts(
-    total: Total, x: ArrayLike, cells: Ints, part: Ints, *signs: Sequence[float]
+    total: Total,
+    outcomes: Sequence[ArrayLike],
+    cells: Ints,
+    part: Ints,
+    *signs: Sequence[float],
+    harmonic: bool = False,
 ) -> list[Value]:
-    """For each choice of signs the mean, over the cells that have all parts, of the sum of signs
-    times the means of the parts.
+    """For each outcome and choice of signs the mean, over the cells that have all parts, of the sum
+    of signs times the means of the parts.
 
-    cells: shape (rows,), codes. part: shape (rows,), indices of signs.
+    outcomes: each of shape (rows,). cells: shape (rows,), codes. part: shape (rows,), indices of
+    signs. harmonic: whether a cell counts by the harmonic mean of the sizes of its parts; else all
+    count alike.
     """
-    parts = len(signs[0])
-    finer, belongs = total.within(cells * parts + part)
-    if not len(belongs):
-        nothing = np.full_like(total(1), np.nan)
-        return [(nothing, np.zeros_like(nothing)) for _ in signs]
-    spare = -len(belongs) % parts
-    sums, n = (
-        np.pad(finer(of), ((0, 0), (0, spare))).reshape(-1, (len(belongs) + spare) // parts, parts)
-        for of in (x, 1)
-    )
-    belongs = np.pad(belongs, ((0, spare), (0, 0))).reshape(-1, parts, belongs.shape[1]).max(axis=1)
-    complete = np.asarray(n.all(axis=2))
-    counted = complete @ belongs
-    means = np.where(complete[..., None], ratio(sums, n), 0)
-    rows = (complete * n.sum(axis=2)) @ belongs
-    return [(ratio((means @ np.asarray(of)) @ belongs, counted), rows) for of in signs]
+    parts, size = len(signs[0]), int(cells.max(initial=-1)) + 1
+    finer, belongs = total.within(part * size + cells, parts * size)
+    belongs = belongs.reshape(parts, size, total.parts).max(axis=0)
+
+    def split(x: ArrayLike) -> list[Floats]:
+        return np.split(finer(x), parts, axis=1)
+
+    n = split(1)
+    each = [1 / np.maximum(of, 1) for of in n]
+    weight = np.minimum(1, reduce(np.multiply, n))
+    rows = (weight * sum(n)) @ belongs
+    if harmonic:
+        weight *= parts / sum(each)
+    counted = weight @ belongs
+    result = []
+    for x in outcomes:
+        means = [of * share for of, share in zip(split(x), each, strict=True)]
+        for of in signs:
+            contrast = sum(sign * mean for sign, mean in zip(of, means, strict=True) if sign)
+            result.append((ratio((weight * contrast) @ belongs, counted), rows))
+    return result

@@ -59,5 +59,5 @@ def gap_beyond_words(x: pd.DataFrame, total: Total) -> tuple[Value, Value]:
     cells = x.groupby(["words", "gender", "domain"], dropna=False).ngroup().to_numpy()
     part = 2 * x["placebo"].astype(int) + (x["effect"] == "horn")
     signs = (0.5, 0.5, -0.5, -0.5), (0.5, 0.5, 0, 0)
-    less, alone = contrasts(total, x["gap"], cells, part.to_numpy(), *signs)
+    less, alone = contrasts(total, [x["gap"]], cells, part.to_numpy(), *signs)
     return less, alone

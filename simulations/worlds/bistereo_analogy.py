@@ -4,14 +4,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.analogy import Preferred, preference, preferred_mean
-from lm_eval_bias.metrics.crossed import codes
+import pandas as pd
 from outcome import Outcomes, Rng, Rows, reported
 from scipy import stats
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
-from lm_eval_bias.benchmarks.bistereo.analogy_measure import CLUSTERS
-from lm_eval_bias.measure import fewest_clusters, number
+from lm_eval_bias.benchmarks.bistereo.analogy_measure import ANALOGY, CLUSTERS, record
 
 # Standard deviations of the draws of contrasts, of counterparts and of single analogies.
 SPREADS = {
@@ -33,22 +31,21 @@ def rows() -> Rows:
 def experiment(
     docs: list[dict[str, Any]], spreads: tuple[float, float, float], rng: Rng
 ) -> Outcomes:
-    cells = codes([(d["gender"], d["axis"]) for d in docs])
+    def codes(*columns: str) -> np.ndarray:
+        return pd.factorize(["/".join(str(d[column]) for column in columns) for d in docs])[0]
+
+    cells = codes("gender", "axis")
     means = np.linspace(-0.4, 0.9, cells.max() + 1)[cells]
     log_odds = means + rng.normal(0, spreads[2], len(docs))
-    clusters = [(d["axis"], d["contrast"]) for d in docs], [d["counterpart"] for d in docs]
-    for cluster, spread in zip(map(codes, clusters), spreads, strict=False):
+    for columns, spread in zip(CLUSTERS, spreads, strict=False):
+        cluster = codes(*columns)
         log_odds += rng.normal(0, spread, cluster.max() + 1)[cluster]
-    shares = 100 * preference(log_odds)
     expected = 100 * stats.norm.cdf(means / np.linalg.norm(spreads))
-    analogies = [
-        Preferred(v, (d["gender"], d["axis"]), d["contrast"], d["axis"], d["counterpart"])
-        for d, v in zip(docs, shares.tolist(), strict=True)
-    ]
-    outcomes = {}
+    answers = ([(0.0, False, None), (x, False, None)] for x in log_odds.tolist())
+    summary = ANALOGY.summary([record(d, a) for d, a in zip(docs, answers, strict=True)])
     women = np.array([d["gender"] == "women" for d in docs])
-    for name, inside in (("reported", np.ones_like(women)), ("women", women)):
-        mean = preferred_mean([a for a, used in zip(analogies, inside, strict=True) if used])
-        of = fewest_clusters([d for d, used in zip(docs, inside, strict=True) if used], CLUSTERS)
-        outcomes[name] = reported(number(mean, of[None], "%"), float(expected[inside].mean()))
-    return outcomes
+    name = "biased_preferences"
+    return {
+        "reported": reported(summary.values[name], float(expected.mean())),
+        "women": reported(summary.groups[name]["women"], float(expected[women].mean())),
+    }

@@ -10,22 +10,15 @@ from math import atanh
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.crossed import codes
-from lm_eval_bias.metrics.resampling import Bools, Floats
-from lm_eval_bias.metrics.sentence_preference import (
-    ALPHA,
-    CONTEXTS,
-    CONTRASTS,
-    NEUTRAL,
-    Design,
-    Pair,
-    preference,
-    sign_test,
-)
-from outcome import Outcome, Outcomes, Rng, Rows
+import pandas as pd
+from lm_eval_bias.metrics.errors import Floats
+from lm_eval_bias.metrics.sentence_preference import ALPHA, CONTEXTS, CONTRASTS
+from outcome import Outcome, Outcomes, Rng, Rows, reported
 from scipy.stats import norm
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import THRESHOLD, documents
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record
+from lm_eval_bias.measure import Summary
 
 PREFERS = {"positive": 0.5, "negative": -0.3, "neutral": 0.2}
 """The mean of x in each context, in nats."""
@@ -59,54 +52,38 @@ def truth(spreads: tuple[float, float]) -> list[float]:
 
 class Scores:
     def __init__(self, docs: list[dict[str, Any]]) -> None:
-        self.design = Design(
-            [
-                Pair(
-                    d["wording"],
-                    d["axis"],
-                    d["gender"],
-                    d["sentiment"],
-                    d["attribute"],
-                    (d["desirable"], d["undesirable"]),
-                    d["variant"],
-                    0.0,
-                    0.0,
-                )
-                for d in docs
-            ]
+        self.docs = docs
+        self.context = np.array([CONTEXTS.index(d["sentiment"]) for d in docs])
+        self.infused = self.context != CONTEXTS.index("neutral")
+        self.drawn_with, self.attribute = (
+            pd.factorize([" ".join(map(str, (d["sentiment"], d[name]))) for d in docs])[0]
+            for name in ("wording", "attribute")
         )
-        self.infused = self.design.context != NEUTRAL
-        self.skin = self.design.part("skin", "all")
-        self.drawn_with = codes([(d["wording"], d["sentiment"]) for d in docs])
 
     def draw(self, spreads: tuple[float, float], prefers: Mapping[str, float], rng: Rng) -> Floats:
-        x = np.array([prefers[c] for c in CONTEXTS])[self.design.context]
-        of_attributes = rng.normal(0, spreads[1], self.design.attribute.max() + 1)
+        x = np.array([prefers[c] for c in CONTEXTS])[self.context]
         x = x + rng.normal(0, spreads[0], self.drawn_with.max() + 1)[self.drawn_with]
-        x += np.where(self.infused, of_attributes[self.design.attribute], 0)
-        return x + rng.normal(0, NOISE, len(x))
+        of_attributes = rng.normal(0, spreads[1], self.attribute.max() + 1)[self.attribute]
+        return x + np.where(self.infused, of_attributes, 0) + rng.normal(0, NOISE, len(x))
 
-    def contrasts(self, x: Floats, which: Bools) -> list[tuple[float, float, float, float]]:
-        """Value, error and interval of the three, as `sentence_preference` has them."""
-        prefers = preference(x[which], THRESHOLD)
-        outcomes = (100.0 * (prefers == 1), -100.0 * (prefers == -1), x[which])
-        contrasts = [self.design.contrast(outcome, which) for outcome in outcomes]
-        return [(*estimate, low, high) for _, estimate, low, high in contrasts]
+    def summary(self, x: Floats) -> Summary:
+        answers = ([(value, 9, "shared tokens"), (0.0, 9, "shared tokens")] for value in x.tolist())
+        records = [record(d, answer) for d, answer in zip(self.docs, answers, strict=True)]
+        return PAIRS.summary(records, threshold=THRESHOLD)
 
     def experiment(self, of_templates: float, of_attributes: float, rng: Rng) -> Outcomes:
         spreads = of_templates, of_attributes
-        x = self.draw(spreads, PREFERS, rng)
+        summary = self.summary(self.draw(spreads, PREFERS, rng))
         outcomes: dict[str, Outcome | float] = {}
-        for suffix, which in (("", self.infused), (", skin", self.infused & self.skin)):
-            for name, true, (value, stderr, low, high) in zip(
-                CONTRASTS, truth(spreads), self.contrasts(x, which), strict=True
-            ):
-                outcomes[name + suffix] = Outcome(low, high, true, value, stderr)
-        x = self.draw(spreads, dict.fromkeys(CONTEXTS, 0.0), rng)
-        which = self.skin & (self.design.context == CONTEXTS.index("positive"))
-        prefers = preference(x[which], THRESHOLD)
-        by_templates = sign_test(prefers, self.design.template[which]) <= ALPHA
-        by_attributes = sign_test(prefers, self.design.attribute[which]) <= ALPHA
-        outcomes["star"] = by_templates and by_attributes
-        outcomes["star of templates alone"] = by_templates
+        for name, true in zip(CONTRASTS, truth(spreads), strict=True):
+            outcomes[name] = reported(summary.values[name], true)
+            outcomes[f"{name}, skin"] = reported(summary.groups[name]["skin"], true)
+        summary = self.summary(self.draw(spreads, dict.fromkeys(CONTEXTS, 0.0), rng))
+        row = next(
+            row
+            for row in summary.tables["trisentbias"]
+            if (row["axis"], row["gender"], row["context"]) == ("skin", "all", "positive")
+        )
+        outcomes["star"] = bool(row["star"])
+        outcomes["star of templates alone"] = row["p_templates"] <= ALPHA
         return outcomes

@@ -14,8 +14,6 @@ from lm_eval_bias.benchmarks.bistereo.analogy_measure import (
     ANALOGY_GENERATED,
     record,
     record_generated,
-    summary,
-    summary_generated,
 )
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.measure import summarise
@@ -192,14 +190,14 @@ def test_what_is_not_answered_is_counted_and_leaves_its_analogy_out():
     the swapped one, one cut off by a limit."""
     missing = {0, 5 + 1, 10 + 4}
     odds = [nan if i in missing else -1.0 for i in range(17)]
-    found = summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
+    found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
     unanswered = pytest.approx(100 * 3 / 17)
     assert values(found, ("unanswered", "left_out", "analogies")) == (unanswered, 4, 3)
 
 
 def test_an_answer_that_a_model_finds_impossible_is_a_preference():
     odds = [-inf if d["context"] == "stereotype" else 0.0 for d in DOCS[:5]]
-    found = summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
+    found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
     assert values(found, ("biased_preferences", "calibrated_preferences")) == (0, 0)
 
 
@@ -212,7 +210,7 @@ def test_a_noun_for_women_and_men_makes_two_analogies():
         for gender, odds in (("women", 4.0), ("men", -4.0))
         for d in DOCS[:5]
     ]
-    found = summary(records)
+    found = ANALOGY.summary(records)
     assert values(found, ("analogies", "left_out")) == (2, 0)
     assert [found.groups["calibrated_preferences"][g][0] for g in ("women", "men")] == [100, 0]
 
@@ -255,7 +253,7 @@ def test_position_length_and_frequency_get_nothing_written():
 
 @pytest.mark.parametrize("answer, refused", [("refused", 100), ("unparsed", 0)])
 def test_refusals_and_what_is_no_answer(answer, refused):
-    found = summary_generated([record_generated(d, [answer]) for d in listed()[:10]])
+    found = ANALOGY_GENERATED.summary([record_generated(d, [answer]) for d in listed()[:10]])
     assert values(found, ("unanswered", "refused", "left_out")) == (100, refused, 1)
     assert all(map(isnan, values(found, GAPS)))
 
@@ -265,7 +263,7 @@ def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_can
     records = [
         record_generated(d, [d["biased"] if i != 1 else "refused"]) for i, d in enumerate(docs)
     ]
-    found = summary_generated(records)
+    found = ANALOGY_GENERATED.summary(records)
     assert values(found, ("left_out", "analogies", "unanswered")) == (1, 1, 5)
 
 
@@ -274,10 +272,10 @@ def test_a_model_without_an_answer_in_one_order_has_no_habit_of_position():
     stands second, for no liking of it."""
     docs = listed()[:20]
     declining = [record_generated(d, ["refused" if d["first"] == 2 else d["biased"]]) for d in docs]
-    assert isnan(summary_generated(declining).values["position_preference"][0])
+    assert isnan(ANALOGY_GENERATED.summary(declining).values["position_preference"][0])
     # One question answered in both orders, with the word listed first each time.
     both = [record_generated(d, [d["options"][0]]) for d in docs[:2]]
-    assert summary_generated(both + declining[2:]).values["position_preference"][0] == 50
+    assert ANALOGY_GENERATED.summary(both + declining[2:]).values["position_preference"][0] == 50
 
 
 def test_several_answers_to_one_question_are_averaged():
@@ -287,4 +285,4 @@ def test_several_answers_to_one_question_are_averaged():
         for d in docs
         for answer in (d["biased"], d["biased"], d["biased"], d["unbiased"])
     ]
-    assert summary_generated(records).values["biased_preferences"][0] == 75
+    assert ANALOGY_GENERATED.summary(records).values["biased_preferences"][0] == 75

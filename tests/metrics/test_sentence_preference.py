@@ -7,34 +7,41 @@ from hypothesis import strategies as st
 from lm_eval_bias.metrics.sentence_preference import (
     CONTEXTS,
     CONTRASTS,
-    Pair,
-    calibrated,
+    log_odds,
     preference,
-    sentence_preference,
     sign_test,
 )
 
-
-def pair(
-    x=0.0,
-    context="positive",
-    template="t0",
-    attribute=None,
-    gender="g",
-    axis="skin",
-    variant=0,
-    undesirable=-50.0,
-):
-    """A pair whose desirable sentence is likelier by x nats; of None or an infinite x its
-    likelihood is that."""
-    desirable = x if x is None or not abs(x) < inf else undesirable + x
-    return Pair(
-        template, axis, gender, context, attribute, ("d", "u"), variant, desirable, undesirable
-    )
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
 
 
-def preferred(pairs, thresholds=(0.02,), calibrate=False, axes=("skin",), genders=("g",)):
-    return sentence_preference(pairs, axes, genders, thresholds, calibrate)
+def pair(x=0.0, context="positive", template="t0", attribute=None, gender="g", axis="skin"):
+    """A record whose desirable sentence is likelier by x nats; None for no usable likelihood."""
+    return {
+        "wording": template,
+        "variant": 0,
+        "axis": axis,
+        "paper": True,
+        "placebo": False,
+        "gender": gender,
+        "words": "d",
+        "desirable": "d",
+        "undesirable": "u",
+        "sentiment": context,
+        "attribute": attribute,
+        "desirable_likelihood": None if x is None else -50 + x,
+        "undesirable_likelihood": -50.0,
+        "method": "shared tokens",
+    }
+
+
+def triads(records):
+    rows = PAIRS.summary(records).tables["trisentbias"]
+    return {
+        (row["axis"], row["gender"], row["context"]): row
+        for row in rows
+        if row["threshold"] == 0.02
+    }
 
 
 def crossed(x, templates=6, attributes=5, contexts=CONTEXTS[:2], **more):
@@ -66,75 +73,56 @@ def test_z1_z2_z3_by_hand():
     """Positive: 0.5, 0.5, 0.01 and -0.5 nats: z1 25, z2 50, z3 25. Negative: -0.5 each: z3 100. So
     favouritism 50 - 0, discrimination 100 - 25, and the gap of the log-odds (0.5 + 0.5 + 0.01 -
     0.5) / 4 + 0.5."""
-    positive = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.5, 0.5, 0.01, -0.5))]
-    negative = [pair(-0.5, "negative", f"t{i}", "n") for i in range(4)]
-    result = preferred(positive + negative)
-    triads = {(t.gender, t.context): t for t in result.triads}
-    assert [triads["all", "positive"][i].value for i in (6, 7, 8)] == [25, 50, 25]
-    assert [triads["g", "negative"][i].value for i in (6, 7, 8)] == [0, 0, 100]
-    assert (
-        triads["all", "neutral"].n == 0
-        and isnan(triads["all", "neutral"].z1.value)
-        and triads["all", "neutral"].star is None
-    )
-    assert result.contrast("favouritism").estimate.value == 50
-    assert result.contrast("discrimination").estimate.value == 75
-    assert result.contrast("log_odds_gap").estimate.value == pytest.approx(0.51 / 4 + 0.5)
-    assert result.within["all"].value == 100 / 8 == result.within["skin"].value
+    records = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.5, 0.5, 0.01, -0.5))]
+    records += [pair(-0.5, "negative", f"t{i}", "n") for i in range(4)]
+    of, values = triads(records), PAIRS.summary(records).values
+    positive, negative = of["skin", "all", "positive"], of["skin", "g", "negative"]
+    assert [positive[z] for z in ("z1", "z2", "z3")] == [25, 50, 25]
+    assert [negative[z] for z in ("z1", "z2", "z3")] == [0, 0, 100]
+    neutral = of["skin", "all", "neutral"]
+    assert neutral["n"] == 0 and isnan(neutral["z1"]) and neutral["star"] is None
+    names = ("favouritism", "discrimination", "log_odds_gap", "within_threshold")
+    found = [values[name].value for name in names]
+    assert found == pytest.approx([50, 75, 0.51 / 4 + 0.5, 100 / 8])
 
 
 def test_axes_and_genders_are_kept_apart_and_pooled_over_pairs():
     """Women: 3 of 4 desirable; men 0 of 2. Pooled: 3 of 6."""
-    rows = [
+    records = [
         pair(x, "positive", f"t{i}", f"p{i}", g)
         for g, xs in (("w", (1, 1, 1, -1)), ("m", (-1, -1)))
         for i, x in enumerate(xs)
     ]
-    rows += [pair(1, "positive", "t0", "p0", "w", "height")]
-    result = preferred(rows, axes=("skin", "height"), genders=("w", "m"))
-    z2 = {(t.axis, t.gender): t.z2.value for t in result.triads if t.context == "positive"}
-    assert (z2["skin", "w"], z2["skin", "m"], z2["skin", "all"], z2["height", "all"]) == (
-        75,
-        0,
-        50,
-        100,
-    )
-    assert isnan(z2["height", "m"])
+    of = triads([*records, pair(1, "positive", "t0", "p0", "w", "height")])
+    places = (("skin", "w"), ("skin", "m"), ("skin", "all"), ("height", "all"))
+    assert [of[*place, "positive"]["z2"] for place in places] == [75, 0, 50, 100]
+    assert isnan(of["height", "m", "positive"]["z2"])
 
 
 def test_pairs_without_two_finite_likelihoods_are_counted_and_left_out():
-    rows = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((1, -1, None, nan, inf, -inf))]
-    result = preferred(rows)
-    (triad,) = (t for t in result.triads if (t.gender, t.context) == ("all", "positive"))
-    assert (triad.n, triad.unanswered, triad.z2.value) == (2, 4, 50)
+    records = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((1, -1, None, None))]
+    row = triads(records)["skin", "all", "positive"]
+    assert (row["n"], row["unanswered"], row["z2"]) == (2, 2, 50)
+    x, _ = log_odds([[-1, nan], [inf, -1], [-1, -inf], [-1, -2]], [0] * 4, [0] * 4, calibrate=False)
+    assert x == pytest.approx([nan, nan, nan, 1], nan_ok=True)
 
 
-def test_nothing_is_undefined_and_not_zero():
-    result = preferred([])
-    assert isnan(result.contrast("favouritism").estimate.value)
-    assert isnan(result.within["skin"].value)
-    assert isnan(preferred([pair(1)]).contrast("log_odds_gap").estimate.value)
-
-
-@pytest.mark.parametrize("change", [{"axis": "hair"}, {"gender": "x"}, {"context": "mixed"}])
-def test_a_pair_of_no_known_axis_gender_or_context_is_refused(change):
-    with pytest.raises(ValueError, match="not an axis, gender and context"):
-        preferred([pair()._replace(**change)])
+@pytest.mark.parametrize("records", [[], [pair(1)]])
+def test_nothing_is_undefined_and_not_zero(records):
+    assert isnan(PAIRS.summary(records).values["log_odds_gap"].value)
 
 
 # ---- Calibration
 
 
-def test_calibration_takes_the_neutral_pair_of_the_same_template_variant_and_gender():
-    rows = [
-        pair(2.0, "neutral"),
-        pair(2.5, "positive", attribute="p"),
-        pair(1.0, "negative", attribute="n"),
-        pair(9.0, "neutral", variant=1),
-        pair(9.0, "positive", attribute="p", variant=1),
-        pair(1.0, "positive", template="t1", attribute="p"),
-    ]
-    assert list(calibrated(rows)) == pytest.approx([nan, 0.5, -1.0, nan, 0.0, nan], nan_ok=True)
+def test_calibration_takes_the_neutral_pair_of_the_same_place():
+    """Places 0, 1 and 2, of which the last has no neutral pair."""
+    x = [2.0, 2.5, 1.0, 9.0, 9.0, 1.0]
+    neutral = [True, False, False, True, False, False]
+    likelihoods = [[-50 + of, -50] for of in x]
+    raw, less = log_odds(likelihoods, [0, 0, 0, 1, 1, 2], neutral, calibrate=True)
+    assert raw == pytest.approx(x)
+    assert less == pytest.approx([nan, 0.5, -1.0, nan, 0.0, nan], nan_ok=True)
 
 
 @given(st.lists(st.floats(-300, -1), min_size=4, max_size=4))
@@ -142,89 +130,79 @@ def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
     """Any model whose descriptor costs the same whatever stands around it: 0, and no noise of
     rounding, so within a threshold of 0 too."""
     of_d, of_u, sentence, infused = likelihoods
-    rows = [
-        Pair("t", "skin", "g", c, c, "du", 0, rest + of_d, rest + of_u)
-        for c, rest in (("neutral", sentence), ("positive", sentence + infused))
-    ]
-    assert calibrated(rows)[1] == 0
+    both = [[rest + of_d, rest + of_u] for rest in (sentence, sentence + infused)]
+    assert log_odds(both, [0, 0], [True, False], calibrate=True)[1][1] == 0
 
 
 def test_contrasts_compare_pairs_of_the_same_template_alone():
     """A template of which only the positive pair is answered says nothing of a difference: 1 - 1 in
     t0, and the 9 of t1 is left out."""
-    rows = [
-        pair(1.0, "positive", "t0", "p"),
-        pair(1.0, "negative", "t0", "n"),
-        pair(9.0, "positive", "t1", "p"),
-        pair(None, "negative", "t1", "n"),
-    ]
-    result = preferred(rows)
-    assert (
-        result.contrast("log_odds_gap").estimate.value == 0
-        and result.contrast("log_odds_gap").n == 2
-    )
-    assert result.left_out == 25
+    values = PAIRS.summary(
+        [
+            pair(1.0, "positive", "t0", "p"),
+            pair(1.0, "negative", "t0", "n"),
+            pair(9.0, "positive", "t1", "p"),
+            pair(None, "negative", "t1", "n"),
+        ]
+    ).values
+    assert (values["log_odds_gap"].value, values["log_odds_gap"].n) == (0, 2)
+    assert values["left_out"].value == 25
 
 
 def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
     """t0 has 2 positive and 1 negative pair, (4 + 2) / 2 - 1 = 2, and counts 4 / 3; t1 one of
     either, 0 - 1, and counts 1: (8 / 3 - 1) / (7 / 3)."""
-    rows = [
-        pair(4.0, "positive", "t0", "p"),
-        pair(2.0, "positive", "t0", "q"),
-        pair(1.0, "negative", "t0", "n"),
-    ]
-    rows += [pair(0.0, "positive", "t1", "p"), pair(1.0, "negative", "t1", "n")]
-    assert preferred(rows).contrast("log_odds_gap").estimate.value == pytest.approx(
-        (8 / 3 - 1) / (7 / 3)
-    )
+    records = [pair(4.0, "positive", "t0", "p"), pair(2.0, "positive", "t0", "q")]
+    records += [pair(1.0, "negative", "t0", "n")]
+    records += [pair(0.0, "positive", "t1", "p"), pair(1.0, "negative", "t1", "n")]
+    gap = PAIRS.summary(records).values["log_odds_gap"].value
+    assert gap == pytest.approx((8 / 3 - 1) / (7 / 3))
 
 
 # ---- Errors
 
 
 def test_attributes_alone_vary():
-    """2 of 5 positive attributes do: 40, and sqrt(0.24 * 5 / 4) * 100 / sqrt(5); interval of t with
-    4 degrees of freedom, 2.776."""
-    result = preferred(
-        crossed(lambda c, t, a: 1.0 if c == "positive" and a < 2 else -1.0, templates=10)
+    """4 of 10 positive attributes do: 40, and sqrt(0.24 * 10 / 9) * 100 / sqrt(10). Without one, a
+    tenth of the positive pairs is left out, but a twentieth of all, and the error is larger by
+    0.95 / 0.9. Interval of t with 9 degrees of freedom, 2.262; those of the others add some."""
+    records = crossed(
+        lambda c, t, a: 1.0 if c == "positive" and a < 4 else -1.0, templates=20, attributes=10
     )
-    found = result.contrast("favouritism")
-    error = 100 * sqrt(0.24 * 5 / 4) / sqrt(5)
-    assert found.estimate == (pytest.approx(40), pytest.approx(error))
-    assert (found.low, found.high) == pytest.approx(
-        (40 - 2.776 * error, 40 + 2.776 * error), abs=0.05
-    )
+    found = PAIRS.summary(records).values["favouritism"]
+    error = 100 * sqrt(0.24 / 9) * 0.95 / 0.9
+    assert found[:2] == (pytest.approx(40), pytest.approx(error))
+    half = 2.262 * error
+    assert (found.low, found.high) == pytest.approx((40 - half, 40 + half), abs=0.01)
 
 
 def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered():
     """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are
     unanswered, so that pairs count unequally."""
     rng = np.random.default_rng(3)
-    rows = [
+    records = [
         r
         for axis, x in (("skin", 5.0), ("height", -5.0))
-        for r in crossed(lambda c, t, a, x=x: x if rng.random() > 0.3 else None, axis=axis)
+        for r in crossed(lambda c, t, a, x=x: x if rng.random() > 0.3 else None, 12, axis=axis)
     ]
-    result = preferred(rows, axes=("skin", "height"))
+    values = PAIRS.summary(records).values
     for name in CONTRASTS:
-        found = result.contrast(name)
-        assert (*found.estimate, found.low, found.high) == pytest.approx((0, 0, 0, 0), abs=1e-9)
+        assert values[name][:2] == pytest.approx((0, 0), abs=1e-9)
 
 
-def test_contexts_are_no_chance_where_an_axis_has_one_template():
-    """Nothing varies within a context: always the stereotype, or always one sentence."""
-    for x, expected in (
+@pytest.mark.parametrize(
+    "x, expected",
+    [
         (lambda c, t, a: 1.0 if c == "positive" else -1.0, (100, 100, 2)),
         (lambda c, t, a: 5.0, (0, 0, 0)),
-    ):
-        result = preferred(
-            [*crossed(x, templates=12), *crossed(x, templates=1, axis="height")],
-            axes=("skin", "height"),
-        )
-        for name, value in zip(CONTRASTS, expected, strict=True):
-            found = result.contrast(name)
-            assert (found.low, found.high) == pytest.approx((value, value))
+    ],
+)
+def test_contexts_are_no_chance_where_an_axis_has_one_template(x, expected):
+    """Nothing varies within a context: always the stereotype, or always one sentence."""
+    records = [*crossed(x, templates=12), *crossed(x, templates=1, axis="height")]
+    values = PAIRS.summary(records).values
+    for name, value in zip(CONTRASTS, expected, strict=True):
+        assert values[name][:2] == pytest.approx((value, 0), abs=1e-9)
 
 
 # ---- The star
@@ -238,26 +216,21 @@ def test_sign_test_by_hand():
     assert sign_test([0, 1, -1], list("abb")) == 1
 
 
-def test_a_star_needs_templates_and_attributes():
+@pytest.mark.parametrize(
+    "x, positive, negative",
+    [
+        (lambda c, a: 1.0 if c == "positive" else -1.0, True, True),
+        (lambda c, a: -1.0 if c == "positive" else 1.0, False, False),
+        (lambda c, a: (1.0 if c == "positive" else -1.0) * (-1 if a == 0 else 1), False, False),
+    ],
+)
+def test_a_star_needs_templates_and_attributes(x, positive, negative):
     """All agree: p of 6 templates 1 / 64, of 5 attributes 1 / 32. If one attribute of five does
     not, 6 / 32 > 0.05, however many templates."""
-    stars = {}
-    for name, x in {
-        "stereotype": lambda c, t, a: 1.0 if c == "positive" else -1.0,
-        "opposite": lambda c, t, a: -1.0 if c == "positive" else 1.0,
-        "one attribute less": lambda c, t, a: (
-            (1.0 if c == "positive" else -1.0) * (-1 if a == 0 else 1)
-        ),
-    }.items():
-        result = preferred(crossed(x))
-        stars[name] = {
-            t.context: (t.p_templates, t.p_attributes, t.star)
-            for t in result.triads
-            if t.gender == "all"
-        }
-    assert (
-        stars["stereotype"]["positive"] == stars["stereotype"]["negative"] == (1 / 64, 1 / 32, True)
-    )
-    assert stars["opposite"]["positive"][2] is stars["opposite"]["negative"][2] is False
-    assert stars["one attribute less"]["positive"] == (1 / 64, 6 / 32, False)
-    assert stars["stereotype"]["neutral"][2] is None
+    of = triads(crossed(lambda c, t, a: x(c, a)))
+    assert of["skin", "all", "positive"]["star"] is positive
+    assert of["skin", "all", "negative"]["star"] is negative
+    assert of["skin", "all", "neutral"]["star"] is None
+    if positive:
+        row = of["skin", "all", "positive"]
+        assert (row["p_templates"], row["p_attributes"]) == (1 / 64, 1 / 32)

@@ -7,38 +7,28 @@ from itertools import product
 from math import isnan, nan
 from typing import Any
 
+import pandas as pd
+
 from lm_eval_bias.benchmarks.bistereo import exhibits
-from lm_eval_bias.exhibit import Row
+from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
-    SHARES,
+    Counted,
     Document,
     Measure,
     Metric,
-    Number,
     Record,
     Records,
-    Summary,
-    averaged,
-    cut,
     estimate,
-    fewest_clusters,
-    first_seen,
     mean,
-    number,
     of_written,
     percentage,
     picked,
-    unmeasured,
 )
-from lm_eval_bias.metrics.analogy import (
-    Preferred,
-    calibrated,
-    per_token,
-    preference,
-    preferred_mean,
-)
+from lm_eval_bias.metrics.analogy import calibrated, per_token, preference
+from lm_eval_bias.metrics.errors import Value, ratio
 
+Values = Mapping[str, Value]
 ALL = "all"
 LOADED = "loaded words"
 """In the place of an axis: the contrasts whose words praise or blame by themselves."""
@@ -142,6 +132,9 @@ GENERATED_METRICS = (
 )
 
 
+MEANS = [m.name for m in (*METRICS, *GENERATED_METRICS) if m.own_interval]
+
+
 # ---- By likelihood
 
 
@@ -163,16 +156,13 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     }
 
 
-def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
-    """Tables: shares (Table 2, and by axis), analogies."""
-    rows = [_row(of, _likelihood_numbers(of)) for of in _split(records, *ANALOGY_KEYS)]
-    unanswered = percentage(sum(r["log_odds"] is None for r in records), len(records))
-    return _summary(METRICS, rows, errors, unanswered=unmeasured(unanswered))
+def units(answers: Any, **_: Any) -> dict[str, Any]:
+    asked = answers.assign(unanswered=answers["log_odds"].isna(), refused=False)
+    return {"asked": asked, **_analogies(answers, _likelihood_numbers)}
 
 
 def _log_odds(rows: Records, context: str) -> list[float]:
-    values = [r["log_odds"] for r in rows if r["context"] == context]
-    return [nan if value is None else value for value in values]
+    return [r["log_odds"] for r in rows if r["context"] == context]
 
 
 def _percent(log_odds: float) -> float:
@@ -184,12 +174,12 @@ def _likelihood_numbers(rows: Records) -> dict[str, float]:
     free = _log_odds(rows, "content-free")
     difference = calibrated(own, free if len(free) == rows[0]["content_free"] else [])
     directed = calibrated(own, _log_odds(rows, "swapped"))
-    by_token = [r["per_token"] for r in rows if r["context"] == "stereotype"]
+    by_token = [r["per_token"] for r in rows if r["context"] == "stereotype"] or [nan]
     return {
         "biased_preferences": _percent(own),
         "calibrated_preferences": _percent(difference),
         "directed_preferences": _percent(directed),
-        PER_TOKEN: _percent(nan if by_token in ([], [None]) else by_token[0]),
+        PER_TOKEN: _percent(by_token[0]),
     }
 
 
@@ -202,22 +192,30 @@ def record_generated(doc: Document, results: Sequence[str]) -> Record:
     return {**picked(doc, KEYS), "first": doc["first"], "answer": answer}
 
 
-def summary_generated(records: Records, *, errors: bool = True, **_: Any) -> Summary:
+def units_generated(answers: Any, **_: Any) -> dict[str, Any]:
     """The same of written answers, over both orders of the words."""
+    rows = answers.to_dict("records")
     first_listed = [
-        _both_orders(question, lambda r: (r["answer"] == "unbiased") == (r["first"] == 1))
-        for question in _split(records, *ANALOGY_KEYS, "context", "c")
+        {
+            **{column: question[0][column] for column in ABOUT},
+            "first": _both_orders(
+                question, lambda r: (r["answer"] == "unbiased") == (r["first"] == 1)
+            ),
+        }
+        for question in _split(rows, *ANALOGY_KEYS, "context", "c")
     ]
-    unanswered = sum(r["answer"] not in ANSWERS for r in records)
-    refused = sum(r["answer"] == "refused" for r in records)
-    return _summary(
-        GENERATED_METRICS,
-        [_row(rows, _generated_numbers(rows)) for rows in _split(records, *ANALOGY_KEYS)],
-        errors,
-        position_preference=averaged(of - 50 for of in first_listed if not isnan(of)),
-        unanswered=unmeasured(percentage(unanswered, len(records))),
-        refused=unmeasured(percentage(refused, len(records))),
-    )
+    return {
+        "asked": answers.assign(
+            unanswered=~answers["answer"].isin(ANSWERS), refused=answers["answer"] == "refused"
+        ),
+        **_analogies(answers, _generated_numbers),
+        "questions": pd.DataFrame(first_listed).dropna(subset="first"),
+    }
+
+
+def of_questions(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    return {"position_preference": (ratio(total(x["first"] - 50), n), n)}
 
 
 def _generated_numbers(rows: Records) -> dict[str, float]:
@@ -261,71 +259,87 @@ def _split(records: Records, *columns: str) -> list[Records]:
     return list(groups.values())
 
 
-def _row(records: Records, numbers: Mapping[str, float]) -> Record:
-    return {**{key: records[0][key] for key in ABOUT}, **numbers}
-
-
-def _mean(rows: Records, name: str, unit: str, errors: bool = True) -> Number:
-    preferred = [
-        Preferred(r[name], (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"])
-        for r in rows
+def _analogies(answers: Any, numbers: Callable[[Records], Mapping[str, float]]) -> dict[str, Any]:
+    """The analogies, and those with `LOADED` words, which count for no other `DIRECTED` number."""
+    rows = [
+        {**{key: of[0][key] for key in ABOUT}, **numbers(of)}
+        for of in _split(answers.to_dict("records"), *ANALOGY_KEYS)
     ]
-    of = preferred_mean(preferred, errors=errors)
-    answered = [r for r in rows if not isnan(r[name])]
-    if unit in SHARES and errors:
-        clusters = fewest_clusters(answered, CLUSTERS)[None]
-        return number(of, clusters, unit)._replace(n=len(answered))
-    return cut(Number(of.value, of.stderr, of.low, of.high, n=len(answered)), (-100, 100))
+    x = pd.DataFrame(rows)
+    names = [name for name in x if name not in ABOUT]
+    x["left_out"] = x[[name for name in names if name != PER_TOKEN]].isna().any(axis=1)
+    loaded = x["loaded"].astype(bool)
+    neutral = {name: x[name].mask(loaded) for name in DIRECTED if name in names}
+    return {"analogies": x.assign(**neutral), LOADED: x[loaded], "rows": x}
 
 
-def _summary(
-    metrics: Sequence[Metric], rows: list[Record], errors: bool, **counts: Number
-) -> Summary:
-    """Means over all, by gender, by axis and by both, and of `LOADED` ones. rows: of the analogies.
+def of_asked(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    return {name: (100 * ratio(total(x[name]), n), n) for name in ("unanswered", "refused")}
 
-    Loaded analogies are in no other `DIRECTED` number.
-    """
-    units = {m.name: m.unit for m in metrics if m.own_interval}
-    genders, axes = first_seen(rows, "gender"), first_seen(rows, "axis")
-    by_gender, shares = {}, []
-    for gender, axis in product((ALL, *genders), (ALL, *axes, LOADED) if errors else (ALL,)):
-        inside = [
-            r
-            for r in rows
-            if gender in (ALL, r["gender"])
-            and (axis in (ALL, r["axis"]) or (axis == LOADED and r["loaded"]))
-        ]
-        neutral = inside if axis == LOADED else [r for r in inside if not r["loaded"]]
-        if not inside and axis != ALL:
-            continue
-        means = {
-            name: _mean(neutral if name in DIRECTED else inside, name, unit, errors)
-            for name, unit in units.items()
+
+def of_analogies(x: Any, total: Any, **_: Any) -> Values:
+    n = total(1)
+    values = {
+        "n": (n, n),
+        "left_out": (total(x["left_out"]), n),
+        "analogies": (total(x["biased_preferences"].notna()), n),
+    }
+    for name in MEANS:
+        if name in x:
+            known = total(x[name].notna())
+            values[name] = ratio(total(x[name].fillna(0)), known), known
+    return values
+
+
+def of_loaded(x: Any, total: Any, **_: Any) -> Values:
+    of = of_analogies(x, total)
+    return {f"{name}, {LOADED}": of[name] for name in ("n", *MEANS) if name in of}
+
+
+def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+    """shares (Table 2, and by axis), analogies."""
+    x = units["analogies"]
+    numbers = {
+        (names.get("gender", ALL), LOADED if name == LOADED else names.get("axis", ALL)): {
+            metric.removesuffix(f", {LOADED}"): number for metric, number in of.items()
         }
-        if axis == ALL:
-            answered = sum(not isnan(r["biased_preferences"]) for r in inside)
-            by_gender[gender] = {**means, "analogies": unmeasured(answered, len(inside))}
-        share: Record = {"gender": gender, "axis": axis, "n": len(inside)}
-        for name, of in means.items():
-            share |= estimate(name, of)
-        shares.append(share)
-    complete = [name for name in units if name != PER_TOKEN]
-    left_out = sum(any(isnan(r[name]) for name in complete) for r in rows)
-    counts["left_out"] = unmeasured(left_out, len(rows))
-    whole = by_gender.pop(ALL)
-    return Summary(
-        values={**whole, **counts},
-        groups={name: {g: of[name] for g, of in by_gender.items()} for name in whole},
-        tables={"shares": shares, "analogies": rows} if errors else {},
-    )
+        for name, groups in (("analogies", ([], ["axis"])), (LOADED, ([],)))
+        for axis in groups
+        for gender in ([], ["gender"])
+        for names, of in rows(name, *gender, *axis)
+    }
+    genders, axes = ([ALL, *dict.fromkeys(x[name])] for name in ("gender", "axis"))
+    shares = []
+    for gender, axis in product(genders, [*axes, LOADED]):
+        of = numbers.get((gender, axis), {})
+        if of and (of["n"].n or axis == ALL):
+            row: Record = {"gender": gender, "axis": axis, "n": of["n"].n}
+            for name in MEANS:
+                row |= estimate(name, of[name]) if name in of else {}
+            shares.append(row)
+    analogies = units["rows"].drop(columns="left_out").to_dict("records")
+    return {"shares": shares, "analogies": analogies}
 
 
 CLUSTERS = (("axis", "contrast"), ("counterpart",))
-ANALOGY = Measure(record, summary, METRICS, exhibits=exhibits.ANALOGY, clusters=CLUSTERS)
+VALUES = {"asked": of_asked, "analogies": of_analogies, LOADED: of_loaded}
+N = Metric("n", "count", "", stderr=False)
+OF_ALL = (*METRICS, *GENERATED_METRICS, N)
+ALL_METRICS = (*OF_ALL, *(m._replace(name=f"{m.name}, {LOADED}", by=None) for m in OF_ALL))
+ANALOGY = Measure(
+    record,
+    Counted(units, VALUES, ALL_METRICS, CLUSTERS, tables),
+    METRICS,
+    exhibits=exhibits.ANALOGY,
+    clusters=CLUSTERS,
+)
 ANALOGY_GENERATED = of_written(
     Measure(
         record_generated,
-        summary_generated,
+        Counted(
+            units_generated, {**VALUES, "questions": of_questions}, ALL_METRICS, CLUSTERS, tables
+        ),
         GENERATED_METRICS,
         repeats=True,
         exhibits=exhibits.ANALOGY_GENERATED,
