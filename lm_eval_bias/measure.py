@@ -361,7 +361,7 @@ class Counted:
                 columns = () if by is None else (by,)
                 names = self.names(of, columns) if columns else [()]
                 for _, part, _, values in self.computed(of, sample, columns, names, options):
-                    for metric, (value, n) in values.items():
+                    for metric, (value, n, *_) in values.items():
                         if by in (None, self.metrics[metric].by):
                             for i, label in enumerate(names):
                                 group = str(label[0]) if label else None

@@ -69,8 +69,9 @@ class Part(NamedTuple):
         return len(self.strata)
 
 
-Value = tuple[Floats, Floats]
-"""A number, and how many rows count, each of shape (1 + groups, parts)."""
+Value = tuple[Floats, ...]
+"""A number, of how many units it is a mean, and if that is not the number of rows that count, this
+too; each of shape (1 + groups, parts)."""
 
 
 class Sample:
@@ -139,12 +140,13 @@ class Sample:
             squares = sum(v.value**2 / v.df for v in single)
         return Variance(total, satterthwaite(total, squares))
 
-    def estimates(self, value: Floats, n: Floats) -> Estimates:
-        """Of numbers and the counts of their rows, both as of `total`, shape (1 + groups, parts).
+    def estimates(self, value: Floats, n: Floats, rows: Floats | None = None) -> Estimates:
+        """Of numbers and the counts of what they are means of, both as of `total`, shape (1 +
+        groups, parts). rows: the counts to show, where these are others.
         Without clusterings, or with fewer than `FEWEST_CLUSTERS`, there is no variance."""
         value, n = np.broadcast_arrays(value, n)
         nothing = np.full(value.shape[1], np.nan)
-        counted = np.nan_to_num(n[0]).round().astype(int)
+        counted = np.nan_to_num((n if rows is None else rows)[0]).round().astype(int)
         if not self.parts:
             return Estimates(value[0], nothing, nothing, np.zeros_like(counted), counted)
         changes = self.changes(value, n)
@@ -332,7 +334,7 @@ def contrasts(
     if harmonic:
         weight *= parts / sum(each)
     counted = weight @ belongs
-    result = []
+    result: list[Value] = []
     for x in outcomes:
         means = [of * share for of, share in zip(split(x), each, strict=True)]
         for of in signs:

@@ -39,13 +39,15 @@ def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Se
 def shares(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     """Of labels among labelled pairs, in percent."""
     n = total(x["label"].notna())
-    of = {label: (100 * ratio(total(x["label"] == label), n), n) for label in LABELS}
+    of: dict[str, Value] = {
+        label: (100 * ratio(total(x["label"] == label), n), n) for label in LABELS
+    }
     return {**of, "non_neutral": (100 * ratio(n - total(x["label"] == "neutral"), n), n)}
 
 
 def gaps(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     """Means over twins: of either effect, and of all."""
-    numbers = {"gap": (ratio(total(x["gap"]), total(1)), total(1))}
+    numbers: dict[str, Value] = {"gap": (ratio(total(x["gap"]), total(1)), total(1))}
     for effect in EFFECTS:
         of = x["effect"] == effect
         n = total(of)

@@ -6,11 +6,10 @@ unrelated sentence loses.
 
 from functools import partial
 
-from lm_eval_bias.metrics.context_association import Scored, compared, icat
+from lm_eval_bias.metrics.context_association import icat
 from outcome import Outcomes, Rng, Rows, reported
 
-from lm_eval_bias.benchmarks.stereoset.measure import SCORES
-from lm_eval_bias.measure import number
+from lm_eval_bias.benchmarks.stereoset.measure import SENTENCES
 
 EXAMPLES = 26
 RELATED = 0.85
@@ -36,8 +35,16 @@ def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
             # The two sentences that make sense stand at 1 and 2; the unrelated one below, between
             # or above them.
             sentences = (2.0, 1.0) if prefers else (1.0, 2.0)
-            examples.append(Scored(f"{t:03}", "all", *sentences, (3.0, 1.5, 0.0)[comparisons]))
-    total = compared(examples, ["all"]).total
-    shown = {name: number(getattr(total, name), terms, "%") for name in SCORES}
+            likelihoods = [*sentences, (3.0, 1.5, 0.0)[comparisons]]
+            examples.append(
+                {
+                    "target": f"{t:03}",
+                    "example": len(examples),
+                    "bias_type": "all",
+                    "likelihoods": likelihoods,
+                    "lengths": [1, 1, 1],
+                }
+            )
+    values = SENTENCES.summary(examples, per="sentence").values
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
-    return {name: reported(shown[name], value) for name, value in true.items()}
+    return {name: reported(values[name], value) for name, value in true.items()}
