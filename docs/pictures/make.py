@@ -48,7 +48,9 @@ _KEEP = """(wanted) => {
 def gallery(folder: Path) -> None:
     """The figures of docs/gallery.md, on white: a page may be dark."""
     for name, source in GALLERY.items():
-        svg = re.search(r"<svg .*?</svg>", (folder / source).read_text(encoding="utf-8"), re.S)
+        svg = re.search(
+            r"<svg xmlns.*?</svg>.*?</svg>", (folder / source).read_text(encoding="utf-8"), re.S
+        )
         if svg is None:
             sys.exit(f"{folder / source} has no figure")
         white = svg[0].replace("<svg ", '<svg style="background:white" ', 1)

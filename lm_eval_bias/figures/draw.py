@@ -1,22 +1,21 @@
-"""Draw an exhibit: one function from rows to SVG, and the same as PNG and PDF."""
+"""Draw an exhibit: one function from rows to SVG, and the files that it is written as."""
 
 import re
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import vl_convert
 
 from lm_eval_bias.exhibit import Exhibit, Row
-from lm_eval_bias.figures.finding import finding, unit_and_n
-from lm_eval_bias.figures.kinds import chart
-from lm_eval_bias.figures.rows import COLUMN, PAGE, plan
-from lm_eval_bias.figures.svg import FONT, SERIF, SMALL, Lines, rewritten
+from lm_eval_bias.figures.chart import PADDING, chart
+from lm_eval_bias.figures.plan import plan
+from lm_eval_bias.figures.text import FONT, wrapped
 from lm_eval_bias.results.escape import shortened, visible
 
-TITLE = 300
-LEAST, TALLEST = 0.75, 9 * 96
-"""A figure that must be shrunk further for one column, or is higher there than a page's text, is
-written for two alone."""
+SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Nimbus Roman', serif"
+PAGE, COLUMN = 672, 322
+"""Pixels, 96 to an inch, of the 7 inches of a page of two columns, and of the 3.35 of one."""
 
 
 def svg(
@@ -24,73 +23,70 @@ def svg(
     rows: Sequence[Row],
     *,
     name: str,
-    title: str,
-    seen: str = "",
+    heading: str = "",
     description: str = "",
     source: str = "",
-    n: int | str | None = None,
+    n: str = "",
     model: str | None = None,
     width: float = PAGE,
 ) -> str:
-    """The figure as SVG.
+    """The figure of an exhibit, on no ground, in the colour of the text around it.
 
-    rows: from `exhibit.rows`. name: an id, unique on the page. title: what is shown; seen: what is
-    seen, by default what a rule says. description: alternative text. source, n: below and
-    beside the title. model: the key of the model's name. Raises ValueError that says why nothing
-    can be drawn.
+    rows: from `exhibit.rows`. name: an id, unique on the page. heading: by default the exhibit's
+    topic. description: alternative text. source, n: shown below. model: the key of the names of
+    several models. Raises ValueError that says why nothing can be drawn.
     """
-    planned = plan(exhibit, rows, model, width)
-    specification, notes = chart(planned)
-    vega = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    seen = seen or finding(planned, "" if exhibit.numbered else exhibit.name)
-    shown, seen = visible(shortened(title, TITLE)), visible(seen)
-    about = " · ".join(
-        part for part in (shown.rstrip(".") if seen else "", unit_and_n(planned, n)) if part
+    specification, notes = chart(plan(exhibit, rows, model, width))
+    drawn = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    across, high = map(float, re.findall(r' (?:width|height)="([\d.]+)"', drawn)[:2])
+    wide = max(across, width)
+    notes += [f"n = {n}"] * bool(n)
+    about = escape(". ".join([shortened(description, 2000), *notes]))
+    heading = visible(heading or exhibit.topic)
+    caption = visible(exhibit.caption) * (exhibit.caption != heading)
+    above, top = _lines([(heading, 15 if width == PAGE else 13), (caption, 12)], 0, wide)
+    texts = [("; ".join(notes), 11), (visible(source), 10)]
+    below, bottom = _lines(texts, top + high, wide)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {bottom:.1f}" '
+        f'width="{width:g}" height="{bottom * width / wide:.1f}" role="img" font-family="{FONT}" '
+        f'aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
+        f'<title id="{name}-title">{escape(heading)}</title><desc id="{name}-desc">{about}</desc>'
+        f'{above}<svg y="{top:.1f}"{drawn[4:]}{below}</svg>\n'
     )
-    above = [Lines(seen or shown, 15 if width >= PAGE else 13, True, 6), Lines(about, 12)]
-    below = [Lines(note, SMALL) for note in notes] + [Lines(visible(source), 10)]
-    return rewritten(
-        vega,
-        name=name,
-        title=seen or shown,
-        description=" ".join([shortened(description, 2000), *notes]).strip(),
-        above=[text for text in above if text.text],
-        below=[text for text in below if text.text],
-        width=width,
-    )
+
+
+def _lines(texts: Sequence[tuple[str, int]], top: float, width: float) -> tuple[str, float]:
+    """Texts with the sizes of their letters, from a height on, and where they end."""
+    written = ""
+    for text, size in texts:
+        for line in wrapped(text, width - 30, size):
+            top += 1.3 * size
+            look = f'font-size="{size}" font-weight="{"bold" if size > 12 else "normal"}"'
+            at = f'x="{PADDING}" y="{top:.1f}" fill="currentColor"'
+            written += f"<text {at} {look}>{escape(line)}</text>"
+    return written, top + PADDING
 
 
 def files(
     exhibit: Exhibit, rows: Sequence[Row], serif: bool = False, **words: Any
 ) -> dict[str, str | bytes]:
-    """The figure as files, by their endings: of two columns of a paper, and drawn again for one.
+    """The figure as files, by their endings: for two columns of a paper, and drawn again for one.
     serif: for papers in Times."""
     page, column = (
-        svg(exhibit, rows, **words, width=width).replace(FONT, SERIF if serif else FONT, 1)
+        svg(exhibit, rows, **words, width=width).replace(FONT, SERIF if serif else FONT)
         for width in (PAGE, COLUMN)
     )
-    found: dict[str, str | bytes] = {".svg": page, ".png": png(page), ".pdf": pdf(page)}
-    across, high = map(float, column.partition(' viewBox="0 0 ')[2].partition('"')[0].split())
-    if across * LEAST <= COLUMN and high * min(1, COLUMN / across) <= TALLEST:
-        found["-column.pdf"] = pdf(column)
-    return found
+    white = page.replace("<title", '<rect width="100%" height="100%" fill="white"/><title', 1)
+    return {
+        ".svg": page,
+        ".png": vl_convert.svg_to_png(white, scale=2),
+        ".pdf": _pdf(page),
+        "-column.pdf": _pdf(column),
+    }
 
 
-def png(figure: str) -> bytes:
-    """An SVG from `svg` as a picture on white, two pixels a unit."""
-    start, _, parts = figure.partition("<defs")
-    white = '<rect width="100%" height="100%" fill="white"/>'
-    return vl_convert.svg_to_png(_inked(f"{start}{white}<defs{parts}"), scale=2)
-
-
-def pdf(figure: str) -> bytes:
-    """An SVG from `svg`, as many inches wide: 72 points each, which vl-convert takes for a unit."""
-    start, end = figure.split(" viewBox", 1)
-    points = re.sub(
-        r'(width|height)="([\d.]+)"', lambda m: f'{m[1]}="{float(m[2]) * 0.75:g}"', start
-    )
-    return vl_convert.svg_to_pdf(_inked(f"{points} viewBox{end}"))
-
-
-def _inked(figure: str) -> str:
-    return figure.replace("<svg ", '<svg color="#1d1d1b" ', 1)
+def _pdf(figure: str) -> bytes:
+    """72 points are 96 pixels, and vl-convert takes a pixel for a point."""
+    sides = r' (width|height)="([\d.]+)"(?=[^>]* role="img")'
+    return vl_convert.svg_to_pdf(re.sub(sides, lambda m: f' {m[1]}="{0.75 * float(m[2])}"', figure))

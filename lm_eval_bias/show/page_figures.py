@@ -34,14 +34,21 @@ def missing() -> list[str]:
 
 
 def figure(
-    how: Figure, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **words: Any
+    how: Figure,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
+    *,
+    seen: str,
+    title: str,
+    **words: Any,
 ) -> str:
-    """The SVG of rows; empty where it cannot be drawn, such as of models that share a name."""
+    """The SVG of rows, with a heading and a line below it; empty where it cannot be drawn, such as
+    of models that share a name."""
     if missing():
         return ""
     from lm_eval_bias.figures import draw
 
     try:
-        return draw.svg(Exhibit("", "", Rows(""), columns, "", "", how), rows, **words)
+        return draw.svg(Exhibit(seen, title, Rows(""), columns, "", "", how), rows, **words)
     except ValueError:
         return ""

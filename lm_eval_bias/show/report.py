@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
-from lm_eval_bias.figures.svg import parted
 from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import shortened
@@ -55,7 +54,7 @@ _IN_FORM = 80
 
 @dataclass
 class Block:
-    """An exhibit, or another table, on a page. heading: what is seen in it, or else the topic.
+    """An exhibit, or another table, on a page. heading: of a test its verdict, or else the topic.
     counterpart: the table or figure of a paper. svg: as the drawing made it, trusted. fold: the
     title of the fold that hides the tables. missing: what a run lacks that has no rows. same:
     an earlier exhibit with the same explanation."""
@@ -392,13 +391,13 @@ class _Writer:
         rows = [{**row, key: run.model} for run, of_model in models for row in of_model]
         model = key if len(models) > 1 else None
         try:
+            heading = verdict.heading(exhibit, models) or block.topic
             files = self.drawing(
                 exhibit,
                 rows,
                 name=block.id,
-                title=exhibit.caption or exhibit.name,
                 description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
-                seen=verdict.heading(exhibit, models),
+                heading=heading,
                 source=source([run for run, _ in models], block.counterpart),
                 n=exhibited.sizes(exhibit, rows),
                 model=model,
@@ -407,7 +406,7 @@ class _Writer:
                 kind = ending.rpartition(".")[2].upper()
                 column = " of one column" if ending.startswith("-") else ""
                 self._file(block, kind + column, f"figures/{file}{ending}", content)
-            block.heading, block.svg = parted(files[".svg"])
+            block.heading, block.svg = heading, files[".svg"]
         except UsageError:  # a full disk
             raise
         except Exception as error:  # what a person's own rows may hold

@@ -1,9 +1,8 @@
-"""Figures: what stands in the SVG is read back from its paths and texts, by a reader of its own,
-and compared with the numbers."""
+"""Figures: what stands in the SVG is read back and compared with the numbers."""
 
 import io
 import itertools
-import math
+import json
 import random
 import re
 import struct
@@ -17,88 +16,59 @@ pytest.importorskip("vl_convert")
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
 from lm_eval_bias.figures import draw as figures
 from lm_eval_bias.figures import palette
-from lm_eval_bias.figures.kinds import chart
-from lm_eval_bias.figures.rows import COLUMN, PAGE, lines, plan, unlike
-from lm_eval_bias.figures.svg import parted
+from lm_eval_bias.figures.chart import chart
+from lm_eval_bias.figures.draw import COLUMN, PAGE
+from lm_eval_bias.figures.plan import plan
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
-def exhibit(figure, *columns):
+def exhibit(figure, *columns, caption="What is shown"):
     columns = [Column(*column) for column in columns]
-    return Exhibit("Figure 1", "caption", Numbers(()), columns, "reads", "silent", figure=figure)
+    return Exhibit("Bias", caption, Numbers(()), columns, "reads", "caveat", figure=figure)
 
 
 def drawn(figure, rows, *columns, **words):
-    words = {"title": "A title", "description": "What it shows.", **words}
     return figures.svg(exhibit(figure, *columns), rows, name="one", **words)
 
 
-def leaves(svg):
-    """(tag, all attributes that hold for it, text) of every path and text."""
-
-    def walk(node, above):
-        tag = node.tag.removeprefix(NAMESPACE)
-        if tag in ("defs", "title", "desc"):
-            return
-        held = {**above, **node.attrib}
-        if tag in ("path", "text"):
-            yield tag, held, node.text or ""
-        for child in node:
-            yield from walk(child, held)
-
-    return list(walk(ElementTree.fromstring(svg), {}))
+def nodes(svg, tag):
+    return list(ElementTree.fromstring(svg).iter(NAMESPACE + tag))
 
 
 def texts(svg):
-    return [text for tag, _, text in leaves(svg) if tag == "text"]
+    """The texts, each line of one by itself."""
+    lines = [[node, *node.iter(f"{NAMESPACE}tspan")] for node in nodes(svg, "text")]
+    return [line.text for node in lines for line in node if line.text]
 
 
-def subpaths(d):
-    """The corners of each subpath of a path of straight lines."""
-    paths, x, y = [], 0.0, 0.0
-    for command, rest in re.findall(r"([MLHVhv])([^MLHVhvZ]*)", d):
-        numbers = [float(n) for n in re.findall(r"-?\d*\.?\d+", rest)]
-        if command == "M":
-            paths.append([])
-        if command in "ML":
-            corners = list(zip(numbers[::2], numbers[1::2], strict=True))
-        elif command in "Hh":
-            corners = [(n + x * (command == "h"), y) for n in numbers]
-        else:
-            corners = [(x, n + y * (command == "v")) for n in numbers]
-        paths[-1] += corners
-        x, y = corners[-1]
-    return paths
+def translated(node):
+    return tuple(map(float, re.findall(r"-?[\d.]+(?:e-\d+)?", node.get("transform"))))
 
 
-def boxes(svg, fill):
-    """(left, top, right, bottom) of the rectangles of a colour, but for that of the legend."""
-    found = []
-    for tag, held, _ in leaves(svg):
-        if tag == "path" and held.get("fill") == fill and "a" not in held["d"].lower():
-            for corners in subpaths(held["d"]):
-                xs, ys = zip(*corners, strict=True)
-                box = tuple(round(n, 2) for n in (min(xs), min(ys), max(xs), max(ys)))
-                if (round(box[2] - box[0]), round(box[3] - box[1])) != (11, 11):
-                    found.append(box)
-    return found
+def bars(svg, colour=palette.COLOURS[0]):
+    """(left, top, width, height) of the bars of a colour."""
+    shape = re.compile(r"M(-?[\d.]+),(-?[\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+Z")
+    found = [
+        shape.fullmatch(node.get("d"))
+        for node in nodes(svg, "path")
+        if node.get("fill") == colour and not node.get("transform")
+    ]
+    return [tuple(map(float, match.groups())) for match in found if match]
 
 
-def strokes(svg, **held):
-    """The corners of each line that is drawn with these attributes."""
-    attributes = {(key.replace("_", "-"), value) for key, value in held.items()}
+def points(svg):
+    """Where the points of a figure of one series are."""
     return [
-        corners
-        for tag, has, _ in leaves(svg)
-        if tag == "path" and attributes <= has.items()
-        for corners in subpaths(has["d"])
+        translated(node)
+        for node in nodes(svg, "path")
+        if node.get("fill") == palette.COLOURS[0] and node.get("transform")
     ]
 
 
-BLUE = palette.COLOURS[0]
 GROUPS = ("Age", "Gender", "Race")
 BARS = Figure("bars", "group", "value", low="low", high="high")
+POINTS = Figure("points", "value", "group", low="low", high="high", reference=0)
 VALUE = ("value", "Biased preferences", "%")
 
 
@@ -109,11 +79,8 @@ def values(*numbers, **more):
     ]
 
 
-# ---- Every kind
-
-
 def five(least):
-    return dict(zip(("a", "b", "c", "d", "e"), range(least, least + 5), strict=True))
+    return dict(zip("abcde", range(least, least + 5), strict=True))
 
 
 EVERY = {
@@ -123,11 +90,11 @@ EVERY = {
         values(1, 2, 3, who="she") + values(3, 2, 1, who="he"),
     ),
     "stacked": (
-        Figure("stacked", "group", "value", "who"),
+        Figure("stacked", "group", "value", "who", domain=(0, 100)),
         values(30, 20, 10, who="she") + values(70, 80, 90, who="he"),
     ),
     "points": (
-        Figure("points", "value", "group", "who", low="low", high="high", reference=0),
+        POINTS._replace(colour="who", band=(-1, 1)),
         values(1, 2, -3, who="she", low=-4, high=5) + values(2, 0, 1, who="he", low=-1, high=3),
     ),
     "histogram": (
@@ -136,7 +103,7 @@ EVERY = {
     ),
     "boxes": (
         Figure("boxes", "group", "c", five=tuple("abcde")),
-        [{"group": g, **five(i)} for i, g in enumerate(GROUPS)],
+        [{"group": group, **five(i)} for i, group in enumerate(GROUPS)],
     ),
     "heatmap": (
         Figure("heatmap", "x", "y", "value", mask="mask"),
@@ -150,247 +117,146 @@ EVERY = {
         [{"x": i, "y": i % 3, "who": "ab"[i % 2], "name": f"n{i}"} for i in range(9)],
     ),
 }
-COLUMNS = (VALUE, ("n", "Documents", "count"), ("c", "Median", "points"))
+HOSTILE = "<script>alert('x')</script>]]>&amp;\x1b[2J\u202eevil\ud800\x00\"'); alert('"
 
 
-@pytest.fixture(scope="module")
-def every():
-    """Each kind, and each in four panels."""
-    found = {kind: drawn(figure, rows, *COLUMNS) for kind, (figure, rows) in EVERY.items()}
-    for kind in ("bars", "points", "heatmap", "histogram"):
-        figure, rows = EVERY[kind]
-        long = "a panel whose name is much longer than it is wide, as people's names for things are"
-        spread = [{**row, "panel": f"{long} {n}"} for n in range(4) for row in rows]
-        found[f"{kind} in panels"] = drawn(figure._replace(facet="panel"), spread, *COLUMNS)
-    return found
-
-
-def test_a_figure_has_a_name_and_no_part_has_another(every):
-    for kind, svg in every.items():
-        root = ElementTree.fromstring(svg)
-        named = {node.get("id"): node.text for node in root.iter() if node.get("id")}
-        assert root.get("role") == "img"
-        first = next(node for node in root.iter(f"{NAMESPACE}g") if node.get("font-weight"))
-        title = " ".join(text.text for text in first)
-        assert named[root.get("aria-labelledby")] == title
-        assert named[root.get("aria-describedby")].startswith("What it shows.")
-        inner = {key for node in [*root.iter()][1:] for key in node.attrib}
-        assert not re.search("role|aria|class", " ".join(inner)), kind
-
-
-def test_a_figure_is_small_plain_and_takes_the_colours_of_the_page(every):
-    """Nothing in it needs more than a strict policy allows."""
-    allowed = {"svg", "title", "desc", "defs", "pattern", "rect", "g", "path", "text"}
-    for kind, svg in every.items():
-        root = ElementTree.fromstring(svg)
-        nodes = list(root.iter())
-        assert {node.tag.removeprefix(NAMESPACE) for node in nodes} <= allowed, kind
-        names = {key for node in nodes for key in node.attrib}
-        assert not [key for key in names if key == "style" or key.startswith("on") or "href" in key]
-        ids = {f"#{node.get('id')}" for node in nodes}
-        assert set(re.findall(r"url\(([^)]*)\)", svg)) <= ids, kind
-        assert not re.search("NaN|undefined|Infinity|#01010|#fe[0-3]", svg), kind
-
-        written = [held for tag, held, _ in leaves(svg) if tag == "text"]
-        inside = {"#000000", "#ffffff"} if kind.startswith(("heatmap", "stacked")) else set()
-        assert {held["fill"] for held in written} <= {"currentColor"} | inside, kind
-        assert min(float(held.get("font-size", 12)) for held in written) >= 10, kind
-
-        assert len(svg.encode()) < 40_000 and root.get("width") == str(PAGE), kind
-        width, height = map(float, root.get("viewBox").split()[2:])
-        assert PAGE <= width < PAGE * 1.1, kind
-        assert float(root.get("height")) == pytest.approx(height * PAGE / width, abs=0.2)
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_figure_has_a_name_and_is_safe_whatever_its_texts(kind):
+    """Names of models are those of strangers. Nothing in it needs more than a strict policy
+    allows, and its ids are its own."""
+    figure, rows = EVERY[kind]
+    rows = [{**row, "model": model, "panel": p} for row in rows for model in "ab" for p in "pq"]
+    bad = [
+        {key: v + HOSTILE if isinstance(v, str) else v for key, v in row.items()} for row in rows
+    ]
+    columns = [("value", HOSTILE, "%"), ("x", HOSTILE), ("from", HOSTILE)]
+    words = {"heading": HOSTILE, "description": HOSTILE, "source": HOSTILE, "n": "12"}
+    svg = drawn(figure._replace(facet="panel"), bad, *columns, model="model", **words)
+    root = ElementTree.fromstring(svg)
+    named = {node.get("id"): node.text for node in root.iter() if node.get("id")}
+    assert named.keys() == {root.get("aria-labelledby"), root.get("aria-describedby")}
+    assert "alert" in named["one-title"] and named["one-desc"].endswith("n = 12")
+    assert not [c for c in svg if c in "\x1b\u202e\ud800\x00"]
+    tags = {node.tag.removeprefix(NAMESPACE) for node in root.iter()}
+    assert tags <= {"svg", "title", "desc", "g", "path", "line", "text", "tspan"}
+    names = {key for node in root.iter() for key in node.attrib}
+    assert not [key for key in names if key == "style" or key.startswith("on") or "href" in key]
+    assert not re.search('="[^"]*(NaN|undefined|Infinity|url)', svg)
+    ink = {"currentColor"} | ({"black", "white"} if kind in ("heatmap", "stacked") else set())
+    assert {node.get("fill") for node in nodes(svg, "text")} <= ink
+    assert root.get("width") == str(PAGE)
 
 
 @pytest.mark.slow
 def test_specifications_are_valid_vega_lite():
     altair = pytest.importorskip("altair")
     for figure, rows in EVERY.values():
-        specification, _ = chart(plan(exhibit(figure, *COLUMNS), rows, None))
-        altair.Chart.from_dict(specification)
+        specification, _ = chart(plan(exhibit(figure, VALUE), rows, None, PAGE))
+        altair.Chart.from_dict(json.loads(json.dumps(specification)))
 
 
 def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     """7 inches are 504 points and, at two of 96 to an inch, 1344 pixels; 3.35 are 241.5 points."""
     figure, rows = EVERY["bars"]
-    drawn_for = {"name": "one", "title": "A title", "source": "Source: m"}
-    found = figures.files(exhibit(figure, *COLUMNS), rows, **drawn_for)
+    found = figures.files(exhibit(figure, VALUE), rows, name="one")
     assert list(found) == [".svg", ".png", ".pdf", "-column.pdf"]
     assert found[".png"].startswith(b"\x89PNG")
     assert struct.unpack(">I", found[".png"][16:20]) == (1344,)
-    for ending, points in ((".pdf", b"504"), ("-column.pdf", b"241.5")):
-        assert re.search(rb"/MediaBox ?\[0 0 ([\d.]+) ", found[ending])[1] == points
+    for ending, wide in ((".pdf", b"504"), ("-column.pdf", b"241.5")):
+        assert re.search(rb"/MediaBox ?\[0 0 ([\d.]+) ", found[ending])[1] == wide
         assert b"LiberationSans" in found[ending]
-    serif = figures.files(exhibit(figure, *COLUMNS), rows, **drawn_for, serif=True)[".pdf"]
+    serif = figures.files(exhibit(figure, VALUE), rows, name="one", serif=True)[".pdf"]
     assert re.search(rb"BaseFont ?/\S*(Serif|Times|Nimbus)", serif)
     assert b"LiberationSans" not in serif
-    assert "Source: m" in texts(found[".svg"]) and PAGE / COLUMN > 2
 
 
-@pytest.mark.parametrize(("across", "down"), [(40, 2), (2, 80)])
-def test_what_is_too_wide_or_too_high_for_a_column_is_drawn_for_a_page_alone(across, down):
-    rows = [{"x": f"x{i}", "y": f"y{j}", "value": i} for i in range(across) for j in range(down)]
-    found = figures.files(exhibit(EVERY["heatmap"][0]), rows, name="one", title="A title")
-    assert list(found) == [".svg", ".png", ".pdf"]
-
-
-# ---- Titles
-
-
-def points(*ends):
-    return [
-        {"group": group, "value": value, "low": low, "high": high}
-        for group, (value, low, high) in zip(GROUPS, ends, strict=False)
-    ]
-
-
-POINTS = Figure("points", "value", "group", low="low", high="high", reference=0)
-FOUND = [
-    (BARS, values(10.0, 20.0, 40.0), "highest Race (40), lowest Age (10)"),
-    (BARS, values(40.0, 20.0, 40.0), ""),
-    (BARS, values(5, 5), ""),
-    (
-        POINTS._replace(reference=None),
-        points((1, 0, 3), (2, 1.5, 4)),
-        "highest Gender (2), lowest Age (1), with intervals that overlap",
-    ),
-    (POINTS, points((1, 0.5, 3)), ""),  # a test: its heading is its verdict
-    # of the two series he has the greater span
-    (EVERY["stacked"][0], EVERY["stacked"][1], "she: highest Age (30), lowest Race (10)"),
-]
-
-
-@pytest.mark.parametrize("figure, rows, title", FOUND)
-def test_the_title_is_what_is_seen(figure, rows, title):
-    seen = ElementTree.fromstring(drawn(figure, rows, VALUE)).find(f"{NAMESPACE}title").text
-    joined = "Biased preferences (%)" + (", " if title.startswith("she") else ": ")
-    assert seen == (joined + title if title else "A title")
-
-
-def test_boxes_that_overlap_are_no_intervals():
-    title = ElementTree.fromstring(drawn(*EVERY["boxes"])).find(f"{NAMESPACE}title").text
-    assert title.startswith("c: highest") and "overlap" not in title
-
-
-def test_unit_number_and_source_stand_beside_the_title():
-    words = {"name": "one", "title": "What is shown.", "source": "Source: m", "n": 1234}
-    svg = figures.svg(exhibit(POINTS, VALUE), points((1, 0, 2)), **words)
-    assert "What is shown · in %, lines are 95\u00a0% intervals, n\u00a0=\u00a01,234" in texts(svg)
-    assert texts(svg)[-1] != "" and "Source: m" in texts(svg)
-
-
-def test_a_title_may_be_the_heading_of_a_page():
-    """A line of 15 pixels is 1.3 times as high; what is below it stays where it was."""
-    svg = drawn(BARS, values(10.0, 20.0, 40.0), VALUE)
-    title, rest = parted(svg)
-    assert title == "Biased preferences (%): highest Race (40), lowest Age (10)"
-    assert texts(svg) == [title, *texts(rest)]
-    (_, _, wide, high), (_, top, *size) = (
-        map(float, ElementTree.fromstring(of).get("viewBox").split()) for of in (svg, rest)
-    )
-    assert top == 19.5 and size == pytest.approx([wide, high - 19.5])
+@pytest.mark.parametrize("width", [PAGE, COLUMN])
+def test_a_heading_is_broken_into_lines_and_not_cut(width):
+    words = " ".join(f"word{i}" for i in range(60))
+    svg = figures.svg(exhibit(BARS, VALUE, caption=words), values(1, 2), name="one", width=width)
+    assert " ".join(text for text in texts(svg) if text.startswith("word")) == words
+    assert "Bias" in texts(svg)
+    heading = nodes(drawn(BARS, values(1, 2), heading="Age differs"), "title")[0].text
+    assert heading == "Age differs"
 
 
 # ---- Numbers
 
 
 def test_bars_are_as_long_as_their_numbers():
-    """10, 20 and 40: each twice as long as the one before."""
-    svg = drawn(BARS, values(10.0, 20.0, 40.0), VALUE)
-    long = sorted(box[2] - box[0] for box in boxes(svg, BLUE))
-    assert long[1] / long[0] == pytest.approx(2, abs=0.02)
-    assert long[2] / long[0] == pytest.approx(4, abs=0.03)
-    assert {"10", "20", "40"} <= set(texts(svg))
+    """10, 20 and 40: each twice as long as the one before; -10 ends where they begin."""
+    svg = drawn(BARS, [*values(10.0, 20.0, 40.0), {"group": "less", "value": -10.0}], VALUE)
+    one, two, four, less = bars(svg)
+    assert [two[2], four[2], less[2]] == pytest.approx([2 * one[2], 4 * one[2], one[2]])
+    assert less[0] + less[2] == pytest.approx(one[0])
+    assert {"10.0", "20.0", "40.0", "-10.0"} <= set(texts(svg))
 
 
-def test_a_negative_bar_ends_at_zero():
-    below, above = sorted(boxes(drawn(BARS, values(-10, 10)), BLUE))
-    assert below[2] == pytest.approx(above[0], abs=0.2)
-    assert below[2] - below[0] == pytest.approx(above[2] - above[0], abs=0.2)
-
-
-def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
-    """30 and 45 of 100: the parts are 3 to 4.5, the second starts where the first ends, and a
-    quarter is left."""
+def test_stacked_parts_stand_on_each_other_in_the_order_of_the_legend():
+    """30 and 45 of 100: the second is one and a half times as long."""
     rows = [{"group": "Age", "value": v, "who": w} for v, w in ((30, "she"), (45, "he"))]
-    svg = drawn(Figure("stacked", "group", "value", "who", domain=(0, 100)), rows)
-    (first,) = boxes(svg, BLUE)
-    (second,) = boxes(svg, "url(#one-1)")
-    assert second[0] == pytest.approx(first[2], abs=0.2)
-    assert (second[2] - second[0]) / (first[2] - first[0]) == pytest.approx(1.5, abs=0.01)
-    assert (second[2] - first[0]) / (first[2] - first[0]) == pytest.approx(2.5, abs=0.02)
+    svg = drawn(EVERY["stacked"][0], rows)
+    (first,), (second,) = (bars(svg, colour) for colour in palette.COLOURS[:2])
+    assert second[0] == pytest.approx(first[0] + first[2])
+    assert second[2] == pytest.approx(1.5 * first[2])
+    assert texts(svg).index("she") < texts(svg).index("he") and {"30", "45"} <= set(texts(svg))
 
 
 def test_intervals_end_where_they_end():
-    """Two points at 0 and 10 give the scale: the ends of the first interval are at -5 and 2."""
+    """Points at 0 and 10 give the scale: the interval of the first is from -5 to 2."""
     rows = values(0, 10)
     rows[0] |= {"low": -5, "high": 2}
-    svg = drawn(Figure("points", "value", "group", low="low", high="high"), rows)
-    circles = [
-        held["d"] for tag, held, _ in leaves(svg) if tag == "path" and held.get("fill") == BLUE
-    ]
-    at = sorted(float(x) for d in circles for x in re.findall(r"M(-?[\d.]+)", d))
-    (whisker,) = strokes(svg, stroke=BLUE, stroke_width="1.6")
-    each = (at[1] - at[0]) / 10
-    # a circle's path begins at its right; its size is 58, the square of its width
-    first = at[0] - 3.8
-    assert min(x for x, _ in whisker) == pytest.approx(first - 5 * each, abs=0.3)
-    assert max(x for x, _ in whisker) == pytest.approx(first + 2 * each, abs=0.3)
+    svg = drawn(POINTS._replace(reference=None), rows)
+    (zero, _), (ten, _) = points(svg)
+    (line,) = [node for node in nodes(svg, "line") if node.get("stroke") == palette.COLOURS[0]]
+    (end, _), length = translated(line), float(line.get("x2"))
+    unit = (ten - zero) / 10
+    assert sorted([end, end + length]) == pytest.approx([zero - 5 * unit, zero + 2 * unit])
+    assert "Lines: 95 % intervals" in texts(svg)
 
 
-WITHOUT = [
-    *((BARS, values(10, missing, 20), 2) for missing in (None, math.nan, "n/a", True)),
-    (EVERY["stacked"][0], values(30, who="she") + values(None, who="he"), 1),
-    (EVERY["boxes"][0], [{"group": "Age", **five(0)}, {"group": "Race", **five(1), "b": None}], 1),
-]
+def test_a_null_value_and_its_band_are_shown_and_named():
+    svg = drawn(POINTS._replace(band=(-1, 3)), values(0, 10))
+    (zero, _), (ten, _) = points(svg)
+    (line,) = [node for node in nodes(svg, "line") if node.get("stroke-dasharray")]
+    (band,) = bars(svg, "currentColor")
+    assert translated(line)[0] == pytest.approx(zero)
+    assert band[2] == pytest.approx(4 * (ten - zero) / 10)
+    note = "Shaded: what models without meaning have; Dashed line: no bias (0)"
+    assert note in texts(svg)
 
 
-@pytest.mark.parametrize("figure, rows, count", WITHOUT)
-def test_what_has_no_number_has_a_mark_and_no_bar(figure, rows, count):
-    svg = drawn(figure, rows)
-    assert len(boxes(svg, BLUE)) == count
-    assert texts(svg).count("×") == 1 and "×: no value" in texts(svg)
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "n/a", True])
+def test_what_has_no_number_has_a_mark_and_no_bar(value):
+    svg = drawn(BARS, values(10, value, 20))
+    assert len(bars(svg)) == 2 and "×" in texts(svg) and "Without a number: 1" in texts(svg)
 
 
-@pytest.mark.parametrize(
-    "kind, huge", [("points", math.inf), ("bars", math.inf), ("bars", 10**400), ("bars", 1e300)]
-)
-def test_an_infinite_number_leaves_the_scale_as_it_was(kind, huge):
-    figure, rows = EVERY[kind]
-    *rows, last = [row | {"low": None, "high": None} for row in rows]
-    infinite = texts(drawn(figure, [*rows, {**last, "value": huge}]))
-    without = texts(drawn(figure, [*rows, {**last, "value": None}]))
-    infinite.remove("∞")
-    assert "×" in without
-    assert infinite == [text for text in without if not text.startswith("×")]
-
-
-def test_an_interval_that_is_cut_has_an_arrow():
-    rows = values(10, 20, 30)
-    rows[0] |= {"low": -1e9, "high": 12}
-    svg = drawn(BARS, rows)
-    assert "Triangle: the interval goes on" in texts(svg)
-    rows[0] |= {"low": 8}
-    assert "Triangle: the interval goes on" not in texts(drawn(BARS, rows))
+def test_a_masked_cell_is_blank_and_one_without_a_number_is_not():
+    figure, rows = EVERY["heatmap"]
+    svg = drawn(figure, [{**rows[0], "value": None}, {**rows[1], "value": None}, *rows[2:]])
+    assert texts(svg).count("×") == 1 and "Without a number: 1" in " ".join(texts(svg))
+    shown = [row["value"] for row in rows[2:] if not row["mask"]]
+    assert {str(value) for value in shown} <= set(texts(svg))
 
 
 def test_a_histogram_reaches_from_its_rows_beginning_to_their_end():
-    """Bars from 0 to 10 and from 10 to 40: the second is three times as wide; 5 and 10 high."""
+    """Bars from 0 to 10 and from 10 to 40, 5 and 10 high; Vega leaves a pixel between bars."""
     rows = [{"from": 0, "to": 10, "n": 5}, {"from": 10, "to": 40, "n": 10}]
-    narrow, broad = boxes(drawn(Figure("histogram", "from", "n", to="to"), rows), BLUE)
-    assert (broad[2] - broad[0]) / (narrow[2] - narrow[0]) == pytest.approx(3, abs=0.05)
-    assert (broad[3] - broad[1]) / (narrow[3] - narrow[1]) == pytest.approx(2, abs=0.02)
+    narrow, broad = bars(drawn(EVERY["histogram"][0], rows))
+    assert broad[2] + 1 == pytest.approx(3 * (narrow[2] + 1), abs=1)
+    assert broad[3] == pytest.approx(2 * narrow[3])
 
 
 def test_boxes_have_their_five_numbers():
-    """0, 10, 20, 50, 100 on a scale of 0 to 100: the box is four tenths, the lines one and five."""
+    """0, 10, 20, 50, 100: the box is from 10 to 50, the line from 0 to 100."""
     rows = [{"group": "Age", "a": 0, "b": 10, "c": 20, "d": 50, "e": 100}]
-    svg = drawn(Figure("boxes", "group", "c", five=tuple("abcde"), domain=(0, 100)), rows)
-    (box,) = boxes(svg, BLUE)
-    unit = (box[2] - box[0]) / 40
-    ends = strokes(svg, stroke=BLUE, stroke_width="1.6")
-    long = sorted(abs(a[0] - b[0]) / unit for a, b in ends)
-    assert long == pytest.approx([10, 50], abs=0.5)
+    svg = drawn(EVERY["boxes"][0]._replace(domain=(0, 100)), rows)
+    (box,) = bars(svg)
+    (line,) = [node for node in nodes(svg, "line") if node.get("stroke-width") == "1.5"]
+    unit = box[2] / 40
+    assert abs(float(line.get("x2"))) == pytest.approx(100 * unit)
+    assert box[0] == pytest.approx(10 * unit)
 
 
 # ---- Labels of points
@@ -398,9 +264,9 @@ def test_boxes_have_their_five_numbers():
 
 @pytest.mark.parametrize("width", [PAGE, COLUMN])
 def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width):
-    """98 points. What is drawn of labels, and all points together, is half transparent in a picture
-    of them alone: where two lie over each other, less of the ground is seen. Those ten points that
-    lie farthest from the middle have their labels."""
+    """98 points. Labels and points are half transparent in a picture of them alone: where two lie
+    over each other, less of the ground is seen. The three points farthest from the middle have
+    their labels, and those without one are counted."""
     image = pytest.importorskip("PIL.Image")
     made, rows = random.Random(2), []
     for i in range(98):
@@ -408,140 +274,88 @@ def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width)
         name = f"{'nameless'[: made.randint(1, 8)]} {'group'[: made.randint(0, 5)]} {i}"
         rows.append({"x": x, "y": 1.5 + 0.5 * x + made.gauss(0, 0.4), "name": name})
     svg = drawn(Figure("scatter", "x", "y", label="name"), rows, width=width)
-    names, root = {row["name"] for row in rows}, ElementTree.fromstring(svg)
-    shown, left = set(), re.search(r"Without room for its label: (\d+) of 98", svg)
-    for group in root.iter(f"{NAMESPACE}g"):
-        for leaf in list(group):
-            if leaf.tag == f"{NAMESPACE}text" and leaf.text in names:
-                shown.add(leaf.text)
-                leaf.set("opacity", ".5")
-            elif leaf.tag == f"{NAMESPACE}path" and leaf.find(f"{NAMESPACE}title") is not None:
-                group.set("opacity", ".5")
-            elif leaf.tag != f"{NAMESPACE}g":
-                group.remove(leaf)
+    names = {row["name"] for row in rows}
+    shown = [node for node in nodes(svg, "text") if node.text in names]
+    left_out = int(re.search(r"Without room for its label: (\d+)", svg)[1])
+    assert left_out == 98 - len(shown) < (35 if width == PAGE else 75)
 
-    def darkest():
-        picture = figures.vl_convert.svg_to_png(
-            ElementTree.tostring(root, encoding="unicode"), scale=2
-        )
+    def darkest(labels):
+        kept = [f'<text x="{x}" y="{y}" {look}>{text}</text>' for x, y, look, text in labels]
+        page = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="640">'
+        picture = figures.vl_convert.svg_to_png(f"{page}{''.join(kept)}</svg>", scale=2)
         return image.open(io.BytesIO(picture)).getchannel("A").getextrema()[1]
 
-    assert darkest() in (127, 128) and int(left[1]) == 98 - len(shown) < (30, 70)[width < PAGE]
-    places = {}
-    for circle in root.iter(f"{NAMESPACE}path"):
-        x, y = map(float, re.match(r"M(-?[\d.]+)[ ]?(-?[\d.]+)", circle.get("d")).groups())
-        places[circle.find(f"{NAMESPACE}title").text.partition(":")[0]] = x, y
-    middle = [median(at) for at in zip(*places.values(), strict=True)]
-    assert set(sorted(places, key=lambda name: -math.dist(places[name], middle))[:10]) <= shown
-    label = next(leaf for leaf in root.iter(f"{NAMESPACE}text"))
-    group = next(of for of in root.iter(f"{NAMESPACE}g") if label in of)
-    group.append(label)  # over itself
-    assert darkest() > 150
-
-
-def test_labels_that_are_left_out_are_counted():
-    rows = [{"x": 1, "y": 1, "name": f"the same place {i}"} for i in range(60)] + [
-        {"x": 2, "y": 2, "name": "far"},
-        {"x": None, "y": 1, "name": "off"},
+    look = 'font-family="Arial, Liberation Sans" font-size="11" opacity=".5" text-anchor='
+    places = [
+        (*translated(node), f'{look}"{node.get("text-anchor")}"', node.text) for node in shown
     ]
+    assert darkest(places) in (127, 128)
+    assert darkest([*places, places[0]]) > 150  # over itself
+    across, up = ([row[axis] for row in rows] for axis in "xy")
+    spread = max(across) - min(across), max(up) - min(up)
+
+    def far(row):
+        return abs(row["x"] - median(across)) / spread[0] + abs(row["y"] - median(up)) / spread[1]
+
+    outermost = sorted(rows, key=far)[-3:]
+    assert {row["name"] for row in outermost} <= {node.text for node in shown}
+
+
+def test_points_without_a_number_are_counted():
+    rows = [{"x": 1, "y": 1, "name": "a"}, {"x": 2, "y": 2, "name": "b"}, {"x": None, "y": 1}]
     svg = drawn(Figure("scatter", "x", "y", label="name"), rows)
-    left_out = re.search(r"Without room for its label: (\d+) of 61", svg)
-    shown = sum(text.startswith("the same place") for text in texts(svg))
-    assert left_out and int(left_out[1]) + shown == 60
-    assert "Not drawn for want of a number: 1" in svg and "far" in texts(svg)
-    tips = [node.text for node in ElementTree.fromstring(svg).iter(f"{NAMESPACE}title")]
-    assert "far: 2.00, 2.00" in tips and len(tips) == 1 + 61
+    assert len(points(svg)) == 2 and {"a", "b", "Without a number: 1"} <= set(texts(svg))
 
 
-def test_points_that_are_close_are_shown_large():
-    """2.9 to 3.1 of 1 to 5; half of the scale, too; not 1.2 to 4.9."""
-    note = "Of the scale of 1 to 5 the part that has all points"
-    for low, high, is_cut in ((2.9, 3.1, True), (2, 4, True), (1.2, 4.9, False)):
-        rows = [{"x": low, "y": low, "name": "a"}, {"x": high, "y": high, "name": "b"}]
-        svg = drawn(Figure("scatter", "x", "y", label="name", domain=(1, 5)), rows)
-        assert (note in texts(svg)) == is_cut
-
-
-# ---- Text
-
-
-HOSTILE = "<script>alert('x')</script>]]>&amp;\x1b[2J\u202eevil\ud800\x00"
-
-
-@pytest.mark.parametrize("kind", list(EVERY))
-def test_hostile_text_is_shown_as_text(kind):
-    figure, rows = EVERY[kind]
-    rows = [{**row, "model": model} for model in "ab" for row in rows]
-    bad = [
-        {key: v + HOSTILE if isinstance(v, str) else v for key, v in row.items()} for row in rows
-    ]
-    columns = [("value", HOSTILE, "%"), ("x", HOSTILE), ("from", HOSTILE)]
-    svg = drawn(figure, bad, *columns, title=HOSTILE, description=HOSTILE, model="model")
-    root = ElementTree.fromstring(svg)
-    assert not list(root.iter(f"{NAMESPACE}script"))
-    assert not [c for c in svg if c in "\x1b\u202e\ud800\x00"]
-    assert "alert" in root.find(f"{NAMESPACE}title").text
+# ---- Rows and panels
 
 
 def test_text_is_no_expression_and_no_name_of_a_field():
     """Keys and values that mean something to Vega are shown as they are."""
     key = "a.b[0]'+alert(1)+'"
     rows = [{key: "datum.v'); alert('", "value": 1}, {key: "\\n' + 1", "value": 2}]
-    svg = drawn(Figure("bars", key, "value", facet=None), rows)
-    assert len(boxes(svg, BLUE)) == 2
-    assert any("alert" in text for text in texts(svg))
+    svg = drawn(Figure("bars", key, "value"), rows)
+    assert len(bars(svg)) == 2 and {"datum.v'); alert('", "\\n' + 1"} <= set(texts(svg))
 
 
-def test_names_that_begin_alike_keep_what_tells_them_apart():
-    """Of the first and the last there is no room for more than "a person from the Uni…"."""
-    places = ("the United States", "Canada", "the United Kingdom")
-    labels = unlike([f"a person from {place}" for place in places], lines(145, 1))
-    assert labels == ["… States", "a person from Canada", "… Kingdom"]
-
-
-# ---- Rows and panels
+def test_names_of_one_place_are_apart_however_alike_they_look():
+    long = "a model with a name that is too long to be shown whole {} on an axis of a figure"
+    rows = [{"group": long.format(i), "value": i} for i in (1, 2)]
+    assert len(bars(drawn(BARS, rows))) == 2
 
 
 def test_the_order_is_the_one_that_is_given():
     figure = BARS._replace(order={"group": ("Race", "Age", "none such")})
-    assert plan(exhibit(figure), values(1, 2, 3), None).xs == ["Race", "Age", "Gender"]
+    assert plan(exhibit(figure), values(1, 2, 3), None, PAGE).names == ["Race", "Age", "Gender"]
 
 
 def test_models_are_told_apart_as_the_figure_says():
-    rows = [{**row, "model": model} for model in ("A", "B") for row in values(1, 2, 3)]
-    assert plan(exhibit(BARS._replace(model="colour")), rows, "model").series == ["A", "B"]
-    assert plan(exhibit(BARS._replace(model="facet")), rows, "model").panels == ["A", "B"]
-    coloured = [{**row, "who": who} for who in "xy" for row in rows]
-    both = plan(exhibit(BARS._replace(model="colour", colour="who")), coloured, "model")
-    assert (both.series, both.panels) == (["x", "y"], ["A", "B"])
+    rows = [{**row, "model": model, "who": "x"} for model in "AB" for row in values(1, 2, 3)]
+    for how, series, panels in (("colour", ["A", "B"], [""]), ("facet", [""], ["A", "B"])):
+        planned = plan(exhibit(BARS._replace(model=how)), rows, "model", PAGE)
+        assert (planned.series, planned.panels) == (series, panels)
+    both = plan(exhibit(BARS._replace(model="colour", colour="who")), rows, "model", PAGE)
+    assert (both.series, both.panels) == (["x"], ["A", "B"])
 
 
-def test_panels_without_a_common_category_are_one_with_titles():
+def test_each_panel_has_its_own_categories():
     rows = [{"group": f"{f}{i}", "value": i, "panel": f} for f in ("skin", "age") for i in range(3)]
-    points = Figure("points", "value", "group", facet="panel")
-    folded = plan(exhibit(points), rows, None)
-    assert folded.panels == [""]
-    assert folded.xs == ["skin:", "skin0", "skin1", "skin2", "age:", "age0", "age1", "age2"]
-    assert [folded.xs[item.x] for item in folded.items] == [row["group"] for row in rows]
-    rows.append({"group": "skin0", "value": 1, "panel": "age"})
-    assert plan(exhibit(points), rows, None).panels == ["skin", "age"]
+    svg = drawn(POINTS._replace(facet="panel"), rows)
+    assert sorted(text for text in texts(svg) if text.startswith(("skin", "age"))) == sorted(
+        [row["group"] for row in rows] + ["skin", "age"]
+    )
 
 
 @pytest.mark.parametrize(
     "figure, rows, why",
     [
-        (BARS, [], "there are no rows"),
-        (BARS, values(None, math.nan, math.inf), "no row has a number"),
+        (BARS, [], "no row has a number"),
+        (BARS, values(None, float("nan")), "no row has a number"),
         (None, values(1), "it is a table alone"),
-        (BARS, values(1) + values(2), "several rows have the same place in the figure (Age)"),
-        (Figure("boxes", "group", "c"), values(1), "no row has a number"),
+        (BARS, values(1) + values(2), "several rows have the same place in the figure"),
         (Figure("scatter", "x", "y"), [{"x": 1, "y": None}], "no row has a number"),
         (Figure("histogram", "from", "n", to="to"), [{"from": 1, "n": 2}], "no row has a number"),
-        (
-            Figure("bars", "g", "v", facet="f"),
-            [{"g": "a", "v": 1, "f": i} for i in range(81)],
-            "it would have 81 panels, more than 80",
-        ),
+        (BARS, values(1) * 6001, "it would have 6,001 marks, more than 6,000"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(figure, rows, why):
@@ -549,31 +363,23 @@ def test_what_cannot_be_drawn_says_why(figure, rows, why):
         drawn(figure, rows)
 
 
-@pytest.mark.parametrize("kind", list(EVERY))
+@pytest.mark.parametrize("kind", EVERY)
 def test_one_row_and_equal_numbers_are_drawn(kind):
     figure, rows = EVERY[kind]
     key = {"boxes": "c", "histogram": "n", "scatter": "y"}.get(kind, "value")
-    for few in (rows[:1], [{**row, key: 0} for row in rows]):
+    for few in (rows[1:2], [{**row, key: 0} for row in rows]):
         assert "NaN" not in drawn(figure, few)
 
 
-# ---- Seen by everybody
+def test_colours_stand_out_on_both_pages():
+    """By the contrast of WCAG 2."""
 
+    def luminance(colour):
+        shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
+        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) + 0.05
 
-def test_contrast_is_that_of_wcag():
-    assert palette.contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert palette.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
-
-
-def test_colours_stand_out_on_both_pages_and_text_on_them_is_read():
-    shades = [palette.scaled(i / 64) for i in range(65)]
-    for page in ("#ffffff", "#1c1c1b"):
-        assert min(palette.contrast(colour, page) for colour in palette.COLOURS) >= 3
-    for colour in (*palette.COLOURS, *shades):
-        assert palette.contrast(palette.on(colour), colour) >= 4.5
-
-
-def test_no_two_of_many_series_look_alike_and_none_is_told_by_colour_alone():
-    for second in (palette.pattern, palette.shape):
-        assert len({(palette.colour(n), second(n)) for n in range(56)}) == 56
-        assert all(second(n) != second(n + 1) for n in range(56))
+    assert luminance("#ffffff") / luminance("#000000") == pytest.approx(21)
+    for colour in palette.COLOURS:
+        assert luminance("#ffffff") / luminance(colour) >= 3
+        assert luminance(colour) / luminance("#1c1c1b") >= 3

@@ -331,7 +331,7 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
     pytest.importorskip("vl_convert")
     of = made(tmp_path, {"far": (9.0, 1.0), "near": (1.0, 1.0), "further": (9.5, 1.0)})
     written = page.html(boards.page(of))
-    (svg,) = re.findall("<svg xmlns.*?</svg>", written, re.S)
+    (svg,) = re.findall("<svg xmlns.*?</svg>.*?</svg>", written, re.S)
     texts = re.findall("<text[^>]*>([^<]*)", svg)
     models = [text for text in texts if text in ("near", "far", "further")]
     assert models == ["near", "far", "further"]

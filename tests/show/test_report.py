@@ -33,10 +33,10 @@ class Drawn:
     def __init__(self, error=None):
         self.asked, self.error = [], error
 
-    def files(self, exhibit, rows, *, name, title, description, seen, source, n, model=None):
+    def files(self, exhibit, rows, *, name, heading, description, source, n, model=None):
         if self.error:
             raise self.error
-        self.asked.append((exhibit.name, rows, f"{title}; {source}; {n}", model))
+        self.asked.append((exhibit.name, rows, f"{source}; {n}", model))
         return {".svg": FIGURE, ".png": b"\x89PNG\r\n\x1a\n", "-column.pdf": b"%PDF-1.4"}
 
 
@@ -189,14 +189,13 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": table})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
-    # what is seen is the heading; a list of contents has what it shows, and the paper's table
-    assert '<a href="#s-mine-table-1">drawn</a></h3>' in pages["org-m.html"]
+    assert '<a href="#s-mine-table-1">By group</a></h3>' in pages["org-m.html"]
     listed = '<a href="#s-mine-table-1">By group <small>Paper, Table 1</small></a></li>'
     assert listed in pages["org-m.html"]
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
     ((_, rows, words, model),) = drawing.asked
-    assert words.startswith("By group; Source: org/m; mine version 1; 2026-01-31; lm-eval-bias ")
+    assert words.startswith("Source: org/m; mine version 1; 2026-01-31; lm-eval-bias ")
     assert words.endswith("; counterpart of Paper, Table 1; 0 to 41") and model is None
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
