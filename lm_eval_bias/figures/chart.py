@@ -160,8 +160,8 @@ def _categories(plan: Plan) -> Panel:
         null = {"x": x | {"datum": figure.reference}}
         marks.append(ONCE | _layer("rule", null, strokeDash=[5, 3]))
         notes.append(f"Dashed line: {figure.null} ({number_text(figure.reference)})")
-    high = max(14 * max(map(len, names)) + 6, 13 * len(plan.series) * beside + 8)
-    step = {"step": high, "for": "position"}
+    row = max(14 * max(map(len, names)) + 6, 13 * len(plan.series) * beside + 8)
+    step = {"step": row, "for": "position"}
     return columns, {"layer": marks, "width": width, "height": step}, {"names": names}, notes
 
 
