@@ -2,11 +2,9 @@
 
 import io
 import itertools
-import json
 import random
 import re
 import struct
-from statistics import median
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +14,6 @@ pytest.importorskip("vl_convert")
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
 from lm_eval_bias.figures import draw as figures
 from lm_eval_bias.figures import palette
-from lm_eval_bias.figures.chart import chart
 from lm_eval_bias.figures.draw import COLUMN, PAGE
 from lm_eval_bias.figures.plan import plan
 
@@ -147,14 +144,6 @@ def test_a_figure_has_a_name_and_is_safe_whatever_its_texts(kind):
     assert root.get("width") == str(PAGE)
 
 
-@pytest.mark.slow
-def test_specifications_are_valid_vega_lite():
-    altair = pytest.importorskip("altair")
-    for figure, rows in EVERY.values():
-        specification, _ = chart(plan(exhibit(figure, VALUE), rows, None, PAGE))
-        altair.Chart.from_dict(json.loads(json.dumps(specification)))
-
-
 def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     """7 inches are 504 points and, at two of 96 to an inch, 1344 pixels; 3.35 are 241.5 points."""
     figure, rows = EVERY["bars"]
@@ -176,8 +165,6 @@ def test_a_heading_is_broken_into_lines_and_not_cut(width):
     svg = figures.svg(exhibit(BARS, VALUE, caption=words), values(1, 2), name="one", width=width)
     assert " ".join(text for text in texts(svg) if text.startswith("word")) == words
     assert "Bias" in texts(svg)
-    heading = nodes(drawn(BARS, values(1, 2), heading="Age differs"), "title")[0].text
-    assert heading == "Age differs"
 
 
 # ---- Numbers
@@ -230,6 +217,8 @@ def test_a_null_value_and_its_band_are_shown_and_named():
 def test_what_has_no_number_has_a_mark_and_no_bar(value):
     svg = drawn(BARS, values(10, value, 20))
     assert len(bars(svg)) == 2 and "×" in texts(svg) and "Without a number: 1" in texts(svg)
+    svg = drawn(EVERY["scatter"][0], [{"x": 1, "y": 1}, {"x": value, "y": 1}])
+    assert len(points(svg)) == 1 and "Without a number: 1" in texts(svg)
 
 
 def test_a_masked_cell_is_blank_and_one_without_a_number_is_not():
@@ -265,8 +254,8 @@ def test_boxes_have_their_five_numbers():
 @pytest.mark.parametrize("width", [PAGE, COLUMN])
 def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width):
     """98 points. Labels and points are half transparent in a picture of them alone: where two lie
-    over each other, less of the ground is seen. The three points farthest from the middle have
-    their labels, and those without one are counted."""
+    over each other, less of the ground is seen. The points on the far left and right have their
+    labels, and labels that are left out are counted."""
     image = pytest.importorskip("PIL.Image")
     made, rows = random.Random(2), []
     for i in range(98):
@@ -291,20 +280,8 @@ def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width)
     ]
     assert darkest(places) in (127, 128)
     assert darkest([*places, places[0]]) > 150  # over itself
-    across, up = ([row[axis] for row in rows] for axis in "xy")
-    spread = max(across) - min(across), max(up) - min(up)
-
-    def far(row):
-        return abs(row["x"] - median(across)) / spread[0] + abs(row["y"] - median(up)) / spread[1]
-
-    outermost = sorted(rows, key=far)[-3:]
-    assert {row["name"] for row in outermost} <= {node.text for node in shown}
-
-
-def test_points_without_a_number_are_counted():
-    rows = [{"x": 1, "y": 1, "name": "a"}, {"x": 2, "y": 2, "name": "b"}, {"x": None, "y": 1}]
-    svg = drawn(Figure("scatter", "x", "y", label="name"), rows)
-    assert len(points(svg)) == 2 and {"a", "b", "Without a number: 1"} <= set(texts(svg))
+    outermost = {end(rows, key=lambda row: row["x"])["name"] for end in (min, max)}
+    assert outermost <= {node.text for node in shown}
 
 
 # ---- Rows and panels
@@ -329,13 +306,18 @@ def test_the_order_is_the_one_that_is_given():
     assert plan(exhibit(figure), values(1, 2, 3), None, PAGE).names == ["Race", "Age", "Gender"]
 
 
-def test_models_are_told_apart_as_the_figure_says():
-    rows = [{**row, "model": model, "who": "x"} for model in "AB" for row in values(1, 2, 3)]
-    for how, series, panels in (("colour", ["A", "B"], [""]), ("facet", [""], ["A", "B"])):
-        planned = plan(exhibit(BARS._replace(model=how)), rows, "model", PAGE)
-        assert (planned.series, planned.panels) == (series, panels)
-    both = plan(exhibit(BARS._replace(model="colour", colour="who")), rows, "model", PAGE)
-    assert (both.series, both.panels) == (["x"], ["A", "B"])
+@pytest.mark.parametrize(
+    ("more", "series", "panels"),
+    [
+        ({"model": "colour"}, ["A", "B"], [""]),
+        ({"model": "facet"}, [""], ["A", "B"]),
+        ({"model": "colour", "colour": "who"}, ["x"], ["A", "B"]),
+    ],
+)
+def test_models_are_told_apart_as_the_figure_says(more, series, panels):
+    rows = [{**row, "model": model} for model in "AB" for row in values(1, 2, 3, who="x")]
+    planned = plan(exhibit(BARS._replace(**more)), rows, "model", PAGE)
+    assert (planned.series, planned.panels) == (series, panels)
 
 
 def test_each_panel_has_its_own_categories():

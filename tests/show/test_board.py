@@ -341,7 +341,7 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
         "2–3 b",
     ]
     assert "; 2026-01-31. Right: ranks" in " ".join(texts)
-    assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in texts
+    assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in svg
     assert "Shaded" not in svg and page_figures.MISSING not in written
     monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
     without = page.html(boards.page(of))
