@@ -146,8 +146,8 @@ def _categories(plan: Plan) -> Panel:
             marks += [interval, _layer("bar", box), middle]
         case _:
             point = value | _series(plan, "color", "shape")
-            line |= {"color": {"field": "c", "scale": None}}
-            marks += [interval, _layer("point", point, filled=True, opacity=1, size=58)]
+            coloured = _layer("rule", line | {"color": {"field": "c", "scale": None}})
+            marks += [coloured, _layer("point", point, filled=True, opacity=1, size=58)]
     notes = []
     if kind != "boxes" and any(item["l"] is not None for item in items):
         notes.append("Lines: 95 % intervals")
@@ -161,8 +161,8 @@ def _categories(plan: Plan) -> Panel:
         marks.append(ONCE | _layer("rule", null, strokeDash=[5, 3]))
         notes.append(f"Dashed line: {figure.null} ({number_text(figure.reference)})")
     row = max(14 * max(map(len, names)) + 6, 13 * len(plan.series) * beside + 8)
-    step = {"step": row, "for": "position"}
-    return columns, {"layer": marks, "width": width, "height": step}, {"names": names}, notes
+    panel = {"layer": marks, "width": width, "height": {"step": row, "for": "position"}}
+    return columns, panel, {"names": names}, notes
 
 
 # ---- Histograms
@@ -233,7 +233,7 @@ def _scatter(plan: Plan) -> Panel:
     label = {"x": pixel | {"field": "p"}, "y": pixel | {"field": "q"}, "text": {"field": "t"}}
     line = label | {"x2": {"field": "x"}, "y2": {"field": "y"}}
     layers = [
-        _layer("rule", line, "datum.far", strokeWidth=0.6, opacity=0.7),
+        _layer("rule", line, "datum.far", strokeWidth=0.5),
         _layer("point", point, filled=True, opacity=1, size=38),
         _layer("text", label, "datum.p", align={"expr": "datum.align"}),
     ]
