@@ -96,18 +96,19 @@ def number(
     clusters - 1 degrees of freedom, cut to its scale.
 
     estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
-    of their scale have an interval. clusters: effective ones. scale: its ends; by default the
-    unit's. Source: `metrics.resampling`.
+    of their scale have an interval. clusters: effective ones; with fewer than ten there is none.
+    scale: its ends; by default the unit's.
     """
-    from lm_eval_bias.metrics import resampling  # scipy, which takes a quarter second
+    from lm_eval_bias.metrics import errors  # scipy, which takes a quarter second
 
     value, stderr = map(float, estimate[:2])
-    if unit in SHARES and not isnan(value):
+    if unit in SHARES:
         most = RANGE[unit][1]
-        ends = resampling.share_interval(value / most, stderr / most, clusters, alpha)
-        low, high = (most * end for end in ends)
+        ends = errors.share_interval(value / most, stderr / most, clusters, alpha)
+        low, high = (most * float(end) for end in ends)
     else:
-        low, high = map(float, resampling.t_interval(value, stderr or nan, clusters, alpha))
+        known = stderr if clusters >= errors.FEWEST_CLUSTERS else nan
+        low, high = map(float, errors.t_interval(value, known, max(clusters - 1, 1), alpha))
     return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
 
 
@@ -302,7 +303,7 @@ class Counted:
                 estimates |= function(frames[name], sample, by, estimates, **options)
             for metric, of in estimates.items():
                 for (_, row), number in zip(
-                    result, _numbers(self.metrics[metric], of), strict=True
+                    result, with_intervals(self.metrics[metric], of), strict=True
                 ):
                     row[metric] = number
         for _, row in result:
@@ -389,7 +390,7 @@ def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
     return {IN_FORM.name: (100 * ratio(total(units[IN_FORM.name]), n), n)}
 
 
-def _numbers(metric: Metric, of: Any) -> list[Number]:
+def with_intervals(metric: Metric, of: Any) -> list[Number]:
     """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's, cut
     to their scale. of: `metrics.errors.Estimates`."""
     import numpy as np
@@ -711,7 +712,7 @@ def fewest_clusters(
 ) -> dict[str | None, int]:
     """How many effective clusters the records have, rounded, in the clustering with fewest: under
     None of all records, under each value of the column `by` of those with it."""
-    from lm_eval_bias.metrics.resampling import rounded_clusters
+    from lm_eval_bias.metrics.errors import effective_clusters
 
     sizes: dict[Any, list[Counter[Any]]]
     sizes = defaultdict(lambda: [Counter() for _ in clusterings or [()]])
@@ -726,7 +727,7 @@ def fewest_clusters(
                 for cluster in clusters:
                     counts[cluster] += 1
     return {
-        group: min(int(rounded_clusters(list(of.values()))) for of in counts)
+        group: min(round(float(effective_clusters(list(of.values())))) for of in counts)
         for group, counts in sizes.items()
     }
 

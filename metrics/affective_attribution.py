@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .crossed import UNDEFINED, Clustering, CrossedMean, crossed_mean
-from .resampling import Estimate, ratio
-from .student import ROUNDING
+from .errors import ROUNDING, Estimate, ratio
 
 VERDICTS = ("comedy", "tragedy", "neutrality")
 

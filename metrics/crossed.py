@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import FEWEST_CLUSTERS, Floats, Ints, effective_clusters, rounded_clusters
-from .student import ROUNDING, interval, satterthwaite
+from .errors import FEWEST_CLUSTERS, ROUNDING, Floats, Ints, effective_clusters, satterthwaite
+from .student import interval
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
 
@@ -64,56 +64,9 @@ def crossed_mean(
     value = 0.0 if abs(value) < rounding else value
     variance, df = _variance(residuals / len(y), coded)
     stderr = float(np.sqrt(variance))
-    few = any(rounded_clusters(np.bincount(of)) < FEWEST_CLUSTERS for of, _ in coded)
+    few = any(effective_clusters(np.bincount(of)).round() < FEWEST_CLUSTERS for of, _ in coded)
     low, high = (np.nan, np.nan) if few else map(float, interval(value, stderr, df))
     return CrossedMean(value, stderr, df, low, high, len(y))
-
-
-def crossed_contrast(
-    outcome: ArrayLike,
-    cells: Labels,
-    part: Ints,
-    signs: Sequence[float],
-    *clusterings: Clustering,
-    errors: bool = True,
-) -> CrossedMean:
-    """The mean, over the cells that have all parts, of the sum of signs times the means of the
-    parts.
-
-    outcome, cells: shape (n,). part: shape (n,), indices of signs. As `crossed_mean` otherwise.
-    """
-    cell = codes(cells)
-    n = np.zeros((cell.max(initial=-1) + 1, len(signs)))
-    np.add.at(n, (cell, part), 1)
-    complete = np.all(n, axis=1)
-    used = complete[cell]
-    weights = np.asarray(signs)[part] / (n[cell, part] * max(complete.sum(), 1))
-    return crossed_mean(
-        (used.sum() * weights * outcome)[used],
-        (cell * len(signs) + part)[used],
-        *[Clustering(codes(of.clusters)[used], codes(of.strata)[used]) for of in clusterings],
-        errors=errors,
-    )
-
-
-def with_placebos(
-    outcome: ArrayLike,
-    cells: Labels,
-    part: Ints,
-    signs: tuple[float, float],
-    *clusterings: Clustering,
-    errors: bool = True,
-) -> tuple[CrossedMean, CrossedMean]:
-    """`crossed_contrast` of two parts less that of their placebos, and that of the two alone.
-
-    part: shape (n,), 0 and 1, of placebos 2 and 3.
-    """
-    a, b = signs
-    less, alone = (
-        crossed_contrast(outcome, cells, part, of, *clusterings, errors=errors)
-        for of in ((a, b, -a, -b), (a, b, 0, 0))
-    )
-    return less, alone
 
 
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .crossed import Clustering, crossed_variance
-from .resampling import FEWEST_CLUSTERS, SEED, Bools, Estimate, Floats, Interval
-from .student import ROUNDING, student
+from .errors import FEWEST_CLUSTERS, ROUNDING, SEED, Bools, Estimate, Floats, Interval
 from .student import interval as student_interval
+from .student import student
 
 PERMUTATIONS = 10_000
 LEVEL = 0.05

@@ -28,13 +28,31 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
+SEED = 20250601
 FEWEST_CLUSTERS = 10
 """Effective clusters, and events of a share, that an error needs."""
 CELLS = 100
 """Groups in which the common cells of several clusterings are left out."""
 ROUNDING = 1e-12
 """Of its size: equal values, added up in thousands, differ by less."""
+
+
+class Estimate(NamedTuple):
+    """A number and its standard error; NaN where undefined."""
+
+    value: float
+    stderr: float
+
+
+class Interval(NamedTuple):
+    """With the 95 % interval."""
+
+    value: float
+    stderr: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
 
 
 class Estimates(NamedTuple):

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
 from .crossed import UNDEFINED, CrossedMean, codes
-from .resampling import SEED, Bools, Floats, Ints
-from .student import ROUNDING, interval, satterthwaite
+from .errors import ROUNDING, SEED, Bools, Floats, Ints, satterthwaite
+from .student import interval
 
 DRAWS = 1000
 FEW = 24

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .resampling import Floats
+from .errors import Floats
 
 
 def holm(p: ArrayLike) -> Floats:

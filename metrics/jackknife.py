@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .crossed import Variance, of_strata
-from .resampling import SEED, Floats
-from .student import ROUNDING, interval, two_sided
+from .errors import ROUNDING, SEED, Floats
+from .student import interval, two_sided
 
 MOST = 40
 """Groups of clusters of one clustering: so many degrees of freedom, less one for each stratum, are

@@ -10,8 +10,7 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from .crossed import codes
-from .resampling import SEED, Floats, Ints
-from .student import ROUNDING
+from .errors import ROUNDING, SEED, Floats, Ints
 
 PERMUTATIONS = 10_000
 LEVEL = 0.001

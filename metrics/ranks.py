@@ -7,8 +7,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from .errors import Bools, Floats
 from .holm import holm
-from .resampling import Bools, Floats
 from .student import two_sided
 
 ALPHA = 0.05

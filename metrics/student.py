@@ -1,14 +1,10 @@
-"""Student's t, and where rounding ends and spread begins."""
+"""Student's t."""
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .resampling import Floats
-
-# Identical values differ from their own mean by about 1e-16 of their size. Thousands of them, added
-# up, stay well below this.
-ROUNDING = 1e-12
+from .errors import ROUNDING, Floats
 
 
 def student(
@@ -54,13 +50,3 @@ def implied_df(value: float, stderr: float, low: float, high: float, most: float
         if quantile >= scipy.special.stdtrit(1, 0.975)
         else float(scipy.special.stdtridf(0.975, quantile))
     )
-
-
-def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
-    """Degrees of freedom of a sum of variances, at least 1; infinite without squares.
-
-    squares: the sum of the squared parts, each over its own df.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.maximum(1.0, np.square(variance) / squares)
-    return np.where(np.asarray(squares) > 0, df, np.inf)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .crossed import Clustering, CrossedMean, crossed_mean
-from .resampling import Estimate, Floats, ratio
-from .student import ROUNDING, student
+from .errors import ROUNDING, Estimate, Floats, ratio
+from .student import student
 
 
 class OneSample(NamedTuple):

@@ -5,8 +5,9 @@ from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.errors import Estimates, Sample
 
-from lm_eval_bias.measure import number
+from lm_eval_bias.measure import Metric, Number, number, with_intervals
 
 
 class Outcome(NamedTuple):
@@ -36,3 +37,15 @@ def reported(number: Any, truth: float) -> Outcome:
 def numbered(estimate: tuple[float, float], clusters: int, truth: float, unit: str = "") -> Outcome:
     """With the interval of its unit."""
     return reported(number(estimate, clusters, unit), truth)
+
+
+def estimated(estimates: Estimates) -> Number:
+    """The only number of estimates, with its interval."""
+    return with_intervals(Metric("mean", "points", ""), estimates)[0]
+
+
+def mean_of(y: Any, *clusterings: tuple[Any, Any]) -> Number:
+    """The mean of rows. clusterings: as of `Sample`."""
+    sample = Sample(len(y), *clusterings)
+    total = sample.total()
+    return estimated(sample.estimates(total(y) / total(1), total(1)))

@@ -17,10 +17,10 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
+from outcome import mean_of
 from scipy.optimize import nnls
 
-from lm_eval_bias.measure import Measure, Metric, Number, Summary
+from lm_eval_bias.measure import Measure, Metric, Summary
 from lm_eval_bias.results.sample_size import (
     Window,
     growth,
@@ -44,9 +44,10 @@ MEAN = Metric("mean", "points", "", own_interval=True)
 
 def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
     names = [name for name in ("cluster", "word") if name in records[0]]
-    clusterings = [Clustering([r[name] for r in records], [0] * len(records)) for name in names]
-    mean = crossed_mean([r["y"] for r in records], [0] * len(records), *clusterings)
-    return Summary({"mean": Number(mean.value, mean.stderr, mean.low, mean.high)})
+    clusterings = [
+        (np.unique([r[n] for r in records], return_inverse=True)[1], None) for n in names
+    ]
+    return Summary({"mean": mean_of([r["y"] for r in records], *clusterings)})
 
 
 def measure(crossed: bool) -> Measure:

@@ -17,7 +17,7 @@ from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Measure, Metric, clusters_of, quietly
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.runs import Run

@@ -14,7 +14,7 @@ from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, WITHIN, WORSE
 from lm_eval_bias.gate.verdicts import student, unit_of_difference, with_unit
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Key, Run
 
 NULL_BAND = "null_band"

@@ -23,8 +23,8 @@ import scipy
 from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.measure import number as made_number
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES

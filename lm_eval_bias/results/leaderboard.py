@@ -11,8 +11,8 @@ import numpy as np
 from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (

@@ -29,6 +29,7 @@ from lm_eval_bias.measure import (
     without_unseen,
 )
 from lm_eval_bias.metrics.crossed import Variance, combined
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, ROUNDING
 from lm_eval_bias.metrics.jackknife import (
     Test,
     against_zero,
@@ -37,8 +38,6 @@ from lm_eval_bias.metrics.jackknife import (
     sign_flip_p,
     spread_groups,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.metrics.student import ROUNDING
 from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import WORDING, Options, UsageError

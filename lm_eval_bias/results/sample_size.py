@@ -19,7 +19,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from lm_eval_bias.measure import Measure, Metric, Number, Record, Records, clusters_of, summed_up
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.usage import Options, UsageError
 
 PARTS = (2, 4)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lm_eval_bias.data.null_bands import Family, band, families
 from lm_eval_bias.exhibit import Ends, Exhibit, Row
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
 from lm_eval_bias.results.runs import Run, number_of
 from lm_eval_bias.results.table import number_text

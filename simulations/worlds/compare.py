@@ -17,8 +17,8 @@ from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.errors import effective_clusters
 from lm_eval_bias.metrics.jackknife import against_zero, jackknife_variance, sign_flip_p
-from lm_eval_bias.metrics.resampling import rounded_clusters
 from outcome import Outcome, Outcomes, Rng, Rows
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
@@ -243,7 +243,7 @@ def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
     sizes = 1 + unequal * rng.pareto(1.5, clusters)
     answered = sizes * (rng.gamma(4, 0.25, (2, clusters)) if kind == "ratios" else np.ones((2, 1)))
     values, shares = DRAWS[kind](rng, clusters), sizes / sizes.sum()
-    effective, outcomes = int(rounded_clusters(sizes)), {}
+    effective, outcomes = round(float(effective_clusters(sizes))), {}
     for by, what in enumerate(("false alarms", "power")):
         sums = answered * (values + np.array([[0], [by]]))
         total, n = (of.sum(axis=1, keepdims=True) for of in (sums, answered))

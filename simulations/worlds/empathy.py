@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 from lm_eval_bias.metrics.empathy_gap import own_effects, points_gap
-from lm_eval_bias.metrics.resampling import Floats
+from lm_eval_bias.metrics.errors import Floats
 from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
 

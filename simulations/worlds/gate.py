@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
-from outcome import Outcomes, Rng, Rows
+from outcome import Outcomes, Rng, Rows, mean_of
 
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import FAIL, PASS, estimate, judge
-from lm_eval_bias.measure import Measure, Metric, Number, Summary
+from lm_eval_bias.measure import Measure, Metric, Summary
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
 
@@ -51,9 +50,8 @@ GAP = Metric(
 
 
 def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
-    themes, nothing = [record["theme"] for record in records], [0] * len(records)
-    mean = crossed_mean([r["gap"] for r in records], nothing, Clustering(themes, nothing))
-    number = Number(mean.value, mean.stderr, mean.low, mean.high, len(set(themes)))
+    _, theme = np.unique([record["theme"] for record in records], return_inverse=True)
+    number = mean_of([r["gap"] for r in records], (theme, None))
     return Summary({"gap": number})
 
 

@@ -10,10 +10,9 @@ from itertools import product
 from math import inf
 
 import numpy as np
-from lm_eval_bias.metrics.crossed import Clustering, crossed_contrast, crossed_mean
-from lm_eval_bias.metrics.resampling import Floats
+from lm_eval_bias.metrics.errors import Floats, Sample, contrasts
 from lm_eval_bias.metrics.student import interval
-from outcome import Outcome, Outcomes, Rng, Rows, reported
+from outcome import Outcome, Outcomes, Rng, Rows, estimated, mean_of, reported
 from scipy import stats
 
 from lm_eval_bias.measure import number
@@ -52,8 +51,7 @@ def of_share(p: float, themes: int, answers: int, icc: float, rng: Rng) -> Outco
         own = rng.beta(p * (1 / icc - 1), (1 - p) * (1 / icc - 1), themes)
     y = (rng.random(len(theme)) < own[theme]).astype(float)
     value, stderr, before = students(y, theme)
-    # errors of a bootstrap, ddof 0
-    now = number((value, stderr * np.sqrt(1 - 1 / themes)), themes, "share")
+    now = number((value, stderr), themes, "share")
     return {
         "false pass, Student": before[1] < p,
         "false pass": now.high < p,
@@ -77,8 +75,7 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
         means = (np.bincount(theme, y) / 10,)
         ends = stats.bootstrap(means, np.mean, n_resamples=999, method=method, random_state=rng)
         outcomes[method] = Outcome(*ends.confidence_interval, 0)
-    nothing = np.zeros(len(theme), dtype=int)
-    outcomes["reported"] = reported(crossed_mean(y, nothing, Clustering(theme, nothing)), 0)
+    outcomes["reported"] = reported(mean_of(y, (theme, None)), 0)
     return outcomes
 
 
@@ -89,8 +86,6 @@ def of_words(words: int, rng: Rng) -> Outcomes:
     likely, truth = np.where(often, 0.8, 0.05), 0.3 * 0.75
     y = (rng.random(len(word)) < likely[word]).astype(float)
     nothing, good = np.zeros(len(word), dtype=int), word % 2
-    mean = crossed_contrast(
-        y, nothing, good, (-1, 1), Clustering(template, nothing), Clustering(word, good)
-    )
-    before = interval(mean.value, mean.stderr, mean.df)
-    return {"Student": Outcome(*map(float, before), truth), "reported": reported(mean, truth)}
+    sample = Sample(len(y), (template, None), (word, good))
+    ((value, n, *_),) = contrasts(sample.total(), [y], nothing, good, (-1, 1))
+    return {"reported": reported(estimated(sample.estimates(value, n)), truth)}

@@ -8,8 +8,8 @@ expectations of one round without chance. *above 0*: how often the spread's inte
 from functools import cache, partial
 
 import numpy as np
+from lm_eval_bias.metrics.errors import Floats
 from lm_eval_bias.metrics.group_scores import group_scores, mean_score, spread
-from lm_eval_bias.metrics.resampling import Floats
 from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from lm_eval_bias.metrics.crossed import Clustering, combined, crossed_mean, crossed_variance
 from lm_eval_bias.metrics.jackknife import jackknife_variance
-from lm_eval_bias.metrics.resampling import cluster_bootstrap_stderr, cluster_sums
 
 
 def test_one_clustering_by_hand():
@@ -86,9 +85,3 @@ def test_clustered_errors_are_those_of_statsmodels(ways):
         parts.append(jackknife_variance(left, shares, np.zeros(len(left), dtype=int)))
     jackknifed = combined(parts[:ways], [(2, part) for part in parts[ways:]])
     assert np.sqrt(jackknifed.value) == pytest.approx(float(fit.bse[0]))
-    if ways == 1:
-        kwds = {"groups": groups, "use_correction": False}
-        plain = api.OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds=kwds)
-        sums = cluster_sums(a, np.c_[np.ones(len(y)), y])
-        (stderr,) = cluster_bootstrap_stderr(sums, lambda t: t[..., 1:] / t[..., :1], 40_000)
-        assert stderr == pytest.approx(float(plain.bse[0]), rel=0.02)

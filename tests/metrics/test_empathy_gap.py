@@ -23,7 +23,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     points_gap,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from scipy import stats
 
 GROUPS = ["white", "white", "black", "asian", "asian"]
