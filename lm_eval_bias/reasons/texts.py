@@ -3,7 +3,7 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
         for number, line in lines(path):
             try:
                 sample = loads(line)
-                doc, texts = sample["doc"], list(_texts(sample["resps"]))
+                doc, texts = sample["doc"], [r for rs in sample["resps"] for r in rs]
                 group = str(doc["group"])
                 asked = [doc["item"]] if doc.get("item") else doc.get("items") or ()
             except (ValueError, KeyError, TypeError) as error:
@@ -85,9 +85,13 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
             question = ", ".join(map(str, asked))
             if question and ALL not in items and not any(i in question.lower() for i in items):
                 continue
-            read = sample.get("filtered_resps") or []
+            read = _flat(sample.get("filtered_resps") or [])
             prompt = str(samples.at(sample, "arguments", "gen_args_0", "arg_0"))
             for i, text in enumerate(texts):
+                if isinstance(text, list):  # of a conversation the last turn
+                    text = text[-1]
+                if text in ("True", "False"):  # a likelihood's
+                    continue
                 outside = spoken(text)
                 if outside is None or read[i : i + 1] in ([REFUSED], [CUT_OFF]):
                     left_out += 1
@@ -105,9 +109,6 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
     return found, left_out
 
 
-def _texts(responses: Sequence[Any]) -> Iterator[str]:
-    """The generated texts; of a conversation, the last turn."""
-    for response in (r for request in responses for r in request):
-        last = response[-1] if isinstance(response, list) else response
-        if isinstance(last, str) and last not in ("True", "False"):  # a likelihood's
-            yield last
+def _flat(read: Sequence[Any]) -> list[Any]:
+    """What was read of each answer: a request may have a list of them."""
+    return [r for each in read for r in (each if isinstance(each, list) else [each])]

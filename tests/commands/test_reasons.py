@@ -124,7 +124,7 @@ def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
         "doc_hash": str(i),
         "doc": doc,
         "resps": [[text]],
-        "filtered_resps": [read or {"ratings": {}}],
+        "filtered_resps": [[read or {"ratings": {}}]],  # as the harness writes a reader's answers
         "arguments": {
             "gen_args_0": {"arg_0": "How economically successful have they been?", "arg_1": {}}
         },
