@@ -2,8 +2,10 @@
 types (models/) have uses of their own.
 """
 
+import atexit
 import inspect
 import logging
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -136,6 +138,43 @@ def in_document_order(gathered: list, processes: int) -> list:
 def predicts_only(task: Any) -> bool:
     """Whether --predict_only replaced a task's metrics by `bypass`."""
     return "bypass" in getattr(task, "_metric_fn_list", {})
+
+
+# ---- The end of a run
+
+
+def saved_file(tracker: Any, task: str | None = None) -> Path:
+    """Where an `EvaluationTracker` saved the results, or a task's samples."""
+    date, path = getattr(tracker, "date_id", ""), Path(tracker.output_path)
+    stem, folder = "results", path / str(tracker.general_config_tracker.model_name_sanitized)
+    if path.suffix == ".json":
+        stem, folder = path.stem, path.parent
+    return folder / (f"{stem}_{date}.json" if task is None else f"samples_{task}_{date}.jsonl")
+
+
+_failures: list[str] = []
+
+
+def fail_at_end(sentence: str) -> None:
+    """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
+    if program.replace("-", "_").split(".")[0] != "lm_eval":
+        return
+    if not _failures:
+        atexit.register(_end)
+    if sentence not in _failures:
+        _failures.append(sentence)
+
+
+def _end() -> None:
+    for sentence in _failures:
+        print(f"lm-eval-bias: {sentence}", file=sys.stderr)
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 # ---- A model by itself

@@ -18,6 +18,7 @@ from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.hub_data import Processed, read_split
+from lm_eval_bias.harness.saving import check_files
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import Config, render, template
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
@@ -295,6 +296,7 @@ class BiasTask(Base):
         if given and self.as_it_stands:
             options = " and --".join(given)
             logger.warning("%s: texts are scored without --%s", self.task_name, options)
+        check_files()
         self._processes = kwargs.get("world_size", 1)
         arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
         self.OUTPUT_TYPE = self.config.output_type
@@ -508,6 +510,8 @@ class BiasTask(Base):
                 }:
                     error = UsageError(f"metric {error.args[0]}: the summary has no value for it")
                 self._fail(error, "computing its numbers")
+        if self._summary is None:
+            compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         return len(records)
 
     def _value(self, row: Row, part: str, values: list[Any]) -> float:

@@ -1,4 +1,4 @@
-"""Runs by the command line of the harness."""
+"""Runs by the command line of the harness, and what their files are worth."""
 
 import json
 import math
@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from unittest.mock import MagicMock
 
 import pytest
+from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_bias import cli
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.saving import check_files
 from tests.started import run_lm_eval
 
 DUMMY = ["--model", "dummy", "--model_args", "pretrained=none", "--log_samples"]
@@ -33,6 +36,57 @@ def test_two_equal_runs_write_equal_files(tmp_path):
         del results["date"], results["total_evaluation_time_seconds"]
         runs.append((json.dumps(results), files))
     assert runs[0] == runs[1] and len(runs[0][1]) == 4
+
+
+UNLUCKY = """
+import resource
+from lm_eval_bias.benchmarks.mist.measure import AAT
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+"""
+
+
+def test_what_cannot_be_saved_whole_is_named_at_the_end_with_status_1(tmp_path):
+    base = f"include: {tasks_folder()}/mist/mist_aat.yaml"
+    (tmp_path / "unlucky.yaml").write_text(f"{base}\ntask: unlucky\nmeasure: !function u.AAT\n")
+    (tmp_path / "u.py").write_text(UNLUCKY)
+    command = [*DUMMY, "--include_path", ".", "--tasks", "unlucky", "--limit", "60"]
+    done = run_lm_eval([*command, "--output_path", "out"], tmp_path)
+    assert done.returncode == 1 and "unlucky" in done.stdout and not (tmp_path / "none").exists()
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("lm-eval-bias: out/none/")
+    assert last.endswith(
+        " could not be saved whole, nor in the working directory or the temporary folder. Make "
+        "room and run again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "where"), [(0, "out"), (1, "here"), (2, "temporary"), (3, "out")]
+)
+def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, caplog, times, where):
+    """Writing fails so many times. Elsewhere the files are as they would have been."""
+    for name in ("here", "temporary"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
+    check_files()
+    sample = dict.fromkeys(("resps", "filtered_resps", "target"), "")
+    sample |= {"doc": MagicMock(), "arguments": [("prompt\u2028", "answer")]}
+    sample["doc"].__str__.side_effect = [OSError("no space")] * times + ["document"]
+    tracker.save_results_aggregated({"results": {}})
+    tracker.save_results_samples("a", [{**sample, "doc": "document"}])
+    tracker.save_results_samples("b", [sample])
+    files = {p.name.split("_2")[0]: p for p in tmp_path.rglob("*") if p.is_file()}
+    assert files.keys() == {"results", "samples_a", "samples_b"}
+    assert {path.relative_to(tmp_path).parts[0] for path in files.values()} == {where}
+    a, b = (files[f"samples_{task}"].read_text() for task in "ab")
+    assert b == ("" if times == 3 else a)
+    assert json.loads(a)["arguments"] == {
+        "gen_args_0": {"arg_0": "prompt\u2028", "arg_1": "answer"}
+    }
+    assert caplog.text.count("could not be saved whole") == (times > 0)
+    assert caplog.text.count(f"are in {files['results'].parent} instead") == (0 < times < 3)
 
 
 BROKEN = """
@@ -59,7 +113,10 @@ def test_an_error_in_the_numbers_costs_neither_samples_nor_other_tasks(tmp_path,
     command = ["--model", "dummy", "--include_path", tmp_path, "--tasks", "hbb,broken"]
     command += ["--limit", "156", "--log_samples", "--output_path", tmp_path / "out"]
     done = run_lm_eval(command)
-    assert "ArithmeticError: nothing adds up" in done.stderr
+    assert done.returncode == 1 and "ArithmeticError: nothing adds up" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "lm-eval-bias: no numbers for broken; see the error above"
+    )
     assert "|broken|" in done.stdout and "|hbb   |" in done.stdout
     results = json.loads(next(tmp_path.rglob("results_*.json")).read_text())
     assert results["configs"]["broken"]["error"] == "ArithmeticError: nothing adds up"

@@ -1,0 +1,85 @@
+"""What the harness saves of a run is read back: it logs an error of the disk, and goes on."""
+
+import json
+import logging
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, partial, wraps
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from lm_eval_bias.harness import compat
+from lm_eval_bias.usage import Options
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def check_files() -> None:
+    """Let every `EvaluationTracker` of this process save through `_save`."""
+    from lm_eval.loggers import EvaluationTracker
+
+    for name in ("save_results_aggregated", "save_results_samples"):
+        setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
+
+
+def _checked(method: Callable[..., None]) -> Callable[..., None]:
+    @wraps(method)
+    def save(tracker: Any, *arguments: Any, **named: Any) -> None:
+        call = signature(method).bind(tracker, *arguments, **named).arguments
+        del call["self"]
+        _save(tracker, method, call)
+
+    return save
+
+
+def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
+    """If a file is not whole, save all files of the run elsewhere, and end with status 1."""
+    if tracker.output_path is None:
+        method(tracker, **call)
+        return
+    if "results" in call:  # the first call of a run
+        tracker.calls, tracker.files = [], []
+    tracker.calls.append((method, call))
+    if _is_whole(tracker, method, call):
+        return
+    wanted, files = tracker.output_path, tracker.files
+    for place in (Path.cwd, partial(tempfile.mkdtemp, prefix="lm-eval-bias-")):
+        tracker.files = []
+        with suppress(OSError):  # no temporary folder
+            tracker.output_path = str(place())
+            if all(_is_whole(tracker, *earlier) for earlier in tracker.calls):
+                _remove(files)
+                outcome = f"; all files of this run are in {tracker.files[0].parent} instead"
+                break
+        _remove(tracker.files)
+    else:
+        tracker.output_path, tracker.files = wanted, files
+        outcome = ", nor in the working directory or the temporary folder. Make room and run again"
+    sentence = f"{files[-1]} could not be saved whole{outcome}"
+    logger.error("lm-eval-bias: %s", sentence)
+    compat.fail_at_end(sentence)
+
+
+def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
+    task = call.get("task_name")
+    if task is not None:  # copies: the harness changes them
+        call = {**call, "samples": [dict(sample) for sample in call["samples"]]}
+    method(tracker, **call)
+    tracker.files.append(compat.saved_file(tracker, task))
+    try:
+        with tracker.files[-1].open(encoding="utf-8") as file:
+            if task is None:
+                return bool(json.load(file))
+            return sum(bool(json.loads(line)) for line in file) == len(call["samples"])
+    except (OSError, ValueError):
+        return False
+
+
+def _remove(files: list[Path]) -> None:
+    for file in files:
+        with suppress(OSError):
+            file.unlink()
+            file.parent.rmdir()  # if it is empty
