@@ -1,4 +1,4 @@
-# Everything happens in .venv, .venv-lowest, .model and .cache; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest and .model; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
@@ -92,4 +92,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .model .axe .eee .cache results report site
+	rm -rf .venv .venv-lowest .model .axe .eee results report site
