@@ -573,7 +573,8 @@ class Real:
         with self.lock, self.torch.no_grad():
             both = zip(self.read, ids[:-1], strict=False)
             same = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
-            self.cache.crop(same)
+            if same < len(self.read):
+                self.cache.crop(same - len(self.read))
             self.read = ids
             given = self.torch.tensor([ids[same:]])
             logits = self.model(given, past_key_values=self.cache).logits[0, -1]
