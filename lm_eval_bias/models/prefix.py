@@ -15,7 +15,7 @@ from copy import copy
 from hashlib import blake2b
 from itertools import pairwise
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -60,6 +60,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+RECHECKED = 16
+"""Requests that a GPU computes again together."""
 # Settings of generation that change only how a token is chosen.
 SETTINGS = {
     "do_sample",
@@ -74,6 +76,15 @@ SETTINGS = {
     "repetition_penalty",
     "renormalize_logits",
 }
+
+
+class Watched(NamedTuple):
+    """A request that is computed again: its texts, its log-likelihood, and its tokens."""
+
+    texts: tuple[str, str]
+    value: float
+    context: list[int]
+    continuation: list[int]
 
 
 class Difference(Exception):
@@ -269,34 +280,37 @@ class PrefixLM(HFModel):
 
     # ---- Requests that are computed again
 
-    def _recheck(
-        self, texts: tuple[str, str], value: float, context: list[int], continuation: list[int]
-    ) -> None:
-        """Raise Difference if `hf` gives the continuation another log-likelihood by more than
-        rounding. context, continuation: tokens."""
+    def _recheck(self, watched: Sequence[Watched]) -> None:
+        """Raise Difference if `hf` gives one of these another log-likelihood by more than
+        rounding."""
 
-        def alone() -> float:
+        def alone(those: Sequence[Watched], size: int) -> list[float]:
             # without a key of the cache, and cut as `hf` cuts it, which would warn
-            room = self.max_length + 1 - len(continuation)
-            request: Any = (None, context[-room:], continuation)
-            return HFLM._loglikelihood_tokens(self, [request], True, 1)[0][0]
+            room = self.max_length + 1
+            requests: Any = [
+                (None, w.context[len(w.continuation) - room :], w.continuation) for w in those
+            ]
+            return [value for value, _ in HFLM._loglikelihood_tokens(self, requests, True, size)]
 
-        expected = self._in_memory(lambda _: alone())
-        if expected is None or value == expected or (np.isnan(value) and np.isnan(expected)):
-            return
-        most = bound(self.mixed_precision_dtype or self.model.dtype, len(continuation))
-        off = abs(value - expected)
-        if off > most:  # a hair's breadth may change a mixture of experts by more
-            for seed in range(4):
-                with Rounded(self.model, seed):
-                    most = max(most, 3 * abs(alone() - expected))
-        if off <= most:
-            return
-        raise Difference(
-            f"{type(self.model).__name__} gives other likelihoods when texts share a pass: "
-            f"{texts[1]!r} behind {texts[0][-40:]!r} has {value:.6g}, and {expected:.6g} as "
-            f"--model hf computes it (rounding explains {most:.2g})"
-        )
+        packs = self._pack_size(1 if self.device.type == "cpu" else RECHECKED, "texts")
+        expected = self._in_memory(lambda size: alone(watched, size), packs) if watched else None
+        for one, right in zip(watched, expected or (), strict=bool(expected)):
+            if one.value == right or (np.isnan(one.value) and np.isnan(right)):
+                continue
+            most = bound(self.mixed_precision_dtype or self.model.dtype, len(one.continuation))
+            off = abs(one.value - right)
+            if off > most:  # a hair's breadth may change a mixture of experts by more
+                right = alone([one], 1)[0]
+                off = abs(one.value - right)
+                for seed in range(4):
+                    with Rounded(self.model, seed):
+                        most = max(most, 3 * abs(alone([one], 1)[0] - right))
+            if not off <= most:
+                raise Difference(
+                    f"{type(self.model).__name__} gives other likelihoods when texts share a pass: "
+                    f"{one.texts[1]!r} behind {one.texts[0][-40:]!r} has {one.value:.6g}, and "
+                    f"{right:.6g} as --model hf computes it (rounding explains {most:.2g})"
+                )
 
     def _unanswered(
         self, error: Exception, method: str, requests: Sequence[Instance], done: np.ndarray
@@ -382,7 +396,8 @@ class PrefixLM(HFModel):
         pairs = [r.args for r in requests]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
         done = np.zeros(len(pairs), dtype=bool)
-        watched = {finished[i] for i in rechecked(len(finished))}
+        drawn = {finished[i] for i in rechecked(len(finished))}
+        watched: list[Watched] = []
 
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
@@ -408,12 +423,13 @@ class PrefixLM(HFModel):
                     held.fit(sweep.hold, len(sweep.path), 0)
                     bar.update(sweep.cursor - start)
                     for i in finished[_between(last, start, sweep.cursor)]:
-                        if i in watched:
+                        if i in drawn:
                             tokens = self._as_hf_splits(*pairs[i])
-                            self._recheck(pairs[i], float(total[i]), *tokens)
+                            watched.append(Watched(pairs[i], float(total[i]), *tokens))
                         done[i] = True
                         answer = (float(total[i]), bool(greedy[i]))
                         self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
+                self._recheck(watched)
         except Exception as error:
             rest = self._unanswered(error, "loglikelihood", requests, done)
             others = [requests[i] for i in rest]
@@ -538,13 +554,15 @@ class PrefixLM(HFModel):
         total = trie.size + sum(prompt.max_tokens for prompt in members)
         title = f"Running {len(requests) - len(usual)} generate_until requests"
 
+        watched: list[Watched] = []
+
         def answered(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
             if values is not None:
                 asked = requests[members[prompt][0]].args[0]
                 room = self.max_length - prompt.max_tokens
                 context = self.tok_batch_encode([asked], "left", room, self.truncation)[0][0]
                 texts = (asked, self.tok_decode(tokens))
-                self._recheck(texts, sum(values), context.tolist(), tokens)
+                watched.append(Watched(texts, sum(values), context.tolist(), tokens))
             text = postprocess_generated_text(
                 self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
             )
@@ -556,6 +574,7 @@ class PrefixLM(HFModel):
         try:
             with self._bar(total, title, disable_tqdm, " tokens") as bar:
                 self._decode(trie, list(members), packs, bar, answered)
+                self._recheck(watched)
         except Exception as error:
             as_hf(self._unanswered(error, "generate_until", requests, done))
         return answers
