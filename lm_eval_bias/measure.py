@@ -227,7 +227,7 @@ class Counted:
             name: units.reset_index(drop=True)
             for name, units in self.units(frame, **options).items()
         }
-        if IN_FORM.name in self.metrics:
+        if IN_FORM.name in self.metrics and set(self.columns) <= set(frame.columns):
             forms = frame.reindex(columns=[*self.columns, IN_FORM.name])
             frames[IN_FORM.name] = forms.dropna(subset=[IN_FORM.name]).reset_index(drop=True)
         return frames

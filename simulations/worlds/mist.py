@@ -8,11 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
-from lm_eval_bias.metrics.word_association import WordList, association
-from outcome import Outcome, Outcomes, Rng, Rows, reported
+from outcome import Outcomes, Rng, Rows, reported
 
 from lm_eval_bias.benchmarks.mist import documents as mist
+from lm_eval_bias.benchmarks.mist.measure import AAT, WABT, record_aat, record_wabt
 
 DOMAINS = {"race": 0.25, "gender": 0.0}  # the others: -.25
 GAP = 0.1
@@ -46,38 +45,22 @@ def scores(docs: Docs, of_words: float, of_identifiers: float, rng: Rng) -> Outc
     """Words move a probability of 1/2, as do identifiers that good words lean to: the true score is
     0."""
     words, identifiers = effects(rng, of_words), effects(rng, of_identifiers)
-    lists = []
+    records = []
     for d in docs:
         a, b = (identifiers[name] for name in d["groups"])
         p = [
             0.5 + words[w, good] + (a - b if good else b - a) / 2
             for w, good in zip(d["words"], d["positive"], strict=True)
         ]
-        share = (rng.random(len(p)) < p).astype(float).tolist()
-        lists.append(
-            WordList(
-                d["domain"],
-                d["pair"],
-                d["dimension"],
-                d["groups"],
-                d["words"],
-                d["positive"],
-                share,
-            )
-        )
-    found = association(lists)
-    return {"reported": Outcome(*found.interval, 0, *found.mean)}
+        records.append(record_wabt(d, [(rng.random(len(p)) > p).astype(int).tolist()]))
+    return {"reported": reported(WABT.summary(records).values["bias_score"], 0)}
 
 
 def gaps(docs: Docs, of_words: float, of_identifiers: float, rng: Rng) -> Outcomes:
     words, identifiers = effects(rng, of_words), effects(rng, of_identifiers)
-    attributions = []
+    records = []
     for d in docs:
         p = 0.5 + DOMAINS.get(d["domain"], -0.25) + GAP * (d["side"] == "a")
         p += identifiers[d["group"], d["identifier"]] + words[d["word"]]
-        fields = {key: d[key] for key in Attribution._fields if key != "verdict"}
-        attributions.append(
-            Attribution(**fields, verdict="comedy" if rng.random() < p else "tragedy")
-        )
-    gap = attribution_gap(attributions, [x.verdict == "comedy" for x in attributions])
-    return {"reported": reported(gap, GAP)}
+        records.append(record_aat(d, ["comedy" if rng.random() < p else "tragedy"]))
+    return {"reported": reported(AAT.summary(records).values["comedy_gap"], 100 * GAP)}

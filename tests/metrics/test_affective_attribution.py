@@ -1,24 +1,32 @@
 from math import isnan
 
 import pytest
-from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap, rates
+from lm_eval_bias.metrics.affective_attribution import VERDICTS
+
+from lm_eval_bias.benchmarks.mist.measure import AAT, AAT_LIKELIHOOD
 
 IDENTIFIERS = {"a": ["Ethan", "Olivia", "Ava"], "b": ["Kwame", "Amina", "Zuberi"]}
 
 
+def attribution(verdict, side="a", group=None, domain="race", k=0, **changes):
+    """A record. k: tells identifiers, words and templates apart."""
+    group = group or {"a": "American", "b": "African"}[side]
+    return {
+        "group": group,
+        "side": side,
+        "domain": domain,
+        "identifier": f"{group}{k % 3}",
+        "word": f"w{k % 4}",
+        "template": k % 3,
+        "verdict": verdict,
+        **changes,
+    }
+
+
 def attributions(verdict):
-    """Every identifier with four words and three templates; `verdict` of (side, identifier, word,
-    template)."""
+    """Every identifier with four words and three templates; `verdict` of (side, identifier)."""
     return [
-        Attribution(
-            "American" if side == "a" else "African",
-            side,
-            "race",
-            name,
-            word,
-            template,
-            verdict(side, name, word, template),
-        )
+        attribution(verdict(side, name), side, identifier=name, word=word, template=template)
         for side, names in IDENTIFIERS.items()
         for name in names
         for word in ("Cup", "Key", "Hill", "Lamp")
@@ -26,26 +34,16 @@ def attributions(verdict):
     ]
 
 
-def is_comedy(given):
-    return [float(x.verdict == "comedy") for x in given]
-
-
 def test_rates_by_hand():
     """Ten answers, of which one is refused and one unparsed: of the eight valid ones four are
     comedy, three tragedy, one neutral."""
     verdicts = ["comedy"] * 4 + ["tragedy"] * 3 + ["neutrality", "refused", "unparsed"]
-    given = [
-        Attribution("American", "a", "race", f"i{k % 3}", f"w{k % 4}", 1, v)
-        for k, v in enumerate(verdicts)
-    ]
-    result = rates(given)
-    assert (result.n, result.comedy.value, result.tragedy.value, result.neutrality.value) == (
-        10,
-        4 / 8,
-        3 / 8,
-        1 / 8,
-    )
-    assert (result.refused, result.unparsed) == (0.1, 0.1)
+    summary = AAT.summary([attribution(v, k=k) for k, v in enumerate(verdicts)])
+    assert [summary.values[f"{v}_a"].value for v in VERDICTS] == [4 / 8, 3 / 8, 1 / 8]
+    assert summary.values["verdicts_a"].value == 8 == summary.values["comedy_a"].n
+    assert summary.values["refused"].value == summary.values["unparsed"].value == 10
+    (group,) = summary.tables["groups"]
+    assert (group["n"], group["comedy"], group["refused"]) == (10, 4 / 8, 10)
 
 
 def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():
@@ -54,43 +52,49 @@ def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():
 
     Comedy for S_a: 12 of 60, for S_b 12 of 24; without the domain in the fit the gap would be -0.3.
     """
-
-    def side(name, domain, n):
-        verdict = "comedy" if domain == "race" else "tragedy"
-        return [
-            Attribution(name, name[0], domain, f"{name}{k % 3}", f"w{k % 4}", k % 3, verdict)
-            for k in range(n)
-        ]
-
-    given = (
-        side("a race", "race", 12)
-        + side("a health", "health", 48)
-        + side("b race", "race", 12)
-        + side("b health", "health", 12)
-    )
-    assert rates([x for x in given if x.side == "a"]).comedy.value - rates(
-        [x for x in given if x.side == "b"]
-    ).comedy.value == pytest.approx(-0.3)
-    gap = attribution_gap(given, is_comedy(given))
-    assert gap.value == pytest.approx(0, abs=1e-12) and isnan(gap.low)
+    records = [
+        attribution(
+            "comedy" if domain == "race" else "tragedy", side, f"{side} {domain}", domain, k
+        )
+        for side, domain, verdict, n in (
+            ("a", "race", "comedy", 12),
+            ("a", "health", "tragedy", 48),
+            ("b", "race", "comedy", 12),
+            ("b", "health", "tragedy", 12),
+        )
+        for k in range(n)
+    ]
+    values = AAT.summary(records).values
+    assert values["comedy_a"].value - values["comedy_b"].value == pytest.approx(-0.3)
+    gap = values["comedy_gap"]
+    assert gap.value == pytest.approx(0, abs=1e-9) and isnan(gap.low)
 
 
 def test_rates_of_nothing_are_nan():
-    assert rates([]).n == 0 and isnan(rates([]).comedy.value) and isnan(rates([]).refused)
+    for records in ([], [attribution("refused"), attribution("refused", "b")]):
+        values = AAT.summary(records).values
+        assert isnan(values["comedy_a"].value) and isnan(values["comedy_gap"].value)
+    assert values["refused"].value == 100
 
 
 def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows
-    as independent would call it certain; with three names there is no interval, and an error."""
-    given = attributions(
-        lambda side, name, word, template: "comedy" if name == "Ethan" else "tragedy"
-    )
-    gap = attribution_gap(given, is_comedy(given))
-    assert gap.value == pytest.approx(1 / 3) == gap.stderr and isnan(gap.low)
+    as independent would call it certain; with three names there is no interval."""
+    records = attributions(lambda side, name: "comedy" if name == "Ethan" else "tragedy")
+    summary = AAT.summary(records)
+    gap = summary.values["comedy_gap"]
+    assert gap.value == pytest.approx(100 / 3) and isnan(gap.low) and gap.clusters == 4
+    # all, and the only pair of groups, in comedy and in tragedy
+    rows = [(row["group_a"], row["group_b"], row["gap"]) for row in summary.tables["gaps"]]
+    for sign, (every, pair) in zip((1, -1), (rows[:2], rows[2:]), strict=True):
+        assert every == ("all", "all", pytest.approx(sign * 100 / 3))
+        assert pair == ("American", "African", pytest.approx(sign * 100 / 3))
 
 
-def test_outcomes_that_are_not_numbers_are_left_out():
-    given = attributions(lambda side, name, word, template: "comedy" if side == "a" else "tragedy")
-    outcome = [float("nan") if x.word == "Cup" else 0.75 if x.side == "a" else 0.5 for x in given]
-    assert attribution_gap(given, outcome).value == pytest.approx(0.25)
-    assert isnan(attribution_gap(given, [float("nan")] * len(given)).value)
+def test_probabilities_that_are_none_are_left_out():
+    records = attributions(lambda side, name: "comedy" if side == "a" else "tragedy")
+    for r in records:
+        lost = r["word"] == "Cup"
+        r["p_comedy"] = None if lost else 0.75 if r["side"] == "a" else 0.5
+        r["verdict"] = "unparsed" if lost else r["verdict"]
+    assert AAT_LIKELIHOOD.summary(records).values["probability_gap"].value == pytest.approx(25)

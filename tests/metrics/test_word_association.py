@@ -2,14 +2,10 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.word_association import (
-    WordList,
-    association,
-    one_sample,
-    t_test,
-    word_influence,
-)
+from lm_eval_bias.metrics.word_association import scores, t_test
 from scipy import stats
+
+from lm_eval_bias.benchmarks.mist.measure import WABT
 
 # MIST, Table 4: model, dimension, n, mean, standard deviation, t, p.
 TABLE_4 = """\
@@ -75,58 +71,64 @@ def test_equation_1(counts, score):
     aa, ab, ba, bb = counts
     words = [(True, 1)] * aa + [(False, 1)] * ab + [(True, 0)] * ba + [(False, 0)] * bb
     positive, share = zip(*words, strict=True)
-    found = WordList("", "p", "d", "ab", range(len(words)), positive, share).score
-    assert found == pytest.approx(score, nan_ok=True)
+    found, _ = scores([0] * len(words), positive, share)
+    assert found == pytest.approx([score] * len(words), nan_ok=True)
 
 
-def test_one_sample_agrees_with_scipy_and_leaves_out_what_is_undefined():
-    scores = [0.5, -0.25, 1.0, 0.0, 0.75]
-    result = one_sample([*scores, np.nan])
-    expected = stats.ttest_1samp(scores, 0)
-    assert (result.n, result.mean, result.std) == (5, 0.4, pytest.approx(np.std(scores)))
-    assert (result.t, result.p) == (
-        pytest.approx(expected.statistic),
-        pytest.approx(expected.pvalue),
+def scored(scores):
+    """Lists of which S_a gets all good words and a share of the bad ones that gives this score:
+    1 / (1 + x) + 1 - 1 is the score with a share of x."""
+    return [word_list([1, 1 / score - 1] * 5, str(i)) for i, score in enumerate(scores)]
+
+
+def test_the_papers_test_agrees_with_scipy_and_leaves_out_what_is_undefined():
+    given = [0.6, 0.75, 1.0, 0.8, 0.9]
+    values = summary([*scored(given), word_list([1] * 10)]).values
+    expected = stats.ttest_1samp(given, 0)
+    assert values["bias_score_n"].value == 5
+    found = [values[f"bias_score{of}"].value for of in ("", "_std", "_t", "_paper_p")]
+    assert found == pytest.approx(
+        [np.mean(given), np.std(given), expected.statistic, expected.pvalue]
     )
 
 
-def test_what_is_undefined_is_nan():
-    assert isnan(one_sample([]).mean) and one_sample([]).n == 0
-    assert (
-        one_sample([0.5])[:2] == (1, 0.5)
-        and isnan(one_sample([0.5]).t)
-        and isnan(one_sample([0.5]).std)
-    )
+def test_a_single_score_has_no_spread():
+    values = summary(scored([0.75])).values
+    assert values["bias_score"].value == pytest.approx(0.75)
+    assert isnan(values["bias_score_t"].value) and isnan(values["bias_score_std"].value)
 
 
-@pytest.mark.parametrize("score", [0.1, -0.1, 0.1 + 0.2, 1 / 3, -2 / 3])
-@pytest.mark.parametrize("n", [2, 3, 7, 1000])
-def test_identical_scores_whose_mean_is_rounded_are_identical(score, n):
+@pytest.mark.parametrize("n", [2, 3, 30])
+def test_identical_scores_whose_mean_is_rounded_are_identical(n):
     """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t
     scipy has for a number."""
-    result = one_sample([score] * n)
-    assert (result.t, result.p) == (np.copysign(np.inf, score), 0)
+    values = summary(scored([0.7] * n)).values
+    assert (values["bias_score_t"].value, values["bias_score_paper_p"].value) == (np.inf, 0)
 
 
-@pytest.mark.parametrize(
-    "scores", [[0.0] * 5, [0.8 + 0.2 - 1, 0.1 + 0.2 + 0.7 - 1, 0.3 - 0.2 - 0.1]]
-)
-def test_scores_that_are_all_zero_have_no_t(scores):
-    assert isnan(one_sample(scores).t) and isnan(one_sample(scores).p)
+@pytest.mark.parametrize("std", [0.0, 1e-16])
+def test_scores_that_are_all_zero_have_no_t(std):
+    assert np.isnan(t_test(5, 1e-17, std)).all()
 
 
-def word_list(share, sample="s", refused=False):
-    """Of identifiers and words of its own."""
-    return WordList(
-        "race",
-        "African",
-        "morality",
-        (f"a {sample}", f"b {sample}"),
-        [f"{sample}-{w}" for w in range(10)],
-        [True, False] * 5,
-        share,
-        refused,
-    )
+def word_list(share, sample="s", refused=False, words=None):
+    """A record, of identifiers and words of its own."""
+    return {
+        "domain": "race",
+        "pair": "African",
+        "dimension": "morality",
+        "groups": [f"a {sample}", f"b {sample}"],
+        "words": words or [f"{sample}-{w}" for w in range(10)],
+        "positive": [True, False] * 5,
+        "sample": sample,
+        "template": 1,
+        "share": share,
+        "refused": refused,
+    }
+
+
+def summary(records):
+    return WABT.summary(records)
 
 
 def test_rates_of_lists_without_a_score():
@@ -136,11 +138,14 @@ def test_rates_of_lists_without_a_score():
         word_list(None),
         word_list(None, refused=True),
     ]
-    result = association(lists)
-    assert (result.lists, result.invalid, result.undefined, result.refused) == (4, 0.5, 0.25, 0.25)
-    assert result.scores.n == 1 and result.mean.value == 1
-    nothing = association([])
-    assert nothing.lists == 0 and isnan(nothing.invalid) and isnan(nothing.mean.value)
+    result = summary(lists)
+    rates = {name: result.values[name].value for name in ("invalid", "undefined", "refused")}
+    assert rates == pytest.approx({"invalid": 50, "undefined": 25, "refused": 25})
+    assert (result.values["bias_score"].value, result.values["bias_score"].n) == (1, 1)
+    every, pair = result.tables["scores"]
+    assert (every["pair"], pair["pair"], pair["lists"]) == ("all", "African", 4)
+    nothing = summary([]).values
+    assert isnan(nothing["invalid"].value) and isnan(nothing["bias_score"].value)
 
 
 def test_lists_of_the_same_identifiers_are_one_draw():
@@ -150,14 +155,18 @@ def test_lists_of_the_same_identifiers_are_one_draw():
         word_list(share, str(i))
         for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)
     ]
-    single, tripled = association(once), association(once * 3)
-    assert tripled.mean == pytest.approx(single.mean)
-    assert tripled.scores.t == pytest.approx(single.scores.t * sqrt(89 / 29))
-    # scores 1, -1 and 0.2 in equal parts: their standard deviation over the root of 30 lists
-    assert single.mean.stderr == pytest.approx(np.std([1, -1, 0.2]) / sqrt(30), rel=0.05)
+    single, tripled = summary(once).values, summary(once * 3).values
+    score, again = single["bias_score"], tripled["bias_score"]
+    assert again[:4] == pytest.approx(score[:4])
+    t = "bias_score_t"
+    assert tripled[t].value == pytest.approx(single[t].value * sqrt(89 / 29))
+    # scores 1, -1 and 0.2 in equal parts: their standard deviation over the root of 30 lists, but
+    # for the chance with which common cells of clusterings are left out together
+    assert score.stderr == pytest.approx(np.std([1, -1, 0.2]) / sqrt(30), rel=0.1)
     of_lists = stats.ttest_1samp([1, -1, 0.2] * 10, 0).pvalue
-    assert [single.p, tripled.p] == pytest.approx([of_lists] * 2, rel=0.05)
-    assert tripled.scores.p < 0.7 * of_lists
+    p = [of["bias_score_p"].value for of in (single, tripled)]
+    assert p == pytest.approx([of_lists] * 2, rel=0.05)
+    assert tripled["bias_score_paper_p"].value < 0.7 * of_lists
 
 
 def test_the_influence_of_a_word_by_hand():
@@ -167,19 +176,10 @@ def test_the_influence_of_a_word_by_hand():
     rises by (3/5) / 5 = .12; slope .2. A good word of S_a has share 1, the other four have 1/2 on
     average: .2 * 1/2 = .1; one of S_b 0 and 3/4: -.15.
     """
-    x = WordList(
-        "",
-        "p",
-        "d",
-        "ab",
-        list("abcdefghij"),
-        [True] * 5 + [False] * 5,
-        [1, 1, 1, 0, 0, 1, 1, 0, 0, 0],
-    )
-    influence = word_influence(x)
-    assert influence[:5] == pytest.approx(
-        [0.1, 0.1, 0.1, -0.15, -0.15]
-    ) and influence.sum() == pytest.approx(0)
+    positive, share = [True] * 5 + [False] * 5, [1, 1, 1, 0, 0, 1, 1, 0, 0, 0]
+    _, influence = scores([0] * 10, positive, share)
+    assert influence[:5] == pytest.approx([0.1, 0.1, 0.1, -0.15, -0.15])
+    assert influence.sum() == pytest.approx(0)
 
 
 def test_words_are_a_sample_too():
@@ -193,14 +193,14 @@ def test_words_are_a_sample_too():
     rng = np.random.default_rng(5)
     shares = {p: 0.5 + 0.02 * rng.standard_normal(20) for p in (True, False)}
     lists = []
-    for sample in range(2000):
-        drawn = {p: rng.choice(20, 5, replace=False) for p in (True, False)}
-        share = [shares[p][w] for p in (True, False) for w in drawn[p]]
-        words = [f"{p}{w}" for p in (True, False) for w in drawn[p]]
-        names = (f"a {sample}", f"b {sample}")
-        lists.append(WordList("", "p", "d", names, words, [True] * 5 + [False] * 5, share))
+    for sample in range(1000):
+        good, bad = (rng.choice(20, 5, replace=False) for _ in range(2))
+        drawn = [of for g, b in zip(good, bad, strict=True) for of in ((True, g), (False, b))]
+        share, words = [shares[p][w] for p, w in drawn], [f"{p}{w}" for p, w in drawn]
+        lists.append(word_list(share, str(sample), words=words))
     expected = sqrt(sum(shares[p].var(ddof=1) / 20 for p in (True, False)))
-    found = association(lists)
-    assert found.mean.value == pytest.approx(shares[True].mean() - shares[False].mean(), abs=1e-3)
-    assert found.mean.stderr == pytest.approx(expected, rel=0.1)
-    assert found.scores.std / sqrt(2000) < found.mean.stderr / 5
+    values = summary(lists).values
+    score = values["bias_score"]
+    assert score.value == pytest.approx(shares[True].mean() - shares[False].mean(), abs=1e-3)
+    assert score.stderr == pytest.approx(expected, rel=0.1)
+    assert values["bias_score_std"].value / sqrt(1000) < score.stderr / 4
