@@ -49,7 +49,7 @@ def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wab
     assert list(table) == ["competence", "sociability", "morality"]
     columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_paper_p")]
     for row in table.values():
-        assert [row[name] for name in columns] == [12, 0, 1, 0, 1]
+        assert [row[name] for name in columns] == pytest.approx([12, 0, 1, 0, 1])
         assert (row["invalid"], row["undefined"], row["refused"]) == (70, 10, 10)
     table = by(shown("mist_wabt", "Figure 3", wabt), "pair", "dimension")
     assert len(table) == 30 and not any(pair == "all" for pair, _ in table)
