@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lm_eval_bias.metrics.errors import Estimates, Sample
 
-from lm_eval_bias.measure import Metric, Number, number, with_intervals
+from lm_eval_bias.measure import Metric, Number, with_intervals
 
 
 class Outcome(NamedTuple):
@@ -32,11 +32,6 @@ Rows = Iterator[tuple[str, Experiment]]
 
 def reported(number: Any, truth: float) -> Outcome:
     return Outcome(number.low, number.high, truth, number.value, number.stderr)
-
-
-def numbered(estimate: tuple[float, float], clusters: int, truth: float, unit: str = "") -> Outcome:
-    """With the interval of its unit."""
-    return reported(number(estimate, clusters, unit), truth)
 
 
 def estimated(estimates: Estimates) -> Number:
