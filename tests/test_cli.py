@@ -230,7 +230,7 @@ def shards(tmp_path, monkeypatch):
             "empathy_religion samples_0.jsonl samples_0.jsonl",
             "this document stands in samples_0.jsonl too; merge runs of different documents",
         ),
-        ("hbb samples_0.jsonl", "hbb: the samples do not fit the measure (KeyError: 'concept')"),
+        ("hbb samples_0.jsonl", "hbb: the samples do not fit the measure (KeyError: 'place')"),
         (
             "empathy_religion other.jsonl",
             "other.jsonl, line 1: not a sample of empathy_religion; "

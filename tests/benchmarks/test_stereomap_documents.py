@@ -93,10 +93,9 @@ def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
         {"ratings": dict.fromkeys(docs[1]["items"], 4), "keywords": []},
         {"ratings": {"Overall": 2}, "keywords": []},
     ]
-    assert [answers.in_form for answers in read] == [[True]] * 3
-    empty = Survey().apply([[""]] * 3, docs)
-    assert [answers.in_form for answers in empty] == [[False]] * 3
-    assert Survey().apply([[", ".join(words)]], docs[:1])[0].in_form == [True]
+    for text, doc in zip(texts, docs, strict=True):
+        assert Survey().in_form([text, ""], doc) == [True, False]
+    assert Survey().in_form([", ".join(words)], docs[0]) == [True]
 
 
 def test_divided_prompts_have_no_styles():

@@ -296,7 +296,7 @@ PAIRED = f"rules:\n  - {{task: {TASK}, metric: {NUMBER}, worse_than_baseline_by:
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     for name, leaning, where in (("even", 0.0, "old"), ("strong", 0.8, "new")):
-        ask(folder / where, name, scripted(name, leaning), TASK, limit=400)
+        ask(folder / where, name, scripted(name, leaning), TASK, limit=600)
     shutil.copytree(folder / "old", folder / "same")
     return folder
 
@@ -337,6 +337,6 @@ def test_runs_that_do_not_compare_are_an_error(asked, gate, tmp_path):
     results.write_text(json.dumps(content))
     # As many documents, but not the same.
     samples.write_text(lines.replace('"doc_hash": "', '"doc_hash": "0', 1))
-    assert refused("other documents: 400 against 400, of which 399 are the same")
+    assert refused("other documents: 600 against 600, of which 599 are the same")
     samples.unlink()
     assert refused("has no samples beside it; run it again with --log_samples")

@@ -50,10 +50,10 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
         "https://a.example/x",
         "Outputs",
     )
-    # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
+    # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x 2 = 4.137315
     assert again.notes.startswith(
-        "share of mine by lm-eval-bias: points, lower is better; 95 % interval [8.3, "
-        "16.7] (made by the task over 24 clusters)"
+        "share of mine by lm-eval-bias: points, lower is better; 95 % interval [8.4, "
+        "16.6] (made by the task over 24 clusters)"
     )
     assert (
         "n = 37; 40 documents" in again.notes

@@ -109,8 +109,8 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(exported):
     expected |= {"lower_is_better": True, "metric_parameters": {"null_value": 0}}
     assert expected.items() <= config.items() and score == 6
     assert uncertainty["standard_error"]["value"] == 2 and uncertainty["num_samples"] == 37
-    # -6 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
-    half = pytest.approx(4.226302, rel=1e-5)
+    # -6 ± t.975 of 23 degrees of freedom, 2.068658, x 2 = 4.137315
+    half = pytest.approx(4.137315, rel=1e-6)
     interval = uncertainty["confidence_interval"]
     assert (6 - interval["lower"], interval["upper"] - 6) == (half, half)
     assert interval["confidence_level"] == 0.95

@@ -1,7 +1,7 @@
 """Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an
 unchanged model is failed."""
 
-from math import inf, nan, sqrt
+from math import inf, nan
 
 import pytest
 from scipy import stats
@@ -27,22 +27,21 @@ def outcomes(folder, *rows):
 
 
 def test_a_rule_passes_or_fails_only_with_the_whole_interval(tmp_path):
-    """24 clusters: 1 ± 2.069 * sqrt(24 / 23) * 0.5 = [-0.057, 2.057]; the distance from 0 is [0,
-    2.057]."""
+    """24 clusters: 1 ± 2.0687 * 0.5 = [-0.0343, 2.0343]; the distance from 0 is [0, 2.0343]."""
     run_of(tmp_path, "m", GAP)
     expected = {
-        PASS: ("below: 2.06", "above: -0.06", "within: 2.06"),
-        FAIL: ("below: -0.06", "above: 2.06"),
+        PASS: ("below: 2.04", "above: -0.04", "within: 2.04"),
+        FAIL: ("below: -0.04", "above: 2.04"),
         INCONCLUSIVE: (
-            *("below: 2.05", "below: -0.05", "above: -0.05", "above: 2.05"),
-            *("within: 2.05", "within: 0.001"),
+            *("below: 2.03", "below: -0.03", "above: -0.03", "above: 2.03"),
+            *("within: 2.03", "within: 0.001"),
         ),
     }
     for outcome, rows in expected.items():
         for row in rows:
             (verdict,) = verdicts(tmp_path, rule(f"metric: gap, {row}"))
             assert verdict.verdict == outcome, row
-            assert (verdict.low, verdict.high) == pytest.approx((-0.0566, 2.0566), abs=1e-3)
+            assert (verdict.low, verdict.high) == pytest.approx((-0.0343, 2.0343), abs=1e-4)
             assert (verdict.confidence, verdict.clusters) == (0.95, 24)
 
 
@@ -96,10 +95,10 @@ def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
 
 
 def test_half_the_interval_decides_at_half_the_distance(tmp_path):
-    """1 ± 1.0566, and the bound 0.5283 away: an interval of 1.0566 from end to end."""
+    """1 ± 1.0343, and the bound 0.5172 away: an interval of 1.0343 from end to end."""
     run_of(tmp_path, "m", GAP, n=100, of=1000)
-    (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.5283"))
-    assert "an interval of 1.1 points from end to end would decide (pass)" in near.todo
+    (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.51716"))
+    assert "an interval of 1.0 points from end to end would decide (pass)" in near.todo
     assert near.narrower == pytest.approx(0.5, abs=1e-4) and "asked 100 of 1,000" in near.reason
     (on,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
     assert on.verdict == INCONCLUSIVE and "lies on the bound" in on.todo
@@ -238,10 +237,9 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
 
 
 def test_planned_nights_share_the_errors(tmp_path):
-    """1 and sqrt(24 / 23) * 0.5 = 0.5108 on 23 degrees of freedom: at 1 - 0.05 / 30 the interval is
-    1 ± 3.559 * 0.5108."""
+    """1 and 0.5 on 23 degrees of freedom: at 1 - 0.05 / 30 the interval is 1 ± 3.559 * 0.5."""
     run_of(tmp_path, "m", GAP)
-    half = stats.t.isf(0.05 / 60, 23) * sqrt(24 / 23) * 0.5
+    half = stats.t.isf(0.05 / 60, 23) * 0.5
     for bound, outcome in ((1 + half + 0.001, PASS), (1 + half - 0.001, INCONCLUSIVE)):
         read = rules.parse(rule(f"metric: gap, below: {bound}"), "f")._replace(nights=30)
         (one,) = gate.judge(read, found(tmp_path).runs)

@@ -221,7 +221,7 @@ def test_a_difference_is_judged_where_hidden_answers_leave_least_of_it():
 def test_runs_on_other_clusters_and_old_samples_are_refused():
     records, old = made(12, lambda s, c: s), [{"colour": "red", "x": 1.0}]
     for measure, first, second, message in (
-        (TOY, records, made(13, lambda s, c: s), "other questions"),
+        (TOY, records, made(13, lambda s, c: s), "different clusters"),
         (TOY, old, old, "have no usable value in column 'scene'. Were they edited"),
         (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
