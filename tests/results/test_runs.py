@@ -94,14 +94,6 @@ def test_tasks_may_be_chosen(real):
 # ---- A task of a group, as 0.5 names it; a task that nobody here knows
 
 
-def test_a_task_of_a_group_is_the_task(tmp_path):
-    path = made_up(tmp_path, "m", VALUES, task="many::mine")
-    samples = tmp_path / f"samples_many::mine_{path.stem.partition('_')[2]}.jsonl"
-    samples.write_text("{}\n")
-    run = only(found_in(tmp_path))
-    assert (run.task, run.n, run.version, run.samples) == ("mine", 100, "1", (samples,))
-
-
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     """Its numbers are in the file: those of the harness's table are the primary ones."""
     made_up(tmp_path, "m", VALUES, more={"finer": (1.0, None)})
