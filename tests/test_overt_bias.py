@@ -14,6 +14,7 @@ from rule_model import RuleLM, evaluate, load, numbers_of
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.stereoset import measure
 from lm_eval_bias.benchmarks.stereoset.documents import intrasentence
+from lm_eval_bias.measure import summarise
 from lm_eval_bias.usage import UsageError
 
 PARTS = ("intrasentence", "intersentence")
@@ -433,7 +434,7 @@ def test_the_authors_gpt2_has_the_authors_scores_on_race(official):
         measure.record(d, [(math.log(of_text[d["example"], s]), False, None) for s in d["choices"]])
         for d in intrasentence(given)
     ]
-    values = measure.summary(records, "sentence").values
+    values = summarise(measure.SENTENCES, records, {"per": "sentence"}).values
     found = {name: round(values[name].value, 3) for name in ("lms", "ss", "icat")}
     assert found == {"lms": 89.757, "ss": 60.350, "icat": 71.177} and len(records) == 962
 
