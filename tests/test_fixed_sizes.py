@@ -116,6 +116,6 @@ def test_a_file_that_makes_fewer_documents_is_asked_whole():
 
 
 def test_a_run_cannot_pass_a_part_for_the_whole():
-    message = "mist_wabt: first_documents can only be set in a task's YAML; use --limit for fewer documents"
+    message = "mist_wabt: first_documents can only be set in a task's YAML; use --limit for"
     with pytest.raises(UsageError, match=message):
         evaluate(RuleLM(), "mist_wabt", metadata={FIRST: 30})

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             [note for side in sides for note in side.notes],
             across,
         )
-    finished.show(shown.page(result), output, shown.summary(result))
+    finished.show(shown.page(result, finished.draws(output)), output, shown.summary(result))
     return 0 if result.documents else NOTHING
 
 

@@ -97,6 +97,10 @@ def show(page: Page, output: Path | None, summary: str) -> None:
             print(line, file=sys.stderr)
 
 
+def draws(output: Path | None) -> bool:
+    return output is not None and output.suffix == ".html"
+
+
 def check_output(path: Path | None, endings: Iterable[str] = WRITERS) -> None:
     """UsageError for a file of another ending, or in a folder that is not there."""
     if path and path.suffix not in endings:

@@ -5,7 +5,7 @@ import logging
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from lm_eval_bias.usage import Options
 logger = logging.getLogger(__name__)
 
 
-@cache
-def check_files() -> None:
-    """Let every `EvaluationTracker` of this process save through `_save`."""
+_tasks: set[str] = set()
+
+
+def check_files(task: str) -> None:
+    """Read back the files of each run of this process that asks a task."""
     from lm_eval.loggers import EvaluationTracker
 
-    for name in ("save_results_aggregated", "save_results_samples"):
+    known = bool(_tasks)
+    _tasks.add(task)
+    for name in () if known else ("save_results_aggregated", "save_results_samples"):
         setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
 
 
@@ -36,12 +40,14 @@ def _checked(method: Callable[..., None]) -> Callable[..., None]:
 
 
 def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
-    """If a file is not whole, save all files of the run elsewhere, and end with status 1."""
-    if tracker.output_path is None:
-        method(tracker, **call)
-        return
+    """If a file of a run with our tasks is not whole, save all its files elsewhere, and end with
+    status 1."""
     if "results" in call:  # the first call of a run
         tracker.calls, tracker.files = [], []
+        tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
+    if not tracker.is_ours or tracker.output_path is None:
+        method(tracker, **call)
+        return
     tracker.calls.append((method, call))
     if _is_whole(tracker, method, call):
         return

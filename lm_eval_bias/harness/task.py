@@ -296,7 +296,7 @@ class BiasTask(Base):
         if given and self.as_it_stands:
             options = " and --".join(given)
             logger.warning("%s: texts are scored without --%s", self.task_name, options)
-        check_files()
+        check_files(self.task_name)
         self._processes = kwargs.get("world_size", 1)
         arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
         self.OUTPUT_TYPE = self.config.output_type

@@ -16,13 +16,14 @@ DRAWN, SHOWN, ANSWER = 25, 6, 600
 """Differences in a figure; answers to a question, and characters of each."""
 
 
-def page(comparison: Comparison) -> Page:
+def page(comparison: Comparison, draws: bool = True) -> Page:
+    """draws: with figures."""
     about = {row.metric.name: row.metric.description for row in comparison.rows}
     sections = [
         Section(
             "Differences",
             [_differences(comparison)],
-            _figures(comparison),
+            _figures(comparison) if draws else (),
             about={name: text for name, text in about.items() if text},
         ),
         Section(
@@ -44,7 +45,7 @@ def page(comparison: Comparison) -> Page:
     }
     return Page(
         "Comparison",
-        [*lead, *page_figures.missing()],
+        [*lead, *(page_figures.missing() if draws else ())],
         [of for of in sections if of.folds or (of.tables and comparison.rows)],
         remarks,
         LEGEND,

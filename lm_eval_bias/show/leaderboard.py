@@ -24,7 +24,8 @@ from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.page import Page
 
 
-def page(board: Board) -> Page:
+def page(board: Board, draws: bool = True) -> Page:
+    """draws: with figures."""
     missing = {
         model.name: [task for task in board.tasks if task not in model.tasks]
         for model in board.models
@@ -42,12 +43,12 @@ def page(board: Board) -> Page:
     lead += "number has its own unit and question."
     return Page(
         "Leaderboard",
-        [lead, *page_figures.missing()],
+        [lead, *(page_figures.missing() if draws else ())],
         [
             pages.Section(
                 shortened(section.title, 200),
                 [_table(board, section)],
-                _figures(section, i),
+                _figures(section, i) if draws else (),
                 about={c.metric.name: c.metric.description for c in section.columns},
             )
             for i, section in enumerate(board.sections, 1)

@@ -70,11 +70,11 @@ def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
-    check_files()
+    check_files("a")
     sample = dict.fromkeys(("resps", "filtered_resps", "target"), "")
     sample |= {"doc": MagicMock(), "arguments": [("prompt\u2028", "answer")]}
     sample["doc"].__str__.side_effect = [OSError("no space")] * times + ["document"]
-    tracker.save_results_aggregated({"results": {}})
+    tracker.save_results_aggregated({"results": {}, "configs": {"a": {}}})
     tracker.save_results_samples("a", [{**sample, "doc": "document"}])
     tracker.save_results_samples("b", [sample])
     files = {p.name.split("_2")[0]: p for p in tmp_path.rglob("*") if p.is_file()}
