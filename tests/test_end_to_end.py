@@ -120,14 +120,15 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(run):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "plain, shared", "generate"])
 def test_the_tokens_of_a_choice_are_the_tokenizers(run, model_folder, name):
-    """The end of a line before a chat answer is scored with it: the harness gives the blanks at a
-    prompt's end to the continuation."""
+    """The harness gives the blanks at a prompt's end to the continuation. Behind a chat template
+    they stay in the prompt."""
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     for s in run(name).samples(ANALOGY):
         for i, word in enumerate(s["doc"]["choices"]):
             prompt, continuation = s["arguments"][f"gen_args_{i}"].values()
             assert continuation == ("" if name == "generate" else " ") + word
-            whole, before = tokenizer([prompt + continuation, prompt.rstrip()]).input_ids
+            start = prompt if name == "generate" else prompt.rstrip()
+            whole, before = tokenizer([prompt + continuation, start]).input_ids
             assert int(s["resps"][i][0][2]) == len(whole) - len(before)
 
 
