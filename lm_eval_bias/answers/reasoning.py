@@ -10,7 +10,7 @@ _MARK = re.compile(
 )
 _CHANNEL = re.compile(_MARKS["channel"], re.IGNORECASE)
 _END = re.compile(_TURNS["end"], re.IGNORECASE)
-_THOUGHT = re.compile(_TURNS["thought"], re.IGNORECASE | re.DOTALL)
+_THOUGHT = re.compile(_TURNS["thought"], re.IGNORECASE)
 _START = re.compile(_TURNS["start"], re.IGNORECASE)
 # Harmony where special tokens were left out of the text: "analysis...assistantfinal...". No word
 # begins with "analysis" or ends with "assistantfinal", so the case of what follows says nothing;
@@ -34,7 +34,11 @@ def spoken(text: str) -> str | None:
         if not finals:
             return None
     text = text[finals[-1].end() :] if finals else text
-    text = _THOUGHT.sub("", text)
+    if thought := _THOUGHT.search(text):
+        answer = _START.search(text, thought.end())
+        if answer is None:
+            return None
+        text = text[: thought.start()] + text[answer.start() :]
     outside = ""
     # the kind of block that the text is in; blocks of another kind may stand in it
     inside: str | None = None
