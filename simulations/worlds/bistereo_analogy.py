@@ -32,7 +32,8 @@ def experiment(
     docs: list[dict[str, Any]], spreads: tuple[float, float, float], rng: Rng
 ) -> Outcomes:
     def codes(*columns: str) -> np.ndarray:
-        return pd.factorize(["/".join(str(d[column]) for column in columns) for d in docs])[0]
+        names = ["/".join(str(d[column]) for column in columns) for d in docs]
+        return pd.factorize(np.array(names))[0]
 
     cells = codes("gender", "axis")
     means = np.linspace(-0.4, 0.9, cells.max() + 1)[cells]

@@ -56,7 +56,7 @@ class Scores:
         self.context = np.array([CONTEXTS.index(d["sentiment"]) for d in docs])
         self.infused = self.context != CONTEXTS.index("neutral")
         self.drawn_with, self.attribute = (
-            pd.factorize([" ".join(map(str, (d["sentiment"], d[name]))) for d in docs])[0]
+            pd.factorize(np.array([f"{d['sentiment']} {d[name]}" for d in docs]))[0]
             for name in ("wording", "attribute")
         )
 
