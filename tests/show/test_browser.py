@@ -13,8 +13,8 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.comparison import ComparedNumber, Comparison
 from lm_eval_bias.results.paired import Difference
-from lm_eval_bias.show import compare_files, page
-from lm_eval_bias.show.report import TaskInfo
+from lm_eval_bias.show import comparison, page
+from lm_eval_bias.show.report import TaskInfo, write
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 
@@ -39,7 +39,7 @@ def report(folder, output, exhibits, known=None):
 
         drawing = draw.files
     found = runs.find([folder])
-    page.write(
+    write(
         found,
         known or {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)},
         lambda task: (),
@@ -115,7 +115,7 @@ def pages(tmp_path_factory):
         [*HOSTILE],
         {text: (one, two) for text in HOSTILE},
     )
-    (folder / "compare.html").write_text(compare_files.html(compared), encoding="utf-8")
+    (folder / "compare.html").write_text(page.html(comparison.page(compared)), encoding="utf-8")
     return dict(
         zip(
             PAGES,
