@@ -13,6 +13,7 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.comparison import ComparedNumber, Comparison
 from lm_eval_bias.results.paired import Difference
+from lm_eval_bias.results.verdict import Verdict
 from lm_eval_bias.show import comparison, page
 from lm_eval_bias.show.report import TaskInfo, write
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
@@ -100,7 +101,9 @@ def pages(tmp_path_factory):
     metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
     change = Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12)
     rows = [
-        ComparedNumber(text, metric, text, change, text, (text, text), 0.001, "farther")
+        ComparedNumber(
+            text, metric, text, change, text, (text, text), 0.001, Verdict("yes", text), (12, 12)
+        )
         for text in HOSTILE
     ]
     one, two, *_ = runs.find([folder / "runs"]).runs
