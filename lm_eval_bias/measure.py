@@ -779,17 +779,6 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
                 yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"
 
 
-def lacking_columns(measure: Measure, records: Sequence[Record]) -> Iterator[str]:
-    """The columns of clusters that records lack, a sentence each."""
-    declared = dict.fromkeys(column for columns in measure.clusters for column in columns)
-    for record in records:
-        for column in [column for column in declared if column not in record]:
-            yield (
-                f"the measure clusters records by column {column!r}, which they lack; they have "
-                f"{', '.join(sorted(record))}"
-            )
-
-
 def lacking_numbers(measure: Measure, summary: Summary) -> Iterator[str]:
     """The declared metrics, and the columns of exhibits, that a summary lacks, a sentence each."""
     for name in sorted({metric.name for metric in measure.metrics} - set(summary.values)):

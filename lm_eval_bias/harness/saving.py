@@ -45,7 +45,7 @@ def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
     if "results" in call:  # the first call of a run
         tracker.calls, tracker.files = [], []
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
-    if not tracker.is_ours or tracker.output_path is None:
+    if not getattr(tracker, "is_ours", False) or tracker.output_path is None:
         method(tracker, **call)
         return
     tracker.calls.append((method, call))
