@@ -33,7 +33,7 @@ CONFIG: Spec = {
     "axis": {"gridColor": INK, "gridOpacity": 0.2, "domain": False, **_WORDS},
     "header": {"labelFontWeight": "bold", **_WORDS},
     "legend": {"orient": "top", **_WORDS},
-    "mark": {"color": COLOURS[0]},
+    "mark": {"aria": False, "color": COLOURS[0]},
     "rule": {"color": INK, "strokeWidth": 1.5},
     "text": {"color": INK, "fontSize": SMALL},
     "range": {"category": COLOURS},
