@@ -52,6 +52,7 @@ from .trial import (
     compare,
     rope_limit,
     row_limit,
+    same_alone,
     thresholds,
     writes_alike,
 )
@@ -266,7 +267,7 @@ class PrefixLM(HFModel):
 
         row, most = self._in_memory(limit, packs) or (0, self._row_limit)
         if most == self._row_limit:
-            self._tried_row = max(self._tried_row, row)
+            self._tried(row)
             return
         self._row_limit, self._text_limit = most, min(self._text_limit, 3 * most // 4)
         if not most:
@@ -277,6 +278,29 @@ class PrefixLM(HFModel):
             "below. Longer texts and written answers run as --model hf: the same, but slower.",
             *(type(self.model).__name__, most),
         )
+
+    def _tried(self, row: int) -> None:
+        """A row was right, and so are those that are little larger, up to the next threshold."""
+        if row > self._tried_row:
+            named = [n for n in thresholds(self._config) if n >= row]
+            self._tried_row = min([5 * row // 4, *named])
+
+    def _same_alone(self, trie: TokenTrie, read: np.ndarray, logits: torch.Tensor) -> bool:
+        """Whether the longest and the last text of a pack have the logits of plain passes."""
+        at = sorted({int(np.argmax(trie.depth[read])), len(read) - 1}) if len(read) else []
+        nodes, behind = read[at].tolist(), logits[at]
+        return not at or self._in_memory(lambda _: same_alone(self._tree, trie, nodes, behind)) in (
+            True,
+            None,
+        )
+
+    def _lower_row_limit(self, packs: PackSize, row: int, cached: int) -> bool:
+        """After a difference or an error in a row: whether a trial finds a limit below it."""
+        if self._row_limit < inf:
+            return False
+        self._tried_row = 0
+        self._try_rows(packs, row - cached, cached)
+        return self._row_limit < inf
 
     # ---- Requests that are computed again
 
@@ -318,7 +342,7 @@ class PrefixLM(HFModel):
         """After an error in the middle of a run: the requests that `hf` answers from here. done:
         which of them have an answer. Raises UsageError for a `Difference`, unless `on_difference`
         says otherwise, and takes all answers back."""
-        if isinstance(error, UsageError) or is_shortage(error):
+        if is_stop(error):
             raise error
         if isinstance(error, Difference):
             for i in np.flatnonzero(done).tolist():
@@ -380,9 +404,6 @@ class PrefixLM(HFModel):
         trie = TokenTrie(inputs, tails=longest)
         deepest = max(map(len, inputs)) // 4
         packs = self._packs(deepest, trie)
-        self._try_rows(packs, trie.size, deepest)
-        if deepest > self._text_limit:
-            return None
         held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
         nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
@@ -401,15 +422,20 @@ class PrefixLM(HFModel):
 
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
+        row = cached = 0  # tokens in the latest pass and its cache, and in the cache
 
-        def scores(limit: int) -> tuple[Sweep, slice, np.ndarray, np.ndarray]:
+        def scores(limit: int) -> tuple[Sweep, slice, np.ndarray, np.ndarray, bool]:
+            nonlocal row, cached
             start, ahead = sweep.cursor, copy(sweep)
             stop = self._pack_end(sweep, limit, read_nodes)
             read = read_nodes[_between(read_nodes, start, stop)]
             here = _between(node, start, stop)
+            row, cached = stop - start + len(sweep.path), len(sweep.path)
             with self._autocast():
                 logits = ahead.advance(stop, read)
-            return ahead, here, *self._read(logits, np.searchsorted(read, node[here]), token[here])
+                same = row <= self._tried_row or self._same_alone(trie, read, logits)
+            chosen = np.searchsorted(read, node[here])
+            return ahead, here, *self._read(logits, chosen, token[here]), same
 
         title = f"Running {len(pairs)} loglikelihood requests"
         try:
@@ -417,7 +443,10 @@ class PrefixLM(HFModel):
                 while sweep.cursor < trie.size:
                     start = sweep.cursor
                     left = trie.size - start + len(sweep.missing)
-                    sweep, here, values, matches = packs.fit(scores, left)
+                    sweep, here, values, matches, same = packs.fit(scores, left)
+                    if not same and self._lower_row_limit(packs, row, cached):
+                        return None
+                    self._tried(row)
                     np.add.at(total, request[here], values)
                     np.logical_and.at(greedy, request[here], matches)
                     held.fit(sweep.hold, len(sweep.path), 0)
@@ -431,6 +460,8 @@ class PrefixLM(HFModel):
                         self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
                 self._recheck(watched)
         except Exception as error:
+            if not is_stop(error) and self._lower_row_limit(packs, row, cached):
+                return None
             rest = self._unanswered(error, "loglikelihood", requests, done)
             others = [requests[i] for i in rest]
             answers = self._as_hf(super().loglikelihood, others, disable_tqdm, False)
@@ -776,6 +807,11 @@ class PrefixLM(HFModel):
                 kwargs,
             )
         return strategy
+
+
+def is_stop(error: Exception) -> bool:
+    """Whether an error ends the run, however requests are computed."""
+    return isinstance(error, UsageError) or is_shortage(error)
 
 
 def _seeds(requests: Sequence[Instance]) -> list[int]:

@@ -149,10 +149,17 @@ def compare(
     repeated = np.resize(np.arange(BEGINNING, len(earlier)), cached)
     kept = np.concatenate([np.arange(BEGINNING), repeated])
     past, layers = earlier[kept], select(layers, kept, apart=True)
-    logits = forward(new, np.searchsorted(new, leaves))
+    logits = forward(new, np.searchsorted(new, leaves))[text]
+    return Comparison(*with_plain(model, texts, logits), len(past) + len(new), layers)
+
+
+def with_plain(
+    model: TreeModel, texts: Sequence[Sequence[int]], logits: torch.Tensor
+) -> tuple[torch.Tensor, Callable[[], torch.Tensor]]:
+    """`Comparison.error` and `Comparison.rounding` of the logits behind texts."""
 
     def plain() -> torch.Tensor:
-        rows = [torch.as_tensor(np.array(t)[None], device=model.device) for t in texts]
+        rows = [torch.as_tensor(np.array(t, np.int64)[None], device=model.device) for t in texts]
         with torch.no_grad():
             last = [model.model(row).logits[0, -1] for row in rows]
         return torch.stack(last).float().log_softmax(-1)
@@ -162,8 +169,16 @@ def compare(
             return plain() - expected
 
     expected = plain()
-    error = logits[text].float().log_softmax(-1) - expected
-    return Comparison(error, rounding, len(past) + len(new), layers)
+    return logits.float().log_softmax(-1) - expected, rounding
+
+
+def same_alone(
+    model: TreeModel, trie: TokenTrie, nodes: Sequence[int], logits: torch.Tensor
+) -> bool:
+    """Whether the logits behind nodes of a pack are those of a plain pass of each text. logits:
+    shape (nodes, vocabulary)."""
+    texts = [trie.tokens[: node + 1][trie.end[: node + 1] > node].tolist() for node in nodes]
+    return Comparison(*with_plain(model, texts, logits), 0, []).agrees()
 
 
 def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:

@@ -17,7 +17,7 @@ from lm_eval.models.huggingface import HFLM
 from test_prefix import ask, likelihoods, lm, texts, values
 from tokenizers import Tokenizer, decoders, models
 
-from lm_eval_bias.models import trial
+from lm_eval_bias.models import prefix, trial
 from lm_eval_bias.models.cost import Cost
 from lm_eval_bias.models.prefix import PrefixLM, rechecked
 from lm_eval_bias.models.tree_attention import TreeModel
@@ -120,6 +120,18 @@ def test_rows_stay_below_the_window_and_texts_below_the_frequencies(tokenizer, c
     ]
     for config in (longrope, dynamic):
         assert rope_limit(config()) == 64
+
+
+def test_rows_of_the_work_are_the_trial_of_rows(tokenizer, monkeypatch):
+    """A model that is right needs no further pass; what is wrong once at random stops nothing."""
+    monkeypatch.setattr(prefix, "row_limit", lambda *_: pytest.fail("searched"))
+    shared = lm(PrefixLM, tiny.model("Llama"), tokenizer, batch_size="auto", pack_tokens=300)
+    expected = likelihoods(shared, SHORT)
+    assert 300 < shared._tried_row <= 5 * (300 + 100) // 4
+    monkeypatch.setattr(prefix, "row_limit", lambda *_: np.inf)
+    monkeypatch.setattr(prefix, "same_alone", lambda *_: False)
+    shared._tried_row = 0
+    assert likelihoods(shared, SHORT) == expected
 
 
 def test_thresholds_are_the_lengths_that_a_config_names():
