@@ -4,6 +4,7 @@ from math import isnan
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from lm_eval_bias.metrics.errors import (
     FEWEST_CLUSTERS,
     Sample,
@@ -149,3 +150,13 @@ def test_the_interval_of_a_share_far_from_its_ends_is_close_to_students():
     assert (low, high) == pytest.approx((0.5 - 1.96 * 0.02, 0.5 + 1.96 * 0.02), abs=2e-3)
     narrow, _ = share_interval(0.5, 0.02, 1000, alpha=0.5)
     assert narrow == pytest.approx(0.5 - 0.6745 * 0.02, abs=2e-3)
+
+
+def test_few_large_values_leave_fewer_degrees_of_freedom():
+    """scipy's unbiased kurtosis is G2. The variance is that of twelve values, with 11 / (1 + G2 / 2)
+    degrees of freedom, and with 11 where G2 is below 0."""
+    for x in (np.eye(12)[0], np.arange(12) % 2.0, np.arange(12.0) ** 4):
+        of = mean(x, (np.arange(12), None))
+        excess = max(scipy.stats.kurtosis(x, bias=False), 0)
+        assert of.variance == pytest.approx([x.var(ddof=1) / 12])
+        assert of.df == pytest.approx([11 / (1 + excess / 2)])
