@@ -153,8 +153,8 @@ def test_the_interval_of_a_share_far_from_its_ends_is_close_to_students():
 
 
 def test_few_large_values_leave_fewer_degrees_of_freedom():
-    """scipy's unbiased kurtosis is G2. The variance is that of twelve values, with 11 / (1 + G2 / 2)
-    degrees of freedom, and with 11 where G2 is below 0."""
+    """scipy's unbiased kurtosis is G2. The variance is that of twelve values, with
+    11 / (1 + G2 / 2) degrees of freedom, and with 11 where G2 is below 0."""
     for x in (np.eye(12)[0], np.arange(12) % 2.0, np.arange(12.0) ** 4):
         of = mean(x, (np.arange(12), None))
         excess = max(scipy.stats.kurtosis(x, bias=False), 0)
