@@ -391,8 +391,8 @@ def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
 
 
 def with_intervals(metric: Metric, of: Any) -> list[Number]:
-    """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's, cut
-    to their scale. of: `metrics.errors.Estimates`."""
+    """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's; or
+    their own; cut to their scale. of: `metrics.errors.Estimates`."""
     import numpy as np
 
     from lm_eval_bias.metrics.errors import share_interval, t_interval
@@ -400,7 +400,9 @@ def with_intervals(metric: Metric, of: Any) -> list[Number]:
     if not (metric.stderr or metric.own_interval):
         of = of._replace(variance=np.full(len(of.value), nan))
     stderr = np.sqrt(of.variance)
-    if metric.unit in SHARES:
+    if of.ends is not None:
+        low, high = of.ends
+    elif metric.unit in SHARES:
         most = RANGE[metric.unit][1]
         ends = share_interval(of.value / most, stderr / most, of.clusters)
         low, high = (most * end for end in ends)

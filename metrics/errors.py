@@ -58,13 +58,14 @@ class Interval(NamedTuple):
 class Estimates(NamedTuple):
     """Numbers of several parts of the rows, each of shape (parts,). value; variance, NaN where it
     is unknown; df: its degrees of freedom; clusters: effective ones, of the clustering with fewest;
-    n: rows that count."""
+    n: rows that count. ends: of an interval that is not Student's."""
 
     value: Floats
     variance: Floats
     df: Floats
     clusters: Ints
     n: Ints
+    ends: tuple[Floats, Floats] | None = None
 
 
 class Variance(NamedTuple):

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
-from .crossed import codes
 from .errors import ROUNDING, SEED, Floats, Ints
 
 PERMUTATIONS = 10_000
@@ -38,7 +37,7 @@ def rand_test(
         raise ValueError(
             f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
         )
-    rows, columns = codes(a), codes(b)
+    rows, columns = (np.unique(np.asarray(list(of)), return_inverse=True)[1] for of in (a, b))
     n = len(rows)
     if n < 2:
         return RandTest(n, np.nan, np.nan, np.nan)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .errors import Floats, ratio
 from .student import two_sided
 
 FEWEST = 4
@@ -25,30 +26,45 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
     """Whether two quantities rise together over the same items.
 
     x, y: shape (n,); pairs with NaN are left out. NaN with fewer than `FEWEST` pairs or if either
-    does not vary. The interval is Fisher's with standard error sqrt((1 + rho^2 / 2) / (n - 3)).
-    Source: StereoMap, Table 8; Bonett and Wright (2000).
+    does not vary. Source: StereoMap, Table 8.
+    """
+    (rho,), (n,) = correlations(x, y, np.ones((1, len(np.asarray(x)))))
+    low, high = map(float, interval(rho, n))
+    p, stars = significance(rho, n)
+    return RankCorrelation(int(n), float(rho), p, low, high, stars)
+
+
+def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, Floats]:
+    """The rank correlations of several parts of the pairs, and their numbers of pairs; shapes
+    (parts,).
+
+    kept: shape (parts, n), 1 for the pairs of the part, else 0.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
         raise ValueError(f"x and y must have the same shape (n,), found {x.shape} and {y.shape}")
-    pairs = np.stack([x, y])[:, ~(np.isnan(x) | np.isnan(y))]
-    n = pairs.shape[1]
-    if n < FEWEST or (np.ptp(pairs, axis=1) == 0).any():
-        return RankCorrelation(n, np.nan, np.nan, np.nan, np.nan, "")
-    # Sums of ranks are exact, so that equal orders give 1 and not a little less.
-    a, b = (2 * stats.rankdata(values) - (n + 1) for values in pairs)
-    rho = float((a @ b) / np.sqrt((a @ a) * (b @ b)))
-    low = high = np.nan
-    if abs(rho) < 1:
-        half = stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / (n - 3))
-        low, high = np.tanh([np.arctanh(rho) - half, np.arctanh(rho) + half])
-    p, stars = significance(rho, n)
-    return RankCorrelation(n, rho, p, float(low), float(high), stars)
+    pairs = np.stack([x, y])
+    there = ~np.isnan(pairs).any(axis=0)
+    kept = np.asarray(kept, dtype=float)[:, there]
+    # Twice a rank less its mean: how many are less, less how many are greater.
+    a, b = (kept @ np.sign(of - of[:, None]) for of in pairs[:, there])
+    n = kept.sum(axis=1)
+    lengths = [(kept * of**2).sum(axis=1) for of in (a, b)]
+    rho = ratio((kept * a * b).sum(axis=1), np.sqrt(lengths[0] * lengths[1]))
+    return np.where(n < FEWEST, np.nan, rho), n
 
 
-def significance(rho: float, n: int) -> tuple[float, str]:
+def interval(rho: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
+    """The ends of Fisher's 95 % interval with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN
+    where rho is -1 or 1. Source: Bonett and Wright (2000)."""
+    rho, n = np.where(abs(np.asarray(rho)) < 1, rho, np.nan), np.asarray(n, dtype=float)
+    half = stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / np.maximum(n - 3, 1))
+    return np.tanh(np.arctanh(rho) - half), np.tanh(np.arctanh(rho) + half)
+
+
+def significance(rho: float, n: float) -> tuple[float, str]:
     """The two-sided p of a rank correlation of n >= 3 pairs, and its stars: * below .05, ** below
     .01, *** below .001."""
-    t = np.inf if abs(rho) >= 1 else rho * np.sqrt((n - 2) / (1 - rho**2))
+    t = np.inf if abs(rho) >= 1 else rho * np.sqrt(max(n - 2, 0) / (1 - rho**2))
     p = float(two_sided(t, n - 2))
     return p, "*" * sum(p < level for level in (0.05, 0.01, 0.001))

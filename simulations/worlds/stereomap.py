@@ -8,8 +8,8 @@ expectations of one round without chance. *above 0*: how often the spread's inte
 from functools import cache, partial
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Floats
-from lm_eval_bias.metrics.group_scores import group_scores, mean_score, spread
+from lm_eval_bias.metrics.errors import Floats, Sample, t_interval
+from lm_eval_bias.metrics.group_scores import Scale
 from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
 
@@ -72,20 +72,22 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
         ratings = ratings + OF_RATINGS * rng.standard_normal(ratings.shape)
         ratings = np.clip(np.round(ratings), 1, 5)
     facets = np.repeat(range(len(items)), items).tolist()
-    scores, mean = group_scores(ratings, facets), mean_score(ratings, facets)
-    apart = spread(ratings, facets)
-    n, total = groups, float(np.var(scores.value, ddof=1))
-    chance = total - apart.value**2
-    ends = (n - 1) * total / stats.chi2.ppf((0.975, 0.025), n - 1) - chance
-    boot = stats.bootstrap(
-        (scores.value,), partial(np.var, ddof=1), n_resamples=499, method="BCa", random_state=rng
-    ).confidence_interval
-    others = {"chi-square": ends, "BCa": np.array(boot) - chance}
-    inside = (scores.low <= truth[chosen]) & (truth[chosen] <= scores.high)
+    of_groups = Scale(ratings, facets)
+    sample = Sample(groups, (range(groups), None))
+    mean, (spread, _) = of_groups.values(sample.total())
+    ends = [
+        t_interval(of.value, np.sqrt(of.variance), of.df)
+        for of in (of_groups.estimates, of_groups.mean(sample.estimates(*mean)))
+    ]
+    inside = (ends[0][0] <= truth[chosen]) & (truth[chosen] <= ends[0][1])
+    low, high = of_groups.spread_ends
+    n, total = groups, float(np.var(of_groups.value, ddof=1))
+    chance = total - float(spread[0, 0]) ** 2
+    by_chi_square = (n - 1) * total / stats.chi2.ppf((0.975, 0.025), n - 1) - chance
     return {
         "a group": float(inside.mean()),
-        "mean": Outcome(mean.low, mean.high, truth.mean()),
-        "spread": Outcome(apart.low, apart.high, truth.std()),
-        "above 0": apart.low > 0,
-        **{name: Outcome(*np.sqrt(np.maximum(of, 0)), truth.std()) for name, of in others.items()},
+        "mean": Outcome(*(float(end[0]) for end in ends[1]), truth.mean()),
+        "spread": Outcome(low, high, truth.std()),
+        "above 0": low > 0,
+        "chi-square": Outcome(*np.sqrt(np.maximum(by_chi_square, 0)), truth.std()),
     }

@@ -236,7 +236,8 @@ def by_likelihood(part, says):
 @pytest.mark.parametrize("part", list(measure.DIMENSIONS))
 def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
     records = by_likelihood(part, lambda doc: 4)
-    found = measure.summary_likelihood(records, part).values
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    found = of.summary(records).values
     for dimension in measure.DIMENSIONS[part]:
         name = dimension.lower().replace(" ", "_")
         # Four on the rising scale is two on the falling one: in the middle of the log-odds is
@@ -246,7 +247,7 @@ def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
     assert found["rating_mass"].value == pytest.approx(98)
     assert found["unanswered"].value == found["left_out"].value == 0
     # a limit that cuts a rating in two
-    assert measure.summary_likelihood(records[:3], part).values["left_out"].value == 1
+    assert of.summary(records[:3]).values["left_out"].value == 1
 
 
 def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():

@@ -2,7 +2,7 @@ from math import atanh, isnan, sqrt, tanh
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.rank_correlation import rank_correlation, significance
+from lm_eval_bias.metrics.rank_correlation import correlations, rank_correlation, significance
 from scipy import stats
 
 # StereoMap, Table 8, Cuddy et al.: rows competence, warmth, admiration, contempt, envy, pity;
@@ -55,6 +55,13 @@ def test_interval_by_hand():
     assert (found.low, found.high) == pytest.approx(
         (tanh(atanh(0.8) - half), tanh(atanh(0.8) + half)), abs=1e-6
     )
+
+
+def test_without_each_pair_it_is_that_of_the_others():
+    x, y = np.random.default_rng(4).integers(1, 5, (2, 9))
+    rho, n = correlations(x, y, 1 - np.eye(9))
+    others = [stats.spearmanr(np.delete(x, i), np.delete(y, i)).statistic for i in range(9)]
+    assert rho == pytest.approx(others) and set(n) == {8}
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -1,49 +1,50 @@
 """StereoMap: warmth and competence of groups and their clusters, and what goes with them."""
 
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
+from pandas import DataFrame as Frame
 
 from lm_eval_bias.benchmarks.stereomap import exhibits
 from lm_eval_bias.benchmarks.stereomap.ratings import (
+    CLUSTERS,
     COMPETENCE,
-    ENDS,
     WARMTH,
-    Clusters,
-    Ratings,
-    by_likelihood,
+    asked,
     clustered,
-    unclustered,
-    written,
+    rated,
+    scale,
+    scores,
 )
-from lm_eval_bias.exhibit import Row, Table
+from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
+    Counted,
     Document,
     Measure,
     Metric,
     Number,
     Record,
-    Records,
-    Summary,
-    averaged,
     estimate,
-    first_seen,
-    mean,
     of_written,
     percentage,
     picked,
-    unmeasured,
+    with_intervals,
 )
-from lm_eval_bias.metrics.group_scores import mean_score, spread, variation
-from lm_eval_bias.metrics.partition import paired_test, rand_test
-from lm_eval_bias.metrics.rank_correlation import RankCorrelation, rank_correlation
+from lm_eval_bias.metrics.errors import Estimates, Floats, Value, ratio
+from lm_eval_bias.metrics.group_scores import variation
+from lm_eval_bias.metrics.partition import RandTest, paired_test, rand_test
+from lm_eval_bias.metrics.rank_correlation import (
+    RankCorrelation,
+    correlations,
+    interval,
+    rank_correlation,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ DIMENSIONS = {
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 GREATEST_SPREAD = 2.0
 """With half of the groups at each end of the scale."""
+ENDS = (1.0, 5.0)
+"""Of the scale. No interval of a score goes beyond."""
 UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 """A group that leaves its cluster in so many resamples is marked; with so many marked a sentence
 says that clusters may be chance."""
@@ -66,6 +69,13 @@ PAPER = "paper"
 KEYS = ("part", "group", "scales", "published", "expected")
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 """What the authors' rate of refusals looks at; of other prompts the only rating."""
+STEPS = ("written", "lemma", "phrase")
+"""How the dictionary knows a keyword."""
+MAPPED, WORDED = ("original", "extended"), "extended"
+"""The parts whose clusters are compared with others', and that which asks for keywords."""
+BOTH = (COMPETENCE, WARMTH)
+ROUNDING = 1e-9
+Values = Mapping[str, Value]
 
 
 # ---- Records
@@ -100,150 +110,145 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     }
 
 
-# ---- Tables
+# ---- Units: groups with all their ratings, ratings, answers
 
 
-def _column(dimension: str) -> str:
-    return dimension.lower().replace(" ", "_").replace("-", "_")
+def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
+    """Of answers in words, in the paper's prompt style but for `styles`."""
+    ratings, groups = asked(answers), answers["group"].unique()
+    of_styles = {style: rated(of, groups) for style, of in ratings.groupby("style", sort=False)}
+    of_paper = answers[answers["style"] == PAPER]
+    frames = _compared(of_styles[PAPER], answers, part)
+    frames |= {"answers": of_paper, "ratings": ratings[ratings["style"] == PAPER]}
+    x = frames["groups"]
+    if part in MAPPED:
+        for name in BOTH:
+            x[f"{name.lower()}_cv"] = variation(scale(x, name).by_round)
+        frames["styles"] = _styles(answers, of_styles)
+    if part == WORDED:
+        for key in ("words", "content"):
+            of_groups = x[["group", "cluster", "place"]].merge(of_paper[["group", key]], on="group")
+            of = of_groups.explode(key).dropna(subset=key)
+            frames[key] = of.assign(word=of[key].str[0], how=of[key].str[1], about=of[key].str[-1])
+    return frames
+
+
+def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
+    """A rating's expectation on the rising scale and on the falling one, and `rating`, that of
+    their mean log-odds."""
+    keys = ["group", "item"]
+    places = [of[item] for of, item in zip(answers["scales"], answers["item"], strict=True)]
+    x = answers.assign(round=1, dimension=[d for d, _ in places], facet=[f for _, f in places])
+    both = x.pivot(index=keys, columns="direction", values="points")
+    both = both.reindex(columns=["rising", "falling"]).dropna()
+    rising, falling = (np.array([*both[name]], dtype=float).reshape(-1, 5) for name in both)
+    means = {"rising": rising, "falling": falling, "rating": (rising + falling) / 2}
+    expected = Frame({name: _expected(of) for name, of in means.items()}, both.index)
+    ratings = x.drop_duplicates(keys).set_index(keys)[["round", "dimension", "facet"]]
+    ratings = ratings.join(expected).join(x.groupby(keys)["direction"].nunique()).reset_index()
+    groups = rated(ratings, answers["group"].unique())
+    return {**_compared(groups, answers, part), "answers": answers, "ratings": ratings}
+
+
+def _expected(log_likelihoods: Floats) -> Floats:
+    """Shape (ratings, points) -> (ratings,)."""
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True))
+    return ratio(weights @ np.arange(1, 6), weights.sum(axis=1))
+
+
+def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
+    """The groups with their clusters, and what both are compared with. Clusters are those of all
+    groups, whichever are left out."""
+    groups["published"] = answers.drop_duplicates("group")["published"].tolist()
+    if part == "structure":
+        return {"groups": groups}
+    groups = clustered(groups)
+    clusters = _clusters(groups)
+    groups["mixed"] = groups["cluster"].map(clusters["sign"]).isin(["<", ">"])
+    result = {"groups": groups, "clusters": clusters}
+    if part in MAPPED:
+        source = next((source for of in groups["published"] for source in of), None)
+        result["groups"] = _beside(groups, source)
+    if part == "behavior":
+        result["tendencies"] = _tendencies(groups, answers).assign(group=None)
+    return result
+
+
+def _clusters(groups: Frame) -> Frame:
+    """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
+    groups and rounds."""
+    scales = [scale(groups, name) for name in BOTH]
+    by_round = [of.by_round for of in scales]
+    if all(of.repeats for of in scales):
+        by_round = [groups[[name]].to_numpy() for name in BOTH]  # ten copies of an answer are one
+    rows = []
+    for k, x in groups[groups["cluster"] >= 0].groupby("cluster"):
+        test = paired_test(x[COMPETENCE], x[WARMTH])
+        rows.append(
+            {
+                "number": k,
+                "cluster": x["place"].iloc[0],
+                "groups": len(x),
+                "members": ", ".join(x["group"]),
+                "competence": x[COMPETENCE].mean(),
+                "warmth": x[WARMTH].mean(),
+                "sign": test.sign,
+                "t": test.t,
+                "p": test.p,
+                "p_by_round": paired_test(*(of[x.index].ravel() for of in by_round)).p,
+            }
+        )
+    return Frame(rows, columns=None if rows else ["number", "groups", "sign"])
+
+
+def _agreement(groups: Frame) -> Frame:
+    """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
+    correlation of our scores with the means of theirs."""
+    rows = []
+    for source in dict.fromkeys(source for of in groups["published"] for source in of):
+        x = _beside(groups, source)
+        test = _same_clusters(x)
+        row = {
+            "source": source,
+            "groups": test.n,
+            "agreement": test.value,
+            "agreement_p": test.p,
+            "chance_95": test.null_high,
+        }
+        for name in BOTH:
+            of = rank_correlation(x[name], x[name.lower()])
+            key = f"agreement_{name.lower()}"
+            row |= {**estimate(key, _rho(of)), f"{key}_p": of.p, f"{key}_n": of.n}
+        rows.append(row)
+    return Frame(rows)
+
+
+def _beside(groups: Frame, source: str | None) -> Frame:
+    """Groups with what a source has of them."""
+    names = ("cluster", "competence", "warmth")
+    cells = [[of.get(source, {}).get(name) for name in names] for of in groups["published"]]
+    table = Frame(cells, columns=["in_print", "competence", "warmth"])
+    return groups.assign(**table.astype({"competence": float, "warmth": float}))
+
+
+def _same_clusters(x: Frame) -> RandTest:
+    known = x[(x["cluster"] >= 0) & x["in_print"].notna()]
+    return rand_test(known["cluster"], known["in_print"])
 
 
 def _rho(of: RankCorrelation) -> Number:
     return Number(of.rho, nan, of.low, of.high, n=of.n)
 
 
-def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
-    """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
-    groups and rounds."""
-    scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
-    scores = [scale.values for scale in scales]
-    by_round = [scale.by_round for scale in scales]
-    if all(scale.repeats for scale in scales):
-        by_round = [of[:, None] for of in scores]  # ten copies of an answer are one
-    rows = []
-    for k, name in enumerate(clusters.names):
-        inside = clusters.labels == k
-        test = paired_test(*(of[inside] for of in scores))
-        groups = [ratings.groups[i] for i in np.flatnonzero(inside).tolist()]
-        rows.append(
-            {
-                "number": k,
-                "cluster": name,
-                "groups": len(groups),
-                "members": ", ".join(groups),
-                "competence": float(scores[0][inside].mean()),
-                "warmth": float(scores[1][inside].mean()),
-                "sign": test.sign,
-                "t": float(test.t),
-                "p": float(test.p),
-                "p_by_round": float(paired_test(*(of[inside].ravel() for of in by_round)).p),
-            }
-        )
-    return rows
-
-
-def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
-    """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
-    correlation of our scores with the means of theirs."""
-    published = {r["group"]: r["published"] for r in records}
-    table = []
-    for source in dict.fromkeys(source for of in published.values() for source in of):
-        theirs = [published[group].get(source, {}) for group in ratings.groups]
-        pairs = [
-            (int(label), of["cluster"])
-            for label, of in zip(clusters.labels, theirs, strict=True)
-            if label >= 0 and of.get("cluster") is not None
-        ]
-        test = rand_test([label for label, _ in pairs], [cluster for _, cluster in pairs])
-        row = {
-            "source": source,
-            "groups": len(pairs),
-            "agreement": test.value,
-            "agreement_p": test.p,
-            "chance_95": test.null_high,
-        }
-        for dimension in (COMPETENCE, WARMTH):
-            means = [of.get(dimension.lower()) for of in theirs]
-            of = rank_correlation(ratings.scale(dimension).values, np.array(means, dtype=float))
-            name = f"agreement_{dimension.lower()}"
-            row |= {**estimate(name, _rho(of)), f"{name}_p": of.p, f"{name}_n": of.n}
-        table.append(row)
-    return table
-
-
-def _groups(ratings: Ratings, records: Records, clusters: Clusters | None) -> Table:
-    """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
-    of_group = defaultdict(list)
-    for r in records:
-        of_group[r["group"]].append(r)
-    rows = []
-    for i, group in enumerate(ratings.groups):
-        row: Record = {"group": group, "answers": len(of_group[group])}
-        if "answer" in of_group[group][0]:
-            row |= {**_answers(of_group[group]), "unrated": _unrated(of_group[group])}
-        if clusters is not None:
-            changed = float(clusters.changed[i])
-            row["cluster"] = clusters.name(i)
-            row["left_its_cluster"] = changed
-            row["unstable"] = None if np.isnan(changed) else changed >= UNSTABLE
-        for dimension, scale in ratings.scales.items():
-            row |= estimate(_column(dimension), scale.number(i))
-        rows.append(row)
-    return rows
-
-
-def _dimensions(ratings: Ratings) -> Table:
-    """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
-    table = []
-    for dimension, scale in ratings.scales.items():
-        for i in np.argsort(-scale.values, kind="stable"):
-            table.append(
-                {
-                    "dimension": dimension,
-                    "group": ratings.groups[i],
-                    **estimate("mean", scale.number(i)),
-                    "variance": _variance(scale.by_round[i]),
-                }
-            )
-    return table
-
-
-def _variance(values: ArrayLike) -> float:
-    """With ddof 1, of those that are not NaN; NaN with fewer than two."""
-    known = np.asarray(values)[~np.isnan(values)]
-    return float(known.var(ddof=1)) if len(known) > 1 else nan
-
-
-def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[str]) -> Table:
-    """Figure 3: the groups' scores of an emotion or a tendency in each cluster."""
-    five = ("least", "lower_quartile", "median", "upper_quartile", "greatest")
-    table = []
-    for dimension in dimensions:
-        scores = ratings.scale(dimension).values
-        for k, name in enumerate(clusters.names):
-            known = scores[(clusters.labels == k) & ~np.isnan(scores)]
-            quartiles = np.percentile(known, [0, 25, 50, 75, 100]) if len(known) else [nan] * 5
-            table.append(
-                {
-                    "dimension": dimension,
-                    "number": k,
-                    "cluster": name,
-                    "groups": len(known),
-                    "mean": float(mean(known)),
-                    "variance": _variance(known),
-                    **dict(zip(five, map(float, quartiles), strict=True)),
-                }
-            )
-    return table
-
-
-def _tendencies(ratings: Ratings, records: Records) -> Table:
+def _tendencies(groups: Frame, answers: Frame) -> Frame:
     """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
-    expected: Row = next((r["expected"] for r in records if r["expected"]), {})
-    table = []
+    expected: Mapping[str, Any] = next((of for of in answers["expected"] if of), {})
+    rows = []
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
-            of = rank_correlation(ratings.scale(factor).values, ratings.scale(tendency).values)
-            table.append(
+            of = rank_correlation(scores(groups, factor), scores(groups, tendency))
+            rows.append(
                 {
                     "stereotype_or_emotion": factor,
                     "tendency": tendency,
@@ -256,292 +261,346 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
                     "same_sign": None if np.isnan(of.rho) else bool(of.rho * of_people > 0),
                 }
             )
-    return table
+    return Frame(
+        rows, columns=None if rows else ["rho", "rho_of_people", "stars_of_people", "same_sign"]
+    )
 
 
-def _keywords(
-    records: Records, clusters: Clusters, groups: Sequence[str]
-) -> tuple[dict[str, Table], list[str]]:
-    """Tables (Figures 4, 7 and 8: what keywords are about; Table 15: coverage) and notes."""
-    tables: dict[str, Table] = {}
+# ---- Values
+
+
+def _column(dimension: str) -> str:
+    return dimension.lower().replace(" ", "_").replace("-", "_")
+
+
+def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
+    n = total(1)
+    values = {"groups": (n, n)}
+    for dimension in DIMENSIONS[part]:
+        name = _column(dimension)
+        values[name], values[f"{name}_spread"] = scale(x, dimension).values(total)
+    if part in MAPPED:
+        test = _same_clusters(x)
+        for name, value in (("agreement", test.value), ("agreement_p", test.p)):
+            values[name] = np.full_like(n, value), np.full_like(n, test.n)
+        kept = np.column_stack([total(group) for group in np.eye(len(x))])
+        for name, (one, other) in RANKED.items():
+            values[name] = tuple(of[:, None] for of in correlations(x[one], x[other], kept))
+        inside, known = total(x["cluster"] >= 0), total(x["changed"].notna())
+        values["mixed_groups"] = 100 * ratio(total(x["mixed"]), inside), inside
+        values["unstable_groups"] = 100 * ratio(total(x["changed"] >= UNSTABLE), known), known
+    for name in x.columns.intersection([metric.name for metric in VARIATION]):
+        varied = total(x[name].notna())
+        values[name] = ratio(total(x[name].fillna(0)), varied), varied
+    return values
+
+
+def with_items(
+    x: Frame, sample: Any, by: Any, estimates: Mapping[str, Estimates], part: str, **_: Any
+) -> Mapping[str, Estimates]:
+    """The errors of means with items as a sample, too, and the intervals of spreads and of rank
+    correlations."""
+    result = {}
+
+    def own(name: str, ends: tuple[Floats, Floats]) -> None:
+        of = estimates[name]
+        result[name] = of._replace(variance=np.full_like(of.value, nan), ends=ends)
+
+    for dimension in DIMENSIONS[part]:
+        name, of = _column(dimension), scale(x, dimension)
+        result[name] = of.mean(estimates[name])
+        low, high = of.spread_ends
+        own(f"{name}_spread", (np.array([low]), np.array([high])))
+    for name in RANKED if part in MAPPED else ():
+        own(name, interval(estimates[name].value, estimates[name].n))
+    return result
+
+
+def of_answers(x: Frame, total: Any, **_: Any) -> Values:
+    n = total(1)
+    if "answer" in x:
+        return {"refused": (ratio(total(x["answer"] == "refused"), n), n)}
+    known = total(x["rating_mass"].notna())
+    masses = x["rating_mass"].astype(float).fillna(0)
+    return {
+        "rating_mass": (100 * ratio(total(masses), known), known),
+        "unanswered": (100 * ratio(total(x["points"].isna()), n), n),
+    }
+
+
+def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
+    """direction_agreement: within items."""
+    n = total(1)
+    if "rising" not in x:
+        return {"unanswered": (100 * ratio(total(x["rating"].isna()), n), n)}
+    ends = x[["rising", "falling"]]
+    away = (ends - ends.groupby(x["item"]).transform("mean")).fillna(0)
+    one, other = (total(away[name] ** 2) for name in ends)
+    varied = np.minimum(one, other) > ROUNDING**2
+    alike = ratio(total(away["rising"] * away["falling"]), np.sqrt(one * other))
+    return {
+        "direction_agreement": (np.where(varied, alike, nan), total(x["rising"].notna())),
+        "left_out": (total(x["direction"] < 2), n),
+    }
+
+
+def of_keywords(x: Frame, total: Any, **_: Any) -> Values:
+    n = total(1)
+    return {"keyword_coverage": (100 * ratio(total(x["how"].isin(STEPS)), n), n)}
+
+
+def of_tendencies(x: Frame, total: Any, **_: Any) -> Values:
+    """Signs are NaN if a correlation is undefined, and without any."""
+    starred = x[x["stars_of_people"] != ""]
+    signs = [of["same_sign"].astype(float).sum(skipna=False, min_count=1) for of in (x, starred)]
+    alike = rank_correlation(x["rho"], x["rho_of_people"])
+    numbers = {
+        "people_signs": (signs[0], len(x)),
+        "people_signs_significant": (signs[1], len(starred)),
+        "people_rho": (alike.rho, alike.n),
+    }
+    return {name: tuple(np.full_like(total(1), y) for y in of) for name, of in numbers.items()}
+
+
+RANKED = {
+    "agreement_competence": (COMPETENCE, "competence"),
+    "agreement_warmth": (WARMTH, "warmth"),
+    "competence_warmth": BOTH,
+}
+"""Rank correlations over groups, of two columns."""
+
+
+# ---- Tables
+
+
+def tables(
+    frames: Mapping[str, Frame], rows: Callable[..., Any], part: str, **_: Any
+) -> dict[str, Table]:
+    groups = frames["groups"]
+    result = {name: frames[name] for name in ("clusters", "styles") if name in frames}
+    if part != "structure":
+        result["agreement"] = _agreement(groups)
+    if part in ("emotion", "behavior"):
+        result["by_cluster"] = _by_cluster(groups, DIMENSIONS[part])
+    if part == "behavior":
+        result["tendencies"] = frames["tendencies"].drop(columns="group")
+    if part == WORDED and "content" in frames:
+        result |= _about_keywords(frames)
+    result |= {"groups": _groups(frames), "dimensions": _dimensions(groups)}
+    numbers: dict[str, Number] = {}
+    for name in frames.keys() & {"answers", "ratings", "content"}:
+        numbers |= rows(name)[0][1]
+    notes = [*_notes(frames, numbers, part)]
+    for note in notes:
+        logger.warning("StereoMap, %s: %s", part, note)
+    if notes:
+        result["notes"] = Frame({"note": notes})
+    return {name: of.to_dict("records") for name, of in result.items()}
+
+
+def _numbers(groups: Frame, dimension: str, name: str) -> Frame:
+    """The groups' scores, in the columns of a number."""
+    points = Metric("", "points", "", scale=ENDS)
+    numbers = with_intervals(points, scale(groups, dimension).estimates)
+    return Frame([estimate(name, number._replace(n=None)) for number in numbers])
+
+
+def _groups(frames: Mapping[str, Frame]) -> Frame:
+    """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
+    groups, answers, ratings = (frames[name] for name in ("groups", "answers", "ratings"))
+    by_group = answers.groupby("group")
+    table = groups[["group"]].assign(answers=groups["group"].map(by_group.size()))
+    if "answer" in answers:
+        counted = ratings["part"].map(COUNTED).fillna(ratings["item"]) == ratings["item"]
+        by_part = ratings[counted].assign(no=ratings["rating"].isna()).groupby(["group", "part"])
+        columns = {
+            "refused": (answers["answer"] == "refused").groupby(answers["group"]).mean(),
+            "unanswered": 100 * ratings["rating"].isna().groupby(ratings["group"]).mean(),
+            # By the authors' count_nans: without the `COUNTED` rating, a mean over prompts.
+            "unrated": by_part["no"].mean().groupby("group").mean(),
+        }
+        table = table.assign(**{name: groups["group"].map(of) for name, of in columns.items()})
+    if "cluster" in groups:
+        changed = groups["changed"]
+        unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
+        table = table.assign(cluster=groups["place"], left_its_cluster=changed, unstable=unstable)
+    names = groups["scales"][0]
+    return table.join([_numbers(groups, name, _column(name)) for name in names])
+
+
+def _dimensions(groups: Frame) -> Frame:
+    """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
+    table = []
+    for dimension, of in groups["scales"][0].items():
+        x = groups[["group"]].assign(dimension=dimension).join(_numbers(groups, dimension, "mean"))
+        x["variance"] = Frame(of.by_round).var(axis=1)
+        table.append(x.iloc[np.argsort(-scores(groups, dimension), kind="stable")])
+    return pd.concat(table) if table else Frame()
+
+
+def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
+    """Figure 3: the groups' scores of an emotion or a tendency in each cluster."""
+    five = {
+        "min": "least",
+        "25%": "lower_quartile",
+        "50%": "median",
+        "75%": "upper_quartile",
+        "max": "greatest",
+    }
+    x = groups[["cluster", "place"]].assign(**{name: scores(groups, name) for name in names})
+    x = x[x["cluster"] >= 0].sort_values("cluster").rename(columns={"cluster": "number"})
+    if x.empty:
+        return x
+    x = x.melt(["number", "place"], var_name="dimension")
+    of = x.groupby(["dimension", "number", "place"], sort=False)["value"].describe().reset_index()
+    of = of.rename(columns={"place": "cluster", "count": "groups", **five})
+    of = of.astype({"groups": int}).assign(variance=of["std"] ** 2)
+    return of[["dimension", "number", "cluster", "groups", "mean", "variance", *five.values()]]
+
+
+def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
+    """Figures 4, 7 and 8: what keywords are about; Table 15: coverage."""
+    keywords = frames["content"]
+    known = keywords["how"].value_counts().reindex(STEPS, fill_value=0).cumsum()
+    coverage = Frame({"found": STEPS, "known": known.to_numpy()})
+    coverage["keyword_coverage"] = 100 * ratio(coverage["known"], len(keywords))
+    tables = {"keyword_coverage": coverage}
     for key, kind in (("words", "words"), ("content", "keywords")):
-        of_group: dict[str, list[Any]] = {group: [] for group in groups}
-        of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
-        for r in records:
-            of_group[r["group"]] += r[key]
-        for i, group in enumerate(groups):
-            name = clusters.name(i)
-            if name is not None:
-                of_cluster[name] += of_group[group]
-        for column, of in (("cluster", of_cluster), ("group", of_group)):
-            if rows := _about(column, of, once=key == "words"):
-                tables[f"{kind}_by_{column}"] = rows
-    keywords = [keyword for of in of_group.values() for keyword in of]
-    steps = Counter(how for _, how, _ in keywords)
-    coverage, known = [], 0
-    for how in ("written", "lemma", "phrase"):
-        known += steps[how]
-        percent = percentage(known, len(keywords))
-        coverage.append({"found": how, "known": known, "keyword_coverage": percent})
-    notes = []
-    if not keywords:
-        notes.append("No answer holds a keyword that can be read.")
-    elif percent < LEAST_COVERAGE:
-        notes.append(
-            f"The dictionary knows only {percent:.0f} % of the keywords; what they are about is "
-            "not representative."
-        )
-    return {"keyword_coverage": coverage, **tables}, notes
+        x = frames[key]
+        inside = x[x["cluster"] >= 0].sort_values("cluster", kind="stable")
+        for column, of in (("cluster", inside.assign(cluster=inside["place"])), ("group", x)):
+            table = _about(of, column, once=key == "words")
+            if len(table):
+                tables[f"{kind}_by_{column}"] = table
+    return tables
 
 
-def _about(column: str, keywords: Mapping[str, Sequence[Any]], once: bool) -> Table:
+def _about(x: Frame, column: str, once: bool) -> Frame:
     """Dimensions of each name's keywords. direction: sum of 1 for high and -1 for low, over all
     keywords; `once`, as the authors count: of distinct words, over the entries of all dimensions.
     """
-    rows = []
-    for name, of in keywords.items():
-        if once:
-            of = list({word: (word, content) for word, content in of}.values())
-        about = [pair for *_, content in of for pair in content]
-        whole = len(about if once else of)
-        count = Counter(dimension for dimension, _ in about)
-        total = {d: sum(sign for of_sign, sign in about if of_sign == d) / whole for d in count}
-        rows += [
-            {
-                column: name,
-                "rank": rank,
-                "dimension": dimension,
-                "keywords": count[dimension],
-                "percent": percentage(count[dimension], whole),
-                "direction": total[dimension],
-            }
-            for rank, dimension in enumerate(
-                sorted(count, key=lambda d: -(abs(total[d]) if once else count[d])), start=1
-            )
-        ]
-    return rows
+    x = x.drop_duplicates([column, "word"]) if once else x
+    entries = x.explode("about").dropna(subset="about")
+    entries = entries.assign(dimension=entries["about"].str[0], sign=entries["about"].str[1])
+    of = entries.groupby([column, "dimension"], sort=False)["sign"].agg(["size", "sum"])
+    of = of.rename(columns={"size": "keywords"}).reset_index()
+    most = of[column].map((entries if once else x)[column].value_counts())
+    of = of.assign(percent=100 * of["keywords"] / most, direction=of["sum"] / most)
+    names = {name: i for i, name in enumerate(x[column].unique())}
+    size = of["direction"].abs() if once else of["keywords"]
+    of = of.assign(place=of[column].map(names), size=-size)
+    of = of.sort_values(["place", "size"], kind="stable")
+    of["rank"] = of.groupby(column).cumcount() + 1
+    return of[[column, "rank", "dimension", "keywords", "percent", "direction"]]
 
 
-def _styles(records: Records) -> Table:
+def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
     """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style, and
     together with the paper's style."""
-    groups = first_seen(records, "group")
-    styles = first_seen(records, "style")
-    of = {style: [r for r in records if r["style"] == style] for style in styles}
-    ratings = {style: written(rows, groups) for style, rows in of.items()}
-
-    def row(style: str, compared: Sequence[str]) -> Record:
-        answers = of[style]
-        result = {"style": style, "answers": len(answers), "refused": _answers(answers)["refused"]}
-        for column, together in (("cv", [style]), ("cv_with_paper", compared)):
-            for dimension in (COMPETENCE, WARMTH):
-                scores = [ratings[name].scale(dimension).by_round for name in together]
+    rows = []
+    for style, of in answers.groupby("style", sort=False):
+        refused = float((of["answer"] == "refused").mean())
+        row = {"style": style, "answers": len(of), "refused": refused}
+        for column, together in (("cv", [style]), ("cv_with_paper", {PAPER: 0, style: 0})):
+            for name in BOTH:
+                scores = [scale(of_styles[of_style], name).by_round for of_style in together]
                 # A group without a score in one style would be compared with itself in the others.
                 everywhere = np.all([~np.isnan(s).all(axis=1) for s in scores], axis=0)
-                cv = variation(np.concatenate(scores, axis=1)[everywhere])
-                prefix = f"{dimension.lower()}_{column}"
-                result |= {prefix: cv.average, f"{prefix}_max": cv.largest, f"{prefix}_n": cv.n}
-        return result
-
-    return [row(style, list(dict.fromkeys([styles[0], style]))) for style in styles]
-
-
-def _answers(records: Records) -> dict[str, float]:
-    ratings = sum(len(r["scales"]) for r in records)
-    unread = ratings - sum(len(r["ratings"]) for r in records)
-    refused = sum(r["answer"] == "refused" for r in records)
-    return {
-        "refused": refused / len(records) if records else nan,
-        "unanswered": percentage(unread, ratings),
-    }
+                cv = pd.Series(variation(np.concatenate(scores, axis=1)[everywhere]))
+                key = f"{name.lower()}_{column}"
+                row |= {key: cv.mean(), f"{key}_max": cv.max(), f"{key}_n": cv.count()}
+        rows.append(row)
+    return Frame(rows)
 
 
-def _unrated(records: Records) -> float:
-    """Figure 5 by the authors' count_nans: answers without the `COUNTED` rating, a mean over
-    prompts."""
-    of_part = defaultdict(list)
-    for r in records:
-        for item in r["scales"]:
-            if COUNTED.get(r["part"], item) == item:
-                of_part[r["part"]].append(item not in r["ratings"])
-    return mean(map(mean, of_part.values()))
+# ---- Notes
 
 
-# ---- Summaries
-
-
-def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
-    """Of answers in words, in the paper's prompt style but for the styles' own numbers."""
-    of_paper = [r for r in records if r["style"] == PAPER]
-    values, tables, notes = _numbers(part, written(of_paper), of_paper, errors)
-    answered = _answers(of_paper)
-    asked = sum(len(r["scales"]) for r in of_paper)
-    values["refused"] = unmeasured(answered["refused"], len(of_paper))
-    values["unanswered"] = unmeasured(answered["unanswered"], asked)
-    if part in ("original", "extended"):
-        tables["styles"] = _styles(records if errors else of_paper)
-        row = tables["styles"][0] if of_paper else {}
-        for name in ("competence_cv", "warmth_cv"):
-            values[name] = unmeasured(row.get(name, nan), row.get(f"{name}_n", 0))
-    if len({(r["group"], r["round"], r["part"], *r["scales"]) for r in of_paper}) < len(of_paper):
-        notes.append(
-            "Several answers to a prompt in a round count as one, their mean, which varies less; "
-            "`rounds` asks for more rounds."
+def _notes(frames: Mapping[str, Frame], numbers: Mapping[str, Number], part: str) -> Iterator[str]:
+    """What numbers and tables do not show. numbers: those of the whole."""
+    groups, ratings = frames["groups"], frames["ratings"]
+    if part != "structure":
+        yield from _doubts(groups, frames["clusters"])
+    if "keyword_coverage" in numbers:
+        percent = numbers["keyword_coverage"].value
+        if np.isnan(percent):
+            yield "No answer holds a keyword that can be read."
+        elif percent < LEAST_COVERAGE:
+            yield (
+                f"The dictionary knows only {percent:.0f} % of the keywords; what they are about "
+                "is not representative."
+            )
+    if lacking := "; ".join(_incomplete(groups, ratings, part)):
+        yield (
+            "These ratings are missing, so the scores of these groups do not compare with those of "
+            f"the others: {lacking}."
         )
-    return _finished(part, values, tables, notes, errors)
-
-
-def summary_likelihood(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
-    of = by_likelihood(records)
-    values, tables, notes = _numbers(part, of.ratings, records, errors)
-    mass_of = averaged((r["rating_mass"] for r in records), 100)
-    rating_mass = mass_of.value
-    unanswered = sum(r["points"] is None for r in records)
-    values |= {
-        "rating_mass": mass_of,
-        "direction_agreement": unmeasured(of.alike, of.both),
-        "unanswered": percentage(unanswered, len(records)),
-        "left_out": unmeasured(of.left_out, of.begun),
-    }
-    if rating_mass < LEAST_MASS:
-        notes.append(
+    if "rating_mass" not in numbers:
+        if ratings.duplicated(["group", "round", "part", "item"]).any():
+            yield (
+                "Several answers to a prompt in a round count as one, their mean, which varies "
+                "less; `rounds` asks for more rounds."
+            )
+        return
+    if (rating_mass := numbers["rating_mass"].value) < LEAST_MASS:
+        yield (
             f"The five points have {rating_mass:.0f} % of the probability; the model would rather "
             "say something else."
         )
-    if of.alike < LEAST_ALIKE:
-        notes.append(
+    if (alike := numbers["direction_agreement"].value) < LEAST_ALIKE:
+        yield (
             "The two directions of the scale put the groups in different order (correlation "
-            f"{of.alike:.2f}): the model chooses a point with little regard to what it stands "
-            "for, and what differs between groups is what remains of that."
+            f"{alike:.2f}): the model chooses a point with little regard to what it stands for, "
+            "and what differs between groups is what remains of that."
         )
-    return _finished(part, values, tables, notes, errors)
 
 
-def _finished(
-    part: str,
-    values: Mapping[str, float | Number],
-    tables: Mapping[str, Table],
-    notes: Sequence[str],
-    errors: bool,
-) -> Summary:
-    """With its notes in the log and as a table. A plain value has no error."""
-    numbers = {
-        name: value if isinstance(value, Number) else unmeasured(value)
-        for name, value in values.items()
-    }
-    if not errors:
-        return Summary(numbers)
-    for note in notes:
-        logger.warning("StereoMap, %s: %s", part, note)
-    more = {"notes": [{"note": note} for note in notes]} if notes else {}
-    return Summary(numbers, tables={**tables, **more})
-
-
-def _numbers(
-    part: str, ratings: Ratings, records: Records, errors: bool
-) -> tuple[dict[str, float | Number], dict[str, Table], list[str]]:
-    groups = len(ratings.groups)
-    values: dict[str, float | Number] = {"groups": unmeasured(groups, groups)}
-    tables: dict[str, Table] = {}
-    notes: list[str] = []
-    for dimension in DIMENSIONS[part]:
-        name, scale = _column(dimension), ratings.scale(dimension)
-        middle = mean_score(scale.ratings, scale.facets, errors=errors)
-        apart = spread(scale.ratings, scale.facets, errors=errors)
-        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high, n=middle.n)
-        values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high, n=middle.n)
-    clusters = None
-    if part != "structure":
-        clusters = clustered(ratings) if errors else unclustered(ratings)
-        rows = tables["clusters"] = _by_cluster(ratings, clusters)
-        tables["agreement"] = _agreement(ratings, clusters, records)
-        changed = clusters.changed[~np.isnan(clusters.changed)]
-        unstable = percentage((changed >= UNSTABLE).sum(), len(changed))
-        notes += [*clusters.notes, *_doubts(ratings, rows, unstable)]
-        if part in ("original", "extended"):
-            people = tables["agreement"][0] if tables["agreement"] else {}
-            for name in ("agreement", "agreement_p", "agreement_competence", "agreement_warmth"):
-                keys = (name, f"{name}_stderr", f"{name}_low", f"{name}_high")
-                n = people.get(f"{name}_n", people.get("groups", 0))
-                values[name] = Number(*(people.get(key, nan) for key in keys))._replace(n=n)
-            mixed = sum(row["groups"] for row in rows if row["sign"] != "=")
-            in_clusters = sum(row["groups"] for row in rows)
-            values["mixed_groups"] = unmeasured(percentage(mixed, in_clusters), in_clusters)
-            values["unstable_groups"] = unmeasured(unstable, len(changed))
-            both = (ratings.scale(dimension).values for dimension in (COMPETENCE, WARMTH))
-            values["competence_warmth"] = _rho(rank_correlation(*both))
-        if part in ("emotion", "behavior"):
-            tables["by_cluster"] = _by_cluster_of(ratings, clusters, DIMENSIONS[part])
-        if part == "extended" and records and "content" in records[0]:
-            of_keywords, more = _keywords(records, clusters, ratings.groups)
-            tables |= of_keywords
-            notes += more
-            coverage = tables["keyword_coverage"][-1]["keyword_coverage"]
-            keywords = sum(len(r["content"]) for r in records)
-            values["keyword_coverage"] = unmeasured(coverage, keywords)
-    if part == "behavior":
-        rows = tables["tendencies"] = _tendencies(ratings, records)
-        values["people_signs"] = _signs(rows)
-        values["people_signs_significant"] = _signs([r for r in rows if r["stars_of_people"]])
-        correlations = ([row[key] for row in rows] for key in ("rho", "rho_of_people"))
-        alike = rank_correlation(*correlations)
-        values["people_rho"] = unmeasured(alike.rho, alike.n)
-    if errors:
-        notes += _incomplete(ratings, part)
-        tables["groups"] = _groups(ratings, records, clusters)
-        tables["dimensions"] = _dimensions(ratings)
-    return values, tables, notes
-
-
-def _doubts(ratings: Ratings, rows: Table, unstable: float) -> list[str]:
+def _doubts(groups: Frame, clusters: Frame) -> Iterator[str]:
     """What clusters do not show: k-means finds them in noise, and signs in words that are rated
     higher of all."""
-    if not rows:
-        return []
-    notes = []
-    scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
-    alike = all(spread(scale.ratings, scale.facets).low == 0 for scale in scales)
+    known = groups[[COMPETENCE, WARMTH]].notna().all(axis=1)
+    if not known.all():
+        yield (
+            "Left out of the clusters, since no answer rated their warmth and competence: "
+            f"{', '.join(groups['group'][~known])}."
+        )
+    if clusters.empty:
+        places = groups[known].drop_duplicates([COMPETENCE, WARMTH])
+        yield (
+            f"No clusters: {CLUSTERS} different places are needed, and the groups with warmth and "
+            f"competence ({known.sum()}) have {len(places)}."
+        )
+        return
+    changed = groups["changed"].dropna()
+    if changed.empty:
+        yield "With one rating of each group it is unknown how firmly it lies in its cluster."
+    unstable = percentage((changed >= UNSTABLE).sum(), len(changed))
+    alike = all(scale(groups, name).spread_ends[0] == 0 for name in BOTH)
     if alike or unstable >= 100 * MOST_UNSTABLE:
         why = (
             "by neither competence nor warmth do groups differ for certain"
             if alike
             else f"{unstable:.0f} % of groups are unstable"
         )
-        notes.append(f"The clusters may be chance, with their signs and their agreement: {why}.")
-    signs = {row["sign"] for row in rows}
-    if len(signs) == 1 and "=" not in signs:
-        higher, lower = (COMPETENCE, WARMTH) if signs == {">"} else (WARMTH, COMPETENCE)
-        notes.append(
+        yield f"The clusters may be chance, with their signs and their agreement: {why}."
+    (sign, *others) = clusters["sign"].unique()
+    if not others and sign != "=":
+        higher, lower = BOTH if sign == ">" else BOTH[::-1]
+        yield (
             f"{higher} is above {lower.lower()} in every cluster: its words may be rated higher of "
             "anyone, and mixed_groups are all groups."
         )
-    return notes
 
 
-def _incomplete(ratings: Ratings, part: str) -> list[str]:
+def _incomplete(groups: Frame, ratings: Frame, part: str) -> Iterator[str]:
     """Items of which groups with a score lack a rating that others have."""
-    lacking = []
-    mapped = () if part == "structure" else (COMPETENCE, WARMTH)
-    for dimension in dict.fromkeys((*mapped, *DIMENSIONS[part])):
-        scale = ratings.scale(dimension)
-        scored = ~np.isnan(scale.values)
-        for k, item in enumerate(scale.items):
-            rated = ~np.isnan(scale.ratings[:, :, k]).all(axis=1)
-            groups = [ratings.groups[i] for i in np.flatnonzero(scored & ~rated).tolist()]
-            if groups and (rated & scored).any():
-                lacking.append(f"{item} of {', '.join(groups)}")
-    if not lacking:
-        return []
-    return [
-        "These ratings are missing, so the scores of these groups do not compare with those of the "
-        f"others: {'; '.join(lacking)}."
-    ]
-
-
-def _signs(rows: Table) -> Number:
-    """How many correlations have the sign that people's have; NaN if one is undefined."""
-    same = [row["same_sign"] for row in rows]
-    return unmeasured(nan if None in same or not same else sum(same), len(same))
+    rated = ratings.groupby(["item", "group"])["rating"].count().unstack() > 0
+    for name in dict.fromkeys((*(BOTH if part != "structure" else ()), *DIMENSIONS[part])):
+        scored = groups["group"][scale(groups, name).scored]
+        for item in ratings["item"][ratings["dimension"] == name].unique():
+            of = rated.loc[item].reindex(scored, fill_value=False)
+            if of.any() and not of.all():
+                yield f"{item} of {', '.join(of.index[~of])}"
 
 
 # ---- What is measured
@@ -685,27 +744,35 @@ def _scores(part: str) -> list[Metric]:
 
 def _measure(part: str, in_words: bool) -> Measure:
     metrics = [*_scores(part), *BOTH_WAYS.get(part, ())]
+    values: dict[str, Callable[..., Values]] = {
+        "groups": of_groups,
+        "answers": of_answers,
+        "ratings": of_ratings,
+    }
+    if part == "behavior":
+        values["tendencies"] = of_tendencies
+    if in_words and part == WORDED:
+        values["content"] = of_keywords
+    metrics += [*IN_WORDS.get(part, ()), *ANSWERS] if in_words else BY_LIKELIHOOD
     # Ratings and rounds are samples too, but a scale has four ratings: two models are compared on
-    # these.
+    # groups.
     clusters = (("group",),)
-    if in_words:
-        return of_written(
-            Measure(
-                record,
-                partial(summary, part=part),
-                [*metrics, *IN_WORDS.get(part, ()), *ANSWERS],
-                repeats=True,
-                exhibits=exhibits.generated(part),
-                clusters=clusters,
-            )
-        )
-    return Measure(
-        record_likelihood,
-        partial(summary_likelihood, part=part),
-        [*metrics, *BY_LIKELIHOOD],
-        exhibits=exhibits.likelihood(part),
+    measure = Measure(
+        record if in_words else record_likelihood,
+        Counted(
+            partial(units if in_words else units_likelihood, part=part),
+            {name: partial(of, part=part) for name, of in values.items()},
+            metrics,
+            clusters,
+            partial(tables, part=part),
+            {"groups": partial(with_items, part=part)},
+        ),
+        metrics,
+        repeats=in_words,
+        exhibits=(exhibits.generated if in_words else exhibits.likelihood)(part),
         clusters=clusters,
     )
+    return of_written(measure) if in_words else measure
 
 
 ORIGINAL, EXTENDED, STRUCTURE, EMOTION, BEHAVIOR = (_measure(part, True) for part in DIMENSIONS)
