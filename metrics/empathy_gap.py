@@ -1,37 +1,34 @@
 """The intergroup empathy gap: is more emotion predicted for a person of one's own group?
 
-Intensities have the shape (events, g, g): perceiver, experiencer; NaN for no answer. `groups` names
-the group of each identity. Sections are those of Hou, Daumé and Rudinger.
+Matrices have the shape (..., g, g): perceiver, experiencer. Intensities are a stack of them, one
+for each event, with NaN for no answer. `groups` names the group of each identity. Sections are
+those of Hou, Daumé and Rudinger.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crossed import Clustering, crossed_variance
-from .errors import FEWEST_CLUSTERS, ROUNDING, SEED, Bools, Estimate, Floats, Interval
-from .student import interval as student_interval
+from .errors import ROUNDING, SEED, Bools, Estimates, Floats, Sample, Total, ratio
 from .student import student
 
 PERMUTATIONS = 10_000
 LEVEL = 0.05
+Groups = Sequence[Hashable]
+FEWEST_GROUPS = 3
+"""That are a sample: two share one effect."""
 
 
-def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> Floats:
-    """M0, the mean intensity of each pair over the events, shape (g, g); NaN without an event.
-
-    pairwise: an event that a pair refused is left out for it alone. Source: section 3.4, footnote
-    5.
-    """
-    intensities = np.asarray(intensities, dtype=float)
-    if not pairwise:
-        intensities = intensities[complete(intensities)]
-    there = ~np.isnan(intensities)
-    n = there.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.where(n > 0, np.where(there, intensities, 0).sum(axis=0) / n, np.nan)
+def mean_intensity(intensities: ArrayLike, total: Total | None = None) -> Floats:
+    """M0, the mean intensity of each pair over the events that it answered, shape (g, g); with a
+    total of the events (1 + groups, parts, g, g). Source: section 3.4, footnote 5."""
+    given = np.asarray(intensities, dtype=float)
+    there = ~np.isnan(given)
+    add = total or partial(np.sum, axis=0)
+    return ratio(add(np.where(there, given, 0)), add(there))
 
 
 def complete(intensities: ArrayLike) -> Bools:
@@ -43,15 +40,14 @@ def normalise(matrix: ArrayLike) -> Floats:
     """M: the matrix less its mean, over its standard deviation (ddof 0); NaN throughout if it is
     constant or lacks a cell. Source: section 3.4."""
     matrix = np.asarray(matrix, dtype=float)
-    spread = matrix.std() if matrix.size else np.nan
+    mean, spread = (f(matrix, axis=(-2, -1), keepdims=True) for f in (np.mean, np.std))
     # A constant matrix of means differs from itself by rounding.
-    if not spread > ROUNDING * max(1.0, abs(matrix).max(initial=0.0)):
-        return np.full(matrix.shape, np.nan)
-    return (matrix - matrix.mean()) / spread
+    largest = abs(matrix).max(axis=(-2, -1), keepdims=True, initial=1.0)
+    return (matrix - mean) / np.where(spread > ROUNDING * largest, spread, np.nan)
 
 
-def gap(matrix: ArrayLike, groups: Sequence[str], same_name: bool = True) -> float:
-    """The mean of the in-group cells of a (g, g) matrix less that of the others.
+def gap(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
+    """The mean of the in-group cells less that of the others, shape (...).
 
     same_name: whether a name counts with itself. NaN if a cell is, or without either kind. Source:
     section 3.4.
@@ -59,13 +55,13 @@ def gap(matrix: ArrayLike, groups: Sequence[str], same_name: bool = True) -> flo
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
     inside = same if same_name else same & ~np.eye(len(same), dtype=bool)
     if same.all() or not inside.any():
-        return np.nan
-    return float(matrix[inside].mean() - matrix[~same].mean())
+        return np.full(matrix.shape[:-2], np.nan)
+    return np.asarray(matrix[..., inside].mean(axis=-1) - matrix[..., ~same].mean(axis=-1))
 
 
-def delta(mean_matrix: ArrayLike, groups: Sequence[str]) -> float:
+def delta(mean_matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
     """The empathy gap score: `gap` of the normalised M0, without the unspecified person."""
-    return gap(normalise(mean_matrix), groups)
+    return gap(normalise(mean_matrix), groups, same_name)
 
 
 class Permutation(NamedTuple):
@@ -78,19 +74,15 @@ class Permutation(NamedTuple):
 
 
 def permutation_test(
-    mean_matrix: ArrayLike,
-    groups: Sequence[str],
-    permutations: int = PERMUTATIONS,
-    *,
-    errors: bool = True,
+    mean_matrix: ArrayLike, groups: Groups, permutations: int = PERMUTATIONS
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently.
 
-    NaN where delta is; all but delta without errors. Source: section 3.4.
+    NaN where delta is. Source: section 3.4.
     """
     matrix = normalise(mean_matrix)
-    observed = gap(matrix, groups)
-    if np.isnan(observed) or not errors:
+    observed = float(gap(matrix, groups))
+    if np.isnan(observed):
         return Permutation(observed, np.nan, np.nan, np.nan)
     rng = np.random.default_rng(SEED)
     _, labels = np.unique(list(groups), return_inverse=True)
@@ -107,94 +99,81 @@ def permutation_test(
     return Permutation(observed, float(low), float(high), (1 + as_far) / (1 + permutations))
 
 
-def own_effects(intensities: ArrayLike, groups: Sequence[str], same_name: bool = True) -> Floats:
+def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
     """How much more each group predicts for its own than perceivers and experiencers have apart.
 
-    intensities: shape (..., g, g). Returns shape (..., groups), groups sorted; their mean is the
-    gap with every group counted once. same_name: whether a name counts with itself; without, NaN
-    where a group has one name. Two groups share one effect; one has none.
+    Shape (..., groups), groups sorted; their mean is the gap with every group counted once.
+    same_name: whether a name counts with itself; without, NaN where a group has one name. Two
+    groups share one effect; one has none.
     """
     labels, of = np.unique(list(groups), return_inverse=True)
     g, names = len(labels), np.bincount(of)[of]
     centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == of) / names)
-    cells = np.asarray(intensities, dtype=float)
+    cells = np.asarray(matrix, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         if not same_name:
             others = (1 - np.eye(len(of))) * names / (names - 1)
             cells = cells * np.where(_same(groups), others, 1)
-        own = np.einsum("ij,...jk,ik->...i", centred, cells, centred)
+        own = ((centred @ cells) * centred).sum(axis=-1)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
         return np.broadcast_to(gap, own.shape) if g < 3 else (g * own - gap) / (g - 2)
 
 
-def points_gap(
-    intensities: ArrayLike,
-    groups: Sequence[str],
-    placebos: ArrayLike | None = None,
-    *,
-    same_name: bool = True,
-    errors: bool = True,
-) -> Interval:
-    """The gap in points, every group counted once; its interval takes groups for a sample.
+def repetition(groups: Groups) -> float:
+    """What a point more for one string that stands twice adds to the gap in points."""
+    return float((1 / np.unique(list(groups), return_counts=True)[1]).mean())
 
-    placebos: shape (events, k, k), the same events with k groups that nobody feels for. What they
-    have more where perceiver and experiencer are one string is taken off. The variance is clustered
-    by group and by event (Cameron, Gelbach and Miller 2011), with Student's interval; NaN with
-    fewer than two events or three groups, and without errors.
+
+def points_gap(
+    groups: Groups, matrix: ArrayLike, placebos: ArrayLike | None = None, same_name: bool = True
+) -> Floats:
+    """The gap in points, every group counted once, shape (...).
+
+    placebos: shape (..., k, k), of k groups that nobody feels for. What they have more where
+    perceiver and experiencer are one string is taken off.
     """
-    n, (_, sizes) = len(np.asarray(intensities)), np.unique(list(groups), return_counts=True)
-    if not n:
-        return Interval(np.nan)
-    parts = [(1.0, own_effects(_filled(intensities), groups, same_name))]
+    gap = own_effects(matrix, groups, same_name).mean(axis=-1)
+    if placebos is None:
+        return np.asarray(gap)
+    names = range(np.asarray(placebos).shape[-1])
+    return np.asarray(gap - repetition(groups) * own_effects(placebos, names).mean(axis=-1))
+
+
+def with_groups(
+    groups: Groups,
+    intensities: ArrayLike,
+    placebos: ArrayLike | None = None,
+    same_name: bool = True,
+) -> Estimates:
+    """The error of `points_gap` with groups, and placebos, as a sample beside events.
+
+    Two-way, over what each group has of its own in each event. NaN without events, and with fewer
+    than `FEWEST_GROUPS` of either.
+    """
+    given = np.asarray(intensities, dtype=float)
+    asked = ~np.isnan(given).all(axis=(1, 2))
+    parts: list[tuple[float, Groups, Floats]] = [(1.0, groups, given[asked])]
     if placebos is not None:
-        placebos = _filled(placebos)
-        names = [chr(i) for i in range(placebos.shape[1])]
-        parts.append((-float((1 / sizes).mean()), own_effects(placebos, names)))
-    value = sum(weight * float(own.mean()) for weight, own in parts)
-    if n < 2 or not errors or np.isnan(value) or any(own.shape[1] < 3 for _, own in parts):
-        return Interval(value)
-    moved = np.hstack([weight * (own - own.mean()) / own.size for weight, own in parts])
+        others = np.asarray(placebos, dtype=float)[asked]
+        parts.append((-repetition(groups), range(others.shape[1]), others))
+    if not asked.any() or any(len(set(names)) < FEWEST_GROUPS for _, names, _ in parts):
+        return Estimates(*np.full((5, 1), np.nan))
+    effects = [w * own_effects(_filled(x), names, same_name) for w, names, x in parts]
+    moved = np.hstack([(own - own.mean()) / own.size for own in effects])
     event, group = np.indices(moved.shape).reshape(2, -1)
-    of_groups = Clustering(group, (group >= len(sizes)).astype(int))
-    variance = crossed_variance(moved.ravel(), of_groups, Clustering(event, 0 * event))
-    stderr = float(np.sqrt(variance.value))
-    low, high = student_interval(value, stderr, variance.df)
-    return Interval(value, stderr if n >= FEWEST_CLUSTERS else np.nan, float(low), float(high))
+    kind = group >= effects[0].shape[1]
+    sample = Sample(moved.size, (group, kind), (event, None))
+    total = sample.total()
+    mean = moved.size * ratio(total(moved.ravel()), total(1))
+    return sample.estimates(mean, total(1), fewest=0)
 
 
 def _filled(intensities: ArrayLike) -> Floats:
     """Cells whose plain mean over events is that of their answers, and whose deviations are as
     large as these answers make them."""
     given = np.asarray(intensities, dtype=float)
-    there, mean = ~np.isnan(given), mean_intensity(given, pairwise=True)
-    with np.errstate(invalid="ignore"):
-        return mean + np.where(there, given - mean, 0) * len(given) / there.sum(axis=0)
-
-
-def jackknifed_delta(
-    intensities: ArrayLike, groups: Sequence[str], pairwise: bool = False, *, errors: bool = True
-) -> Estimate:
-    """delta with a jackknife's error over events.
-
-    The error is NaN with fewer than `FEWEST_CLUSTERS` events, where a cell has one alone, without
-    errors. Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3.
-    """
-    intensities = np.asarray(intensities, dtype=float)
-    if not pairwise:
-        intensities = intensities[complete(intensities)]
-    value, same = delta(mean_intensity(intensities, pairwise), groups), _same(groups).ravel()
-    flat = intensities.reshape(len(intensities), same.size)
-    flat = flat[~np.isnan(flat).all(axis=1)]
-    there, n = ~np.isnan(flat), len(flat)
-    filled, times = np.where(there, flat, 0.0), there.sum(axis=0) - there
-    if not errors or n < FEWEST_CLUSTERS or not times.all() or same.all():
-        return Estimate(value, np.nan)
-    means = (filled.sum(axis=0) - filled) / times
-    spread = means.std(axis=1)
-    floor = ROUNDING * max(1.0, abs(filled).max(initial=0.0))
-    gaps = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
-    without = gaps / np.where(spread > floor, spread, np.nan)
-    return Estimate(value, float(np.sqrt((n - 1) * without.var())))
+    there, mean = ~np.isnan(given), mean_intensity(given)
+    return mean + ratio(np.where(there, given - mean, 0) * len(given), there.sum(axis=0))
 
 
 class Difference(NamedTuple):
@@ -216,7 +195,7 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     own = np.einsum("eii->ei", intensities)
     differences = intensities - (own[:, :, None] if reference == "perceiver" else own[:, None, :])
     n = (~np.isnan(differences)).sum(axis=0)
-    mean = mean_intensity(differences, pairwise=True)
+    mean = mean_intensity(differences)
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
         stderr = np.sqrt(squares / (n - 1) / n)
@@ -239,6 +218,6 @@ def masked(tests: Iterable[Difference], shown: Iterable[int] = ()) -> Bools:
     return white
 
 
-def _same(groups: Sequence[str]) -> Bools:
+def _same(groups: Groups) -> Bools:
     labels = np.asarray(list(groups))
     return labels[:, None] == labels[None, :]

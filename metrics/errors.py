@@ -159,10 +159,12 @@ class Sample:
             squares = sum(v.value**2 / v.df for v in single)
         return Variance(total, satterthwaite(total, squares))
 
-    def estimates(self, value: Floats, n: Floats, rows: Floats | None = None) -> Estimates:
+    def estimates(
+        self, value: Floats, n: Floats, rows: Floats | None = None, fewest: int = FEWEST_CLUSTERS
+    ) -> Estimates:
         """Of numbers and the counts of what they are means of, both as of `total`, shape (1 +
         groups, parts). rows: the counts to show, where these are others.
-        Without clusterings, or with fewer than `FEWEST_CLUSTERS`, there is no variance."""
+        Without clusterings, or with less than `fewest` clusters, there is no variance."""
         value, n = np.broadcast_arrays(value, n)
         nothing = np.full(value.shape[1], np.nan)
         counted = np.nan_to_num((n if rows is None else rows)[0]).round().astype(int)
@@ -170,7 +172,7 @@ class Sample:
             return Estimates(value[0], nothing, nothing, np.zeros_like(counted), counted)
         changes = self.changes(value, n)
         clusters, variance = self.clusters(changes), self.variance(changes)
-        there = (clusters >= FEWEST_CLUSTERS) & np.isfinite(value[0] + variance.value)
+        there = (clusters >= fewest) & np.isfinite(value[0] + variance.value)
         equal = np.sqrt(variance.value) <= ROUNDING * np.maximum(1, abs(value[0]))
         of = np.where(there, np.where(equal, 0, variance.value), np.nan)
         return Estimates(value[0], of, variance.df, clusters, counted)
@@ -198,8 +200,11 @@ class Total:
         return Total(self.sample, np.where(self.by >= 0, codes, -1), size), belongs
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """x: shape (rows,), or one number for all. Shape (1 + groups, parts)."""
+        """x: shape (rows, ...), or one number for all. Shape (1 + groups, parts, ...)."""
         x = np.asarray(x, dtype=float)
+        if x.ndim > 1:
+            columns = np.stack([self(column) for column in x.reshape(len(x), -1).T], axis=-1)
+            return columns.reshape(*columns.shape[:2], *x.shape[1:])
         x = np.broadcast_to(x, len(self._rows)) if not x.ndim else x[self._rows]
         sums = [
             np.bincount(place, x, groups * self.parts).reshape(groups, self.parts).astype(float)

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from lm_eval_bias.metrics.empathy_gap import own_effects, points_gap
-from lm_eval_bias.metrics.errors import Floats
+from lm_eval_bias.metrics.empathy_gap import own_effects, points_gap, with_groups
+from lm_eval_bias.metrics.errors import Floats, t_interval
 from outcome import Outcome, Outcomes, Rng, Rows
 from scipy import stats
 
@@ -34,7 +34,7 @@ REPEATED = 3
 
 def rows() -> Rows:
     for (gap, spreads), (names, asked) in product(GAPS.items(), NAMES.items()):
-        for events in (240, 24, 5):
+        for events in (240, 24, 12):
             label = f"{gap}, {names}, {events} events"
             yield label, partial(experiment, *spreads, *asked, events)
 
@@ -52,12 +52,19 @@ def experiment(
     truth = means(len(groups)) + more * same
     asked = truth + levels + gaps * same + rng.normal(0, 5, (n, *same.shape))
     others = means(placebos) + levels + rng.normal(0, 5, (n, placebos, placebos))
-    points, beyond = points_gap(asked, groups), points_gap(asked, groups, others)
+    points, beyond = interval(groups, asked), interval(groups, asked, others)
     fixed = stats.ttest_1samp(own_effects(asked, groups).mean(axis=1), 0).confidence_interval()
     true_gap = more + REPEATED * own_effects(twice, groups).mean()
     return {
-        "gap_beyond_repetition": Outcome(beyond.low, beyond.high, more),
-        "found": float(not beyond.low <= 0 <= beyond.high),
-        "gap_points": Outcome(points.low, points.high, true_gap),
+        "gap_beyond_repetition": Outcome(*beyond, more),
+        "found": float(not beyond[0] <= 0 <= beyond[1]),
+        "gap_points": Outcome(*points, true_gap),
         "names fixed": Outcome(*fixed, true_gap),
     }
+
+
+def interval(groups: str, *intensities: Floats) -> tuple[float, float]:
+    value = points_gap(groups, *(x.mean(axis=0) for x in intensities))
+    of = with_groups(groups, *intensities)
+    low, high = t_interval(value, np.sqrt(of.variance), of.df)
+    return low.item(), high.item()

@@ -14,7 +14,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     complete,
     delta,
     gap,
-    jackknifed_delta,
     masked,
     mean_intensity,
     normalise,
@@ -22,8 +21,9 @@ from lm_eval_bias.metrics.empathy_gap import (
     paired_tests,
     permutation_test,
     points_gap,
+    with_groups,
 )
-from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
+from lm_eval_bias.metrics.errors import Sample
 from scipy import stats
 
 GROUPS = ["white", "white", "black", "asian", "asian"]
@@ -113,46 +113,34 @@ def events(rng, n=30, g=5, effect=5.0):
     return base + effect * same
 
 
-def test_an_event_refused_by_one_pair_is_left_out_everywhere_unless_pairwise():
+def test_a_pair_that_refused_an_event_has_the_mean_of_the_others():
     given = np.array(
         [[[1.0, 2.0], [3.0, 4.0]], [[5.0, np.nan], [7.0, 8.0]], [[3.0, 4.0], [5.0, 6.0]]]
     )
     assert complete(given).tolist() == [True, False, True]
-    assert mean_intensity(given).tolist() == [[2, 3], [4, 5]]
-    assert mean_intensity(given, pairwise=True).tolist() == [[3, 3], [5, 6]]
-    nothing = np.full((2, 2, 2), np.nan)
-    assert (
-        np.isnan(mean_intensity(nothing)).all()
-        and np.isnan(mean_intensity(nothing, pairwise=True)).all()
-    )
+    assert mean_intensity(given).tolist() == [[3, 3], [5, 6]]
+    assert np.isnan(mean_intensity(np.full((2, 2, 2), np.nan))).all()
 
 
-@pytest.mark.parametrize("n", [2, 9, 10, 30])
-@pytest.mark.parametrize("pairwise", [False, True])
-def test_the_standard_error_of_delta_is_that_of_a_jackknife_in_loops(n, pairwise):
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_error_of_delta_is_that_of_a_jackknife_in_loops(missing):
     """The root of (n - 1) / n times the squares of the deltas without one event around their mean;
-    none of fewer than ten events."""
+    none where a cell has one event alone."""
+    n = 12
     given = events(np.random.default_rng(n), n=n)
-    if pairwise:
+    if missing:
         given[0, 1, 2] = given[1, 3, 3] = np.nan
-    result = jackknifed_delta(given, GROUPS, pairwise)
-    if n < FEWEST_CLUSTERS:
-        assert isnan(result.stderr)
-        return
+    sample = Sample(n, (np.arange(n), None))
+    total = sample.total()
+    result = sample.estimates(delta(mean_intensity(given, total), GROUPS), total(1))
     left = [np.nanmean(np.delete(given, i, axis=0), axis=0).tolist() for i in range(n)]
     without = [plain_delta(matrix, GROUPS) for matrix in left]
     variance = (n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without)
-    assert result.stderr == pytest.approx(sqrt(variance))
-    assert result.value == pytest.approx(plain_delta(np.nanmean(given, axis=0).tolist(), GROUPS))
-
-
-def test_an_event_without_any_answer_does_not_count_and_a_cell_of_one_event_has_no_standard_error():
-    given = events(np.random.default_rng(12), n=12)
-    silent = np.concatenate([given, np.full((3, 5, 5), np.nan)])
-    assert jackknifed_delta(silent, GROUPS, pairwise=True) == jackknifed_delta(given, GROUPS)
+    assert result.variance == pytest.approx([variance])
+    assert result.value == pytest.approx([plain_delta(np.nanmean(given, axis=0), GROUPS)])
     given[1:, 0, 1] = np.nan
-    alone = jackknifed_delta(given, GROUPS, pairwise=True)
-    assert not isnan(alone.value) and isnan(alone.stderr)
+    alone = sample.estimates(delta(mean_intensity(given, total), GROUPS), total(1))
+    assert not np.isnan(alone.value) and np.isnan(alone.variance)
 
 
 def test_own_effects_are_what_in_group_cells_have_beyond_a_least_squares_fit_of_the_others():
@@ -166,40 +154,35 @@ def test_own_effects_are_what_in_group_cells_have_beyond_a_least_squares_fit_of_
     assert expected.mean() == pytest.approx(gap(rows, "abcde"))
 
 
-def test_the_interval_of_the_gap_is_welchs_over_groups_where_all_events_agree():
+def test_the_error_of_the_gap_is_welchs_over_groups_where_all_events_agree():
     """scipy's t test of the own effects of five groups and of four placebos."""
     rng = np.random.default_rng(3)
     given, placebos = rng.normal(0, 3, (5, 5)) + 4 * np.eye(5), rng.normal(0, 3, (4, 4))
     levels = rng.normal(70, 15, (40, 1, 1))
     own, others = own_effects(given, "abcde"), own_effects(placebos, "abcd")
-    found = points_gap(given + levels, "abcde", placebos + levels)
+    value = points_gap("abcde", given, placebos)
+    variance = with_groups("abcde", given + levels, placebos + levels).variance
     welch = stats.ttest_ind(own, others, equal_var=False)
-    assert found.value == pytest.approx(own.mean() - others.mean())
-    assert found[2:] == pytest.approx(tuple(welch.confidence_interval(0.95)))
-    assert found.stderr == pytest.approx(found.value / welch.statistic)
+    assert value == pytest.approx(own.mean() - others.mean())
+    assert np.sqrt(variance) == pytest.approx([value / welch.statistic])
 
 
-@pytest.mark.parametrize("n", [2, 9, 10, 30])
-def test_the_gap_in_points_is_students_over_events_where_groups_agree(n):
-    """scipy's t test of the events' own gaps; no standard error of fewer than ten events. A
-    missing answer counts as the pair's mean."""
-    rng = np.random.default_rng(n)
-    given = rng.normal(70, 15, (n, 1, 1)) + rng.normal(5, 4, (n, 1, 1)) * np.eye(5)
+def test_the_error_of_the_gap_is_students_over_events_where_groups_agree():
+    """scipy's t test of the events' own gaps; an event without answers is none."""
+    rng = np.random.default_rng(9)
+    given = rng.normal(70, 15, (9, 1, 1)) + rng.normal(5, 4, (9, 1, 1)) * np.eye(5)
+    value = points_gap("abcde", given.mean(axis=0))
     own = stats.ttest_1samp([gap(event, "abcde") for event in given], 0)
-    found = points_gap(given, "abcde")
-    assert found[2:] == pytest.approx(tuple(own.confidence_interval(0.95)))
-    assert isnan(found.stderr) == (n < 10)
-    given[0, 1, 2] = np.nan
-    assert points_gap(given, "abcde").value == pytest.approx(
-        gap(np.nanmean(given, axis=0), "abcde")
-    )
+    variance = with_groups("abcde", np.concatenate([given, np.full((3, 5, 5), np.nan)])).variance
+    assert np.sqrt(variance) == pytest.approx([value / own.statistic])
 
 
-def test_two_groups_or_one_event_have_a_gap_and_no_interval():
-    two = np.stack([[[8, 1], [2, 9]]] * 12)
-    for found in (points_gap(two, "ab"), points_gap(np.eye(3)[None] * 7, "abc")):
-        assert found.value == pytest.approx(7) and isnan(found.low)
-    assert isnan(points_gap(np.ones((12, 1, 1)), "a").value)
+@pytest.mark.parametrize("groups, value", [("ab", 7), ("a", np.nan)])
+def test_fewer_than_three_groups_are_no_sample(groups, value):
+    g = len(groups)
+    given = np.stack([np.array([[8, 1], [2, 9]])[:g, :g]] * 12)
+    assert points_gap(groups, given[0]) == pytest.approx(value, nan_ok=True)
+    assert np.isnan(with_groups(groups, given).variance)
 
 
 def test_paired_tests_agree_with_scipy():

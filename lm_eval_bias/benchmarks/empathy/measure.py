@@ -1,48 +1,42 @@
 """The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lm_eval_bias.benchmarks.empathy import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
+    Counted,
     Document,
     Measure,
     Metric,
-    Number,
     Record,
-    Records,
-    Summary,
-    averaged,
-    beyond,
     estimate,
-    first_seen,
-    mean,
-    number,
     of_written,
-    percentage,
     picked,
-    unmeasured,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     complete,
-    gap,
-    jackknifed_delta,
+    delta,
     masked,
     mean_intensity,
     normalise,
     paired_tests,
     permutation_test,
     points_gap,
+    with_groups,
 )
+from lm_eval_bias.metrics.errors import Value, ratio
 
 logger = logging.getLogger(__name__)
+Values = Mapping[str, Value]
 
 KEYS = (
     "event",
@@ -57,6 +51,14 @@ KEYS = (
     "placebos",
 )
 CLUSTERS = (("event",),)
+ROLES = "perceiver", "experiencer"
+POINTS = {
+    "gap_points": ("used", ["named"], True),
+    "gap_beyond_repetition": ("both", ["beside", "placebos"], True),
+    "gap_other_names": ("used", ["named"], False),
+}
+"""Of each gap in points the events and matrices that it counts, and whether a name counts with
+itself."""
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
@@ -198,127 +200,159 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     }
 
 
-def summary_likelihood(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    result = summary(records, missing, errors=errors)
-    masses = {
-        name: averaged((r[name] for r in _named(records)), 100)
-        for name in ("number_mass", "off_scale")
+def units(answers: Any, missing: str, **_: Any) -> dict[str, Any]:
+    """Answers about people with names, and the events begun with their matrices: of M0 (people), of
+    the named groups (named), and of these (beside) and the placebos for the gap beyond repetition.
+
+    Unless missing is "pairwise", an event counts where every pair has a number. The authors'
+    program leaves events out of delta for refusals among named groups alone, of M0 and of Table 6
+    for all.
+    """
+    pairwise, placebo = missing == "pairwise", answers["placebo"].astype(bool)
+    answers = answers.assign(intensity=answers["intensity"].astype(float))
+    events = answers.drop_duplicates("event")[["event", "emotion", "valence"]]
+    people, k = answers[~placebo], answers["placebos"].iloc[0]
+    given, asked = matrices(people, events, 2)  # one pair alone is not an event asked as a whole
+    others, placebos_asked = matrices(answers[placebo], events, k or 1)
+    groups = people.drop_duplicates("perceiver")["perceiver_group"]
+    known = np.flatnonzero(groups.notna() | (len(groups) < 2))
+    named = given[:, known][:, :, known]
+    used, in_matrix = (asked & (pairwise | complete(x)) for x in (named, given))
+    both = used & (pairwise | complete(others))
+    stacks = {
+        "people": (in_matrix, given),
+        "named": (used, named),
+        "beside": (both, named),
+        "placebos": (both, others),
     }
-    return result._replace(values={**result.values, **masses})
-
-
-def summary(records: Records, missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    """Tables: pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps),
-    perceivers (Figure 4). Placebos count for `gap_beyond_repetition` alone."""
-    answered = _answered_events(records)
-    records = _named(records)
-    names = first_seen(records, "perceiver")
-    group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
-    valence_of = {r["emotion"]: r["valence"] for r in records}
-    intensities, pairwise = answered.intensities, missing == "pairwise"
-    known = [i for i, name in enumerate(names) if group_of[name] is not None]
-    groups = [group_of[names[i]] for i in known]
-    specified = intensities[:, known][:, :, known]
-    # The authors' program leaves events out of delta for refusals among named groups alone, of M0
-    # and of Table 6 for all.
-    used, in_matrix = (
-        np.ones(len(x), dtype=bool) if pairwise else complete(x) for x in (specified, intensities)
+    events = events.assign(
+        asked=asked,
+        left_out=~asked | (~placebos_asked & (k > 0)),
+        unanswered=~complete(given) & asked,
+        in_matrix=in_matrix,
+        used=used,
+        both=both,
+        groups=[groups.iloc[known].tolist()] * len(events),
+        **{name: list(np.where(of[:, None, None], x, nan)) for name, (of, x) in stacks.items()},
     )
-    mean_matrix = mean_intensity(intensities, pairwise)
-    z = normalise(mean_matrix)
-    named_matrix = mean_intensity(specified[used], pairwise)
-    test = permutation_test(named_matrix, groups, errors=errors)
-    other_names = points_gap(specified[used], groups, same_name=False, errors=errors)
+    whole = people["event"].isin(events["event"][asked])
+    people = people.assign(unanswered=people["intensity"].isna().where(whole))
+    return {"gaps": events, "matrix": events, "answers": people}
 
-    def gaps(events: np.ndarray) -> dict[str, Number]:
-        counted = events & used
-        both = counted if pairwise else counted & complete(answered.placebos)
-        jackknifed = jackknifed_delta(specified[counted], groups, pairwise, errors=errors)
-        difference = points_gap(specified[both], groups, answered.placebos[both], errors=errors)
-        n = int(counted.sum())
-        gap = Number(*points_gap(specified[counted], groups, errors=errors))._replace(n=n)
-        return {
-            "events": unmeasured(n, len(counted)),
-            "delta": number(jackknifed, n)._replace(n=n),
-            "gap_points": gap,
-            "gap_beyond_repetition": beyond(Number(*difference)._replace(n=int(both.sum())), gap),
-        }
 
-    valences = np.array([valence_of[emotion] for emotion in answered.emotions])
-    by_valence = {valence: gaps(valences == valence) for valence in ("positive", "negative")}
-    refused = sum(r.get("refused", False) for r in records)
-    n_used, n_matrix, n_asked = int(used.sum()), int(in_matrix.sum()), len(used)
-    plain = {
-        "events_m0": (in_matrix.sum(), n_asked),
-        "left_out": (answered.cut_off, answered.begun),
-        "refused": (percentage(refused, len(records)), len(records)),
-        "unanswered": (answered.unanswered, answered.answers),
-        "unanswered_events": (100 * (1 - mean(complete(intensities))), n_asked),
-        "delta_p": (test.p, n_used),
-        "delta_other_names": (gap(normalise(named_matrix), groups, same_name=False), n_used),
-        "delta_null_low": (test.low, n_used),
-        "delta_null_high": (test.high, n_used),
-        "mean_intensity": (mean_matrix.mean(), n_matrix),
-        "std_intensity": (mean_matrix.std(), n_matrix),
-        "min_z": (z.min(), n_matrix),
-        "max_z": (z.max(), n_matrix),
+def matrices(answers: Any, events: Any, least: int) -> tuple[Any, Any]:
+    """The intensities of each event, and whether it was asked as a whole; NaN if not. least: number
+    of perceivers. Of several answers to one document the mean of those with a number counts."""
+    event = pd.Index(events["event"]).get_indexer(answers["event"])
+    roles = [pd.factorize(answers[role])[0] for role in ROLES]
+    size = max(least, *(role.max(initial=-1) + 1 for role in roles))
+    place, shape = (event * size + roles[0]) * size + roles[1], (len(events), size, size)
+    count = partial(np.bincount, place, minlength=len(events) * size**2)
+    asked = np.all((count() > 0).reshape(shape), axis=(1, 2))
+    there = answers["intensity"].notna()
+    means = ratio(count(answers["intensity"].fillna(0)), count(there)).reshape(shape)
+    return np.where(asked[:, None, None], means, nan), asked
+
+
+def of_gaps(x: Any, total: Any, **_: Any) -> Values:
+    groups, n = x["groups"].iloc[0], total(x["used"])
+    m0 = {
+        name: mean_intensity(np.stack(x[name]), total) for name in ("named", "beside", "placebos")
     }
-    result = Summary(
-        {
-            **gaps(used),
-            **{name: unmeasured(*of) for name, of in plain.items()},
-            "gap_other_names": Number(*other_names)._replace(n=n_used),
-        }
-    )
-    if not errors:
+    values = {"events": (n, total(x["asked"])), "delta": (delta(m0["named"], groups), n)}
+    for name, (of, columns, same_name) in POINTS.items():
+        matrices = (m0[column] for column in columns)
+        values[name] = points_gap(groups, *matrices, same_name=same_name), total(x[of])
+    return values
+
+
+def widened(
+    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_options: Any
+) -> Mapping[str, Any]:
+    """The gaps in points, with groups as a sample, too."""
+    groups, result = x["groups"].iloc[0], {}
+    for name, (_of, columns, same_name) in POINTS.items():
+        of, errors = estimates[name], []
+        for part in range(len(of.value)):
+            stacks = (np.stack(x[column][by == part]) for column in columns)
+            errors.append(with_groups(groups, *stacks, same_name=same_name))
+        variance, df = np.concatenate([(e.variance, e.df) for e in errors], axis=1)
+        result[name] = of._replace(variance=variance + 0 * of.variance, df=df)
+    return result
+
+
+def of_matrix(x: Any, total: Any, **_: Any) -> Values:
+    """Of all events alone."""
+    asked, used, n = (total(x[of]) for of in ("asked", "used", "in_matrix"))
+    named, m0 = (mean_intensity(np.stack(x[of]), total) for of in ("named", "people"))
+    groups, m, cells = x["groups"].iloc[0], normalise(m0), (-2, -1)
+    test = permutation_test(named[0, 0], groups)
+    return {
+        "events_m0": (n, asked),
+        "unanswered_events": (100 * ratio(total(x["unanswered"]), asked), asked),
+        "left_out": (total(x["left_out"]), total(1)),
+        "mean_intensity": (m0.mean(cells), n),
+        "std_intensity": (m0.std(cells), n),
+        "min_z": (m.min(cells), n),
+        "max_z": (m.max(cells), n),
+        "delta_other_names": (delta(named, groups, same_name=False), used),
+        "delta_p": (used * 0 + test.p, used),
+        "delta_null_low": (used * 0 + test.low, used),
+        "delta_null_high": (used * 0 + test.high, used),
+    }
+
+
+def of_answers(x: Any, total: Any, **_: Any) -> Values:
+    values = {}
+    for name in {"unanswered", "refused", "number_mass", "off_scale"} & set(x.columns):
+        share = x[name].astype(float)
+        n = total(share.notna())
+        values[name] = (100 * ratio(total(share.fillna(0)), n), n)
+    return values
+
+
+def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+    """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps), perceivers
+    (Figure 4)."""
+
+    def lines(*columns: str) -> Table:
+        result = []
+        for names, numbers in rows("gaps", *columns):
+            result.append({**names, "events": int(numbers["events"].value)})
+            for name in ("delta", "gap_points", "gap_beyond_repetition"):
+                result[-1] |= estimate(name, numbers[name])
         return result
 
-    def columns(numbers: Mapping[str, Number]) -> dict[str, float]:
-        cells: dict[str, float] = {"events": int(numbers["events"].value)}
-        for name in ("delta", "gap_points", "gap_beyond_repetition"):
-            cells |= estimate(name, numbers[name])
-        return cells
-
-    against_perceiver, against_experiencer = (
-        paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")
-    )
-    white = masked(
-        (against_perceiver, against_experiencer), shown=set(range(len(names))) - set(known)
-    )
-    culture_of = {r["perceiver"]: r["perceiver_culture"] for r in records}
-    tables: dict[str, Table] = {
-        "pairs": [
-            {
-                "perceiver": perceiver,
-                "perceiver_group": group_of[perceiver],
-                "experiencer": experiencer,
-                "experiencer_group": group_of[names[e]],
-                "mean_intensity": float(mean_matrix[p, e]),
-                "z": float(z[p, e]),
-                "p_against_perceiver": float(against_perceiver.p[p, e]),
-                "p_against_experiencer": float(against_experiencer.p[p, e]),
-                "masked": bool(white[p, e]),
-            }
-            for p, perceiver in enumerate(names)
-            for e, experiencer in enumerate(first_seen(records, "experiencer")[: len(names)])
-        ],
-        "emotions": [
-            {"emotion": emotion, "valence": valence, **columns(gaps(answered.emotions == emotion))}
-            for emotion, valence in valence_of.items()
-        ],
-        "valences": [{"valence": valence, **columns(of)} for valence, of in by_valence.items()],
-        "perceivers": [
-            {
-                "perceiver": names[i],
-                "perceiver_group": group_of[names[i]],
-                "perceiver_culture": culture_of[names[i]],
-                "x": float(x),
-                "y": float(y),
-            }
-            for i, (x, y) in zip(known, _projected(z[known]), strict=True)
+    valences = lines("valence")
+    return {
+        **of_pairs(units["answers"].astype(object), np.stack(units["matrix"]["people"])),
+        "emotions": lines("emotion", "valence"),
+        "valences": [
+            row for v in ("positive", "negative") for row in valences if row["valence"] == v
         ],
     }
-    return result._replace(tables=tables)
+
+
+def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
+    answers = answers.where(answers.notna(), None)
+    people = ["perceiver", "perceiver_group", "perceiver_culture"]
+    perceivers = answers.drop_duplicates("perceiver")[people]
+    g, known = len(perceivers), perceivers["perceiver_group"].notna().to_numpy()
+    others = answers.drop_duplicates("experiencer")[["experiencer", "experiencer_group"]][:g]
+    m0, (one, two) = mean_intensity(given), (paired_tests(given, role) for role in ROLES)
+    z = normalise(m0)
+    numbers = {
+        "mean_intensity": m0,
+        "z": z,
+        "p_against_perceiver": one.p,
+        "p_against_experiencer": two.p,
+        "masked": masked([one, two], np.flatnonzero(~known)),
+    }
+    cells = {name: of[:g, : len(others)].ravel() for name, of in numbers.items()}
+    x, y = _projected(z[:g][known]).T
+    pairs = perceivers[people[:2]].merge(others, how="cross").assign(**cells)
+    places = perceivers[known].assign(x=x, y=y)
+    return {"pairs": pairs.to_dict("records"), "perceivers": places.to_dict("records")}
 
 
 def _projected(rows: np.ndarray) -> np.ndarray:
@@ -350,67 +384,19 @@ def _projected(rows: np.ndarray) -> np.ndarray:
         return nowhere
 
 
-class AnsweredEvents(NamedTuple):
-    """Events whose identities were asked as a whole. emotions: shape (events,). intensities: shape
-    (events, names, names). placebos: shape (events, k, k); NaN where they were not. cut_off: number
-    of events of which either was not, of those begun. unanswered: percentage of so many answers."""
-
-    emotions: np.ndarray
-    intensities: np.ndarray
-    placebos: np.ndarray
-    cut_off: int
-    begun: int
-    unanswered: float
-    answers: int
-
-
-def _named(records: Records) -> Records:
-    return [r for r in records if not r["placebo"]]
-
-
-def _answered_events(records: Records) -> AnsweredEvents:
-    named, k = _named(records), records[0]["placebos"]
-    matrices = _matrices(named, 2)  # one pair alone is not an event that was asked as a whole
-    placebos = _matrices([r for r in records if r["placebo"]], k)
-    names, unasked = len(first_seen(named, "perceiver")), np.full((k or 1, k or 1), nan)
-    events = sorted(matrices)
-    emotion_of = {r["event"]: r["emotion"] for r in named}
-    answers = [r["intensity"] for r in named if r["event"] in matrices]
-    whole = matrices.keys() & (placebos if k else matrices).keys()
-    return AnsweredEvents(
-        np.array([emotion_of[event] for event in events]),
-        np.array([matrices[event] for event in events]).reshape(len(events), names, names),
-        np.array([placebos.get(event, unasked) for event in events]).reshape(-1, *unasked.shape),
-        len(first_seen(records, "event")) - len(whole),
-        len(first_seen(records, "event")),
-        percentage(answers.count(None), len(answers)),
-        len(answers),
-    )
-
-
-def _matrices(records: Records, least: int) -> dict[str, np.ndarray]:
-    """Event -> intensities, shape (perceivers, experiencers), of events that were asked as a whole.
-
-    least: number of perceivers. Of several answers to one document the mean of those with a number
-    counts.
-    """
-    perceivers, experiencers = (first_seen(records, role) for role in ("perceiver", "experiencer"))
-    size = max(len(perceivers), len(experiencers), least)
-    by_event: dict[str, dict[tuple[str, str], list[float | None]]] = {}
-    for r in records:
-        cells = by_event.setdefault(r["event"], {})
-        cells.setdefault((r["perceiver"], r["experiencer"]), []).append(r["intensity"])
-    return {
-        event: np.array([[mean(cells[p, e]) for e in experiencers] for p in perceivers])
-        for event, cells in by_event.items()
-        if len(cells) == size**2
-    }
-
-
+COUNTED = Counted(
+    units,
+    {"gaps": of_gaps, "matrix": of_matrix, "answers": of_answers},
+    (*GAPS, REFUSED, *MASSES),
+    CLUSTERS,
+    tables,
+    {"gaps": widened},
+    {"gap_beyond_repetition": "gap_points"},
+)
 GENERATED = of_written(
     Measure(
         record,
-        summary,
+        COUNTED,
         (*GAPS, REFUSED),
         repeats=True,
         exhibits=exhibits.GENERATED,
@@ -418,9 +404,5 @@ GENERATED = of_written(
     )
 )
 LIKELIHOOD = Measure(
-    record_likelihood,
-    summary_likelihood,
-    (*GAPS, *MASSES),
-    exhibits=exhibits.LIKELIHOOD,
-    clusters=CLUSTERS,
+    record_likelihood, COUNTED, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
 )
