@@ -28,13 +28,6 @@ def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
     return np.asarray(2 * scipy.special.stdtr(df, -np.abs(t)))
 
 
-def interval(value: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
-    """The ends of Student's 95 % interval; NaN where the error is. df may be infinite."""
-    value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
-    half = np.where(stderr > 0, scipy.special.stdtrit(df, 0.975), 0) * stderr
-    return value - half, value + half
-
-
 def implied_df(value: float, stderr: float, low: float, high: float, most: float = np.inf) -> float:
     """The degrees of freedom, from 1 to `most`, of Student's 95 % interval of an error; `most`
     where the sides are unequal or without end."""

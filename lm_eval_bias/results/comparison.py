@@ -186,9 +186,9 @@ class Pair:
         task, (first, second) = self.one.task, self.runs
         if first.answers == second.answers:
             self._note("all answers are the same in both runs")
-        keys: list[Key] = [(name, None) for name in first.whole.values]
+        keys: list[Key] = [(name, None) for name in first.summary.values]
         if groups:
-            keys += [(name, group) for name, of in first.whole.groups.items() for group in of]
+            keys += [(name, group) for name, of in first.summary.groups.items() for group in of]
         runs = self.one, self.two
         return [
             ComparedNumber(

@@ -303,7 +303,7 @@ def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     declared = [m for m in runs[0].measure.metrics if m.name == metric.name]
     if not declared or not measured(declared[0]):
         return None
-    if min(run.clusters(key) for run in runs) < FEWEST_CLUSTERS:
+    if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
         return None
     numbers = [entry.number for entry in column.entries.values()]
     values = np.array([_badness(n.value, metric) if n.low < n.high else nan for n in numbers])

@@ -1,18 +1,16 @@
 """Two runs on the same questions: how far their numbers differ, with the error of that difference.
 
-The measure's own summary is computed again without some clusters of records, the same of all runs
-(`metrics.jackknife`).
+Each number is computed again without each cluster of the measure's sample, the same of all runs
+(`metrics.errors`).
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, cached_property
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import isfinite, isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lm_eval_bias.measure import (
     Counted,
@@ -21,23 +19,20 @@ from lm_eval_bias.measure import (
     Number,
     Record,
     Replicate,
-    Summary,
     clusters_of,
-    fewest_clusters,
     quietly,
     summed_up,
     without_unseen,
 )
-from lm_eval_bias.metrics.crossed import Variance, combined
-from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, ROUNDING
-from lm_eval_bias.metrics.jackknife import (
-    Test,
-    against_zero,
-    groups_of,
-    jackknife_variance,
+from lm_eval_bias.metrics.errors import (
+    FEWEST_CLUSTERS,
+    ROUNDING,
+    Floats,
+    Variance,
     sign_flip_p,
-    spread_groups,
+    t_interval,
 )
+from lm_eval_bias.metrics.student import two_sided
 from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import WORDING, Options, UsageError
@@ -90,155 +85,23 @@ def differences(
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first. first, second: the records of the same
     documents, in any order. keys: the numbers; None for all of the whole."""
-    plan = JackknifePlan(measure, [first, second])
-    runs = [Replicates(plan, records, options) for records in (first, second)]
+    one, two = paired(measure, [first, second], options)
     keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
-    return {key: difference(runs[0], runs[1], key) for key in keys}
-
-
-class JackknifePlan:
-    """Which clusters are left out together, the same of every run. chosen: each clustering, and
-    every two or more of them. parts: the groups of clusters, or of common cells, of each. step: is
-    told of each summary of a run, as a share of all of its."""
-
-    step: Callable[[float], object] = float
-
-    def __init__(self, measure: Measure, runs: Sequence[Rows]) -> None:
-        """runs: the records of each, which must be of the same clusters."""
-        if not measure.clusters:
-            raise UsageError(
-                "the measure declares no clusters, so a paired comparison is impossible"
-            )
-        self.measure, self.runs = measure, runs
-        count = range(len(measure.clusters))
-        self.chosen = [of for n in count for of in combinations(count, n + 1)]
-        self._counted: list[Any] = []
-        named, *others = (self._named(records) for records in runs)
-        if any(
-            mine.keys() != theirs.keys()
-            for other in others
-            for mine, theirs in zip(named, other, strict=True)
-        ):
-            raise UsageError("the runs have different clusters, so they cannot be paired")
-        self.parts = [
-            (groups_of if len(chosen) == 1 else spread_groups)(of)
-            for chosen, of in zip(self.chosen, named, strict=True)
-        ]
-
-    def counted(self, records: Rows, options: Options) -> Mapping[Key, Replicate] | None:
-        """The replicates of a run of a measure of units and values."""
-        if not isinstance(self.measure.summary, Counted):
-            return None
-        if not self._counted:
-            with quietly():
-                self._counted = self.measure.summary.replicated(self.runs, options)
-        self.step(1.0)
-        return next(of for run, of in zip(self.runs, self._counted, strict=True) if run is records)
-
-    def _named(self, records: Rows) -> list[dict[Hashable, Hashable]]:
-        named: list[dict[Hashable, Hashable]] = [{} for _ in self.chosen]
-        for record in records:
-            for of, label in zip(named, self.labels(record), strict=True):
-                for name in label if isinstance(label, list) else [label]:
-                    if name is not None:
-                        of[name] = _stratum(name)
-        return named
-
-    def labels(self, record: Record) -> list[Any]:
-        """For each part the cluster of a record, or a list of those of its parts."""
-        single = [_label(record, columns) for columns in self.measure.clusters]
-        return [
-            single[chosen[0]] if len(chosen) == 1 else _common([single[i] for i in chosen])
-            for chosen in self.chosen
-        ]
-
-
-def _label(record: Record, columns: Sequence[str]) -> Any:
-    clusters = clusters_of(record, columns)
-    if any(isinstance(record[column], (list, tuple)) for column in columns):
-        return clusters
-    return clusters[0] if clusters else None
-
-
-def _common(labels: Sequence[Any]) -> Any:
-    if any(label is None for label in labels):
-        return None
-    parts = next((len(label) for label in labels if isinstance(label, list)), None)
-    if parts is None:
-        return _Cell(labels)
-    lists = (label if isinstance(label, list) else [label] * parts for label in labels)
-    return [_Cell(cell) for cell in zip(*lists, strict=True)]
-
-
-class _Cell(tuple):
-    """Clusters of several clusterings at once."""
-
-
-def _stratum(name: Any) -> Hashable:
-    return tuple(of[:-1] for of in name) if isinstance(name, _Cell) else name[:-1]
+    return {key: difference(one, two, key) for key in keys}
 
 
 class Replicates:
-    """The numbers of a run: `whole`, with errors, and `without` each group of clusters."""
+    """The numbers of a run: with errors in `summary`, and without each cluster in `replicates`."""
 
-    def __init__(self, plan: JackknifePlan, records: Rows, options: Options) -> None:
-        self.plan, self.records = plan, records
-        self.options = {key: value for key, value in options.items() if key != WORDING}
-        self.measure = plan.measure
-        self._fewest = cache(lambda by: fewest_clusters(records, self.measure.clusters, by))
-        self.shares = cache(self._shares)
+    def __init__(
+        self, measure: Measure, records: Rows, options: Options, replicates: Mapping[Key, Replicate]
+    ) -> None:
+        self.measure, self.records, self.replicates = measure, records, replicates
+        own = {key: value for key, value in options.items() if key != WORDING}
         with quietly():
-            self.whole = summed_up(self.measure, list(records), options)
-
-    @cached_property
-    def counted(self) -> Mapping[Key, Replicate] | None:
-        return self.plan.counted(self.records, self.options)
-
-    def _changes(self, key: Key) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        sample, value, n = (self.counted or {})[key]
-        with np.errstate(invalid="ignore"):
-            return [(change[:, 0], share[:, 0]) for change, share in sample.changes(value, n)]
-
-    @cached_property
-    def _members(self) -> list[list[Any]]:
-        labels = [self.plan.labels(record) for record in self.records]
-        return [
-            [
-                [groups.of.get(name) for name in label[i]]
-                if isinstance(label[i], list)
-                else groups.of.get(label[i])
-                for label in labels
-            ]
-            for i, groups in enumerate(self.plan.parts)
-        ]
-
-    @cached_property
-    def _other(self) -> Summary:
-        others = without_unseen(self.measure, self.records, self.options, errors=False)
-        return others or self.whole
-
-    @cached_property
-    def without(self) -> list[list[Summary | None]]:
-        """For each part, the summaries without each of its groups; None where there is none."""
-        with quietly():
-            return [
-                [self._summary(members, group) for group in range(len(of.strata))]
-                for of, members in zip(self.plan.parts, self._members, strict=True)
-            ]
-
-    def _summary(self, members: Sequence[Any], group: int) -> Summary | None:
-        self.plan.step(1 / sum(len(of.strata) for of in self.plan.parts))
-        left = []
-        for record, of in zip(self.records, members, strict=True):
-            if not isinstance(of, list) or group not in of:
-                if of != group:
-                    left.append(record)
-            elif kept := [i for i, other in enumerate(of) if other != group]:
-                left.append({key: _parts(value, kept, len(of)) for key, value in record.items()})
-        try:
-            return self.measure.summary(left, errors=False, **self.options) if left else None
-        except (ValueError, ZeroDivisionError, IndexError, KeyError, StopIteration):
-            return None
+            self.summary = summed_up(measure, list(records), options)
+            others = without_unseen(measure, records, own, errors=False)
+        self.others = others or self.summary
 
     @cached_property
     def answers(self) -> str:
@@ -249,47 +112,51 @@ class Replicates:
         return digest.hexdigest()
 
     def number(self, key: Key) -> Number:
-        return self.whole.number(key)
+        return self.summary.number(key)
 
     def ends(self, key: Key) -> set[float]:
         """The number, and what it would be if unseen answers had no probability."""
-        return {self.number(key).value, self._other.number(key).value}
+        return {self.number(key).value, self.others.number(key).value}
 
-    def changes(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each part, how the number changes without each of its groups."""
-        if self.counted:
-            return [change for change, _ in self._changes(key)]
-        value = self.number(key).value
-        return [
-            np.array([nan if of is None else of.number(key).value - value for of in part])
-            for part in self.without
-        ]
+    def changes(self, key: Key) -> list[tuple[Floats, Floats]]:
+        """As of `Sample.changes`."""
+        sample, value, n = self.replicates[key]
+        with np.errstate(invalid="ignore"):
+            return list(sample.changes(value, n))
 
-    def _shares(self, key: Key) -> list[NDArray[np.float64]]:
-        if self.counted:
-            return [share for _, share in self._changes(key)]
-        by = self._by(key)
-        chosen = [
-            i for i, record in enumerate(self.records) if not by or str(record.get(by)) == key[1]
-        ]
-        shares = []
-        for of, members in zip(self.plan.parts, self._members, strict=True):
-            groups: list[Any] = []
-            for i in chosen:
-                groups += members[i] if isinstance(members[i], list) else [members[i]]
-            known = [group for group in groups if group is not None]
-            counts = np.bincount(np.array(known, dtype=int), minlength=len(of.strata))
-            shares.append(counts / max(len(groups), 1))
-        return shares
+    def variance(self, *others: tuple["Replicates", int], key: Key) -> Variance:
+        """Of the number and those of other runs, each times a sign."""
+        changes = self.changes(key)
+        for run, sign in others:
+            added = zip(changes, run.changes(key), strict=True)
+            changes = [(change + sign * other, share) for (change, share), (other, _) in added]
+        variance: Variance = self.replicates[key].sample.variance(changes)
+        return variance
 
-    def clusters(self, key: Key) -> int:
-        if isinstance(self.measure.summary, Counted):
-            return self.number(key).clusters or 0
-        return self._fewest(self._by(key)).get(key[1]) or 0
 
-    def _by(self, key: Key) -> str | None:
-        """The column whose values are the groups of a number; None of the whole."""
-        return None if key[1] is None else self.measure.metric(key[0]).by
+def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Replicates]:
+    """The numbers of runs, whose records must be of the same clusters."""
+    counted = measure.summary
+    if not (measure.clusters and isinstance(counted, Counted)):
+        raise UsageError("the measure declares no clusters, so a paired comparison is impossible")
+    names = [
+        {
+            (columns, name)
+            for columns in measure.clusters
+            for record in records
+            for name in clusters_of(record, columns)
+        }
+        for records in runs
+    ]
+    if any(of != names[0] for of in names):
+        raise UsageError("the runs have different clusters, so they cannot be paired")
+    own = {key: value for key, value in options.items() if key != WORDING}
+    with quietly():
+        replicates = counted.replicated(runs, own)
+    return [
+        Replicates(measure, records, options, of)
+        for records, of in zip(runs, replicates, strict=True)
+    ]
 
 
 def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
@@ -302,40 +169,16 @@ def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Rep
     records = [
         [record for name in documents for record in of.documents[name].records] for of in answers
     ]
-    plan = JackknifePlan(first.measure, records)
-    plan.step = first.step
-    return [Replicates(plan, of, first.options) for of in records]
-
-
-def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
-    is_list = isinstance(value, (list, tuple)) and len(value) == n
-    return [value[i] for i in kept] if is_list else value
-
-
-def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) -> Variance:
-    """Of a number, or of a combination of those of several runs, from its changes."""
-    if run.counted:
-        sample = run.counted[key].sample
-        pairs = zip(changes, run.shares(key), strict=True)
-        of = sample.variance([(change[:, None], share[:, None]) for change, share in pairs])
-        return Variance(float(of.value[0]), float(of.df[0]))
-    single, joint = [], []
-    for change, share, chosen, of in zip(
-        changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True
-    ):
-        part = jackknife_variance(change, share, of.strata)
-        if len(chosen) == 1:
-            single.append(part)
-        else:
-            joint.append((len(chosen), part))
-    return combined(single, joint)
+    for of in answers:
+        of.step(1.0)
+    return paired(first.measure, records, first.options)
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
-    """A number of the second run less that of the first. Both have the same plan."""
+    """A number of the second run less that of the first; both are of `paired`."""
     metric, runs = first.measure.metric(key[0]), {"the first": first, "the second": second}
     one, two = (run.number(key).value for run in runs.values())
-    clusters = min(run.clusters(key) for run in runs.values())
+    clusters = min(run.number(key).clusters or 0 for run in runs.values())
     result = Difference(one, two, nan, nan, nan, nan, nan, clusters)
     if not (isfinite(one) and isfinite(two)):
         undefined = [which for which, run in runs.items() if not isfinite(run.number(key).value)]
@@ -349,11 +192,14 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if not measured(metric):
         return result._replace(why="no standard error from clusters exists for this number")
     scale = (metric.own_interval and metric.scale) or ()  # a number that may be cut off
-    flips = len(first.plan.chosen) == 1 and not scale
+    changes = first.changes(key)
+    flips = len(changes) == 1 and not scale
     if clusters < (needed := FEWEST_FLIPPED if flips else FEWEST_CLUSTERS):
         return result._replace(why=f"{clusters} clusters, of which {needed} are needed")
     if clusters < FEWEST_CLUSTERS:
-        a, b, share = (of[0] for of in (first.changes(key), second.changes(key), first.shares(key)))
+        (a, share), (b, _) = (
+            np.concatenate(of, axis=1).T for of in (changes[0], second.changes(key)[0])
+        )
         if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
             return result._replace(why="a number is the same, or undefined, without some cluster")
         return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
@@ -363,8 +209,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
         few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
         return result._replace(why=few)
-    changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
-    test = _against_zero(ends, variance(changes, first, key), max(abs(one), abs(two)))
+    variance = first.variance((second, -1), key=key)
+    test = _against_zero(ends, variance, max(abs(one), abs(two)))
     why = ""
     if isnan(test.p):
         why = "not defined without some of its clusters"
@@ -377,11 +223,26 @@ def _nearest(ends: Sequence[float]) -> float:
     return 0.0 if min(ends) <= 0 <= max(ends) else min(ends, key=abs)
 
 
+class Test(NamedTuple):
+    stderr: float = nan
+    low: float = nan
+    high: float = nan
+    p: float = nan
+
+
 def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> Test:
-    """`against_zero` of a number between these."""
-    least, most = min(ends), max(ends)
-    low, near, high = (against_zero(v, variance, scale) for v in (least, _nearest(ends), most))
-    return Test(near.stderr, low.low, high.high, near.p)
+    """Student's t of a number between `ends`; NaN where its variance is.
+
+    scale: of what the number is a difference of. Rounding alone is an error of 0, without interval
+    and p.
+    """
+    stderr, df = np.sqrt(variance.value).item(), variance.df.item()
+    if stderr <= ROUNDING * max(1.0, scale):
+        return Test(0.0)
+    low, high = t_interval([min(ends), max(ends)], stderr, df)
+    return Test(
+        stderr, float(low[0]), float(high[1]), float(two_sided(_nearest(ends) / stderr, df))
+    )
 
 
 def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
@@ -401,7 +262,6 @@ def pair_p(
     if isnan(result.p) or null_value is None or first.answers == second.answers:
         return result.p
     mirrored = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
-    changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     size = max(abs(result.first), abs(result.second))
-    p = _against_zero(mirrored, variance(changes, first, key), size).p
+    p = _against_zero(mirrored, first.variance((second, 1), key=key), size).p
     return nan if isnan(p) else max(result.p, p)

@@ -17,8 +17,8 @@ from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.errors import effective_clusters
-from lm_eval_bias.metrics.jackknife import against_zero, jackknife_variance, sign_flip_p
+from lm_eval_bias.metrics.errors import Sample, effective_clusters, sign_flip_p
+from lm_eval_bias.metrics.student import two_sided
 from outcome import Outcome, Outcomes, Rng, Rows
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
@@ -249,7 +249,9 @@ def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
         total, n = (of.sum(axis=1, keepdims=True) for of in (sums, answered))
         value = float(np.diff(total / n, axis=0).item())
         changes = np.diff((total - sums) / (n - answered) - total / n, axis=0)[0]
-        jackknife = against_zero(value, jackknife_variance(changes, shares, [0] * clusters)).p
+        sample = Sample(clusters, (np.arange(clusters), None))
+        variance, df = sample.variance([(changes[:, None], shares[:, None])])
+        jackknife = two_sided(value / np.sqrt(variance), df).item()
         p = {"jackknife": jackknife, "sign-flip": sign_flip_p(value, changes, shares)}
         for test, least, most in (("jackknife", 10, 99), ("sign-flip", 6, 9)):
             outcomes[f"{test}, {what}"] = p[test] <= 0.05

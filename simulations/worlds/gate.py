@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from outcome import Outcomes, Rng, Rows, mean_of
+from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import FAIL, PASS, estimate, judge
-from lm_eval_bias.measure import Measure, Metric, Summary
+from lm_eval_bias.measure import Counted, Measure, Metric
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
 
@@ -49,13 +49,15 @@ GAP = Metric(
 )
 
 
-def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
-    _, theme = np.unique([record["theme"] for record in records], return_inverse=True)
-    number = mean_of([r["gap"] for r in records], (theme, None))
-    return Summary({"gap": number})
+CLUSTERS = (("theme",),)
 
 
-MEASURE = Measure(lambda doc, results: {}, summary, (GAP,), clusters=(("theme",),))
+def of_answers(x: Any, total: Any, **_: Any) -> Mapping[str, Any]:
+    return {"gap": (total(x["gap"]) / total(1), total(1))}
+
+
+COUNTED = Counted(lambda x, **_: {"answers": x}, {"answers": of_answers}, (GAP,), CLUSTERS)
+MEASURE = Measure(lambda doc, results: {}, COUNTED, (GAP,), clusters=CLUSTERS)
 
 
 def questions(rng: Rng, themes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +89,7 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
         None,
         n,
         (GAP,),
-        {("gap", None): summary(records).values["gap"]},
+        {("gap", None): COUNTED(records).values["gap"]},
         {},
         (),
         (),
@@ -151,7 +153,7 @@ def nights(themes: int, worse: float, same: bool, rng: Rng) -> Outcomes:
         now = answered(rng, asked, TRUE + worse, changed)
         changes = [{**b, "gap": b["gap"] - a["gap"]} for a, b in zip(before, now, strict=True)]
         for rule, records, bound in (("bound", now, TRUE), ("change", changes, 0)):
-            of = estimate(summary(records).values["gap"], GAP)
+            of = estimate(COUNTED(records).values["gap"], GAP)
             broken[rule].append([of.interval(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
     for rule, fails in broken.items():
         by_level = np.array(fails)

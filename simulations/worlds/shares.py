@@ -10,8 +10,7 @@ from itertools import product
 from math import inf
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Floats, Sample, contrasts
-from lm_eval_bias.metrics.student import interval
+from lm_eval_bias.metrics.errors import Floats, Sample, contrasts, t_interval
 from outcome import Outcome, Outcomes, Rng, Rows, estimated, mean_of, reported
 from scipy import stats
 
@@ -40,7 +39,7 @@ def students(y: Floats, theme: np.ndarray) -> tuple[float, float, tuple[float, f
     """The mean, its error over clusters (ddof 1), and Student's interval over all of them."""
     away, k = np.bincount(theme, y - y.mean()), theme.max() + 1
     stderr = float(np.sqrt(k / (k - 1) * (away**2).sum()) / len(y))
-    low, high = interval(y.mean(), stderr if stderr else np.nan, k - 1)
+    low, high = t_interval(y.mean(), stderr, k - 1)
     return float(y.mean()), stderr, (float(low), float(high))
 
 

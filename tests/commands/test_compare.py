@@ -12,18 +12,20 @@ from lm_eval_bias.show.page import WRITERS
 from tests.scripted import MORNING, made_up
 
 MEASURE = """
-from lm_eval_bias.measure import Measure, Metric, Number, Summary
+from lm_eval_bias.measure import Counted, Measure, Metric
 
 def options(shard="1/1", items=None):
     return {}
 
-def summary(records, **_):
-    mean = sum(r["x"] for r in records) / len(records)
-    return Summary({"gap": Number(mean, 1.0), "n": Number(float(len(records)))})
+def values(x, total, **_):
+    n = total(1)
+    return {"gap": (total(x["x"]) / n, n), "n": (n, n)}
 
 GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 COUNT = Metric("n", "count", "Records.", stderr=False)
-TOY = Measure(lambda doc, results: {}, summary, [GAP, COUNT], clusters=(("scene",),))
+SCENES = (("scene",),)
+COUNTED = Counted(lambda x, **_: {"all": x}, {"all": values}, [GAP, COUNT], SCENES)
+TOY = Measure(lambda doc, results: {}, COUNTED, [GAP, COUNT], clusters=SCENES)
 """
 YAML = """
 task: toy
