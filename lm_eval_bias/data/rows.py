@@ -1,6 +1,6 @@
 """Files of rows that stand in place of a data set of the hub."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,48 @@ from lm_eval_bias.data.bounds import (
     loads,
     opened,
 )
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.data.downloads import sha256
+from lm_eval_bias.usage import UsageError, wrong
 
 Row = Mapping[str, Any]
+SHOWN = 10
+
+
+def file_options(data: Any) -> dict[str, str]:
+    """The option `data` of a task on a data set of the hub, a file in its place, with its sha256;
+    nothing for None."""
+    if data is None:
+        return {}
+    if not isinstance(data, str):
+        raise wrong("data", data, "the path of a file")
+    return {"data": data, "data_sha256": sha256(Path(data))}
+
+
+def documents_of(
+    rows: Iterable[Row], document: Callable[[Row], dict[str, Any]], name: str, where: str
+) -> list[dict[str, Any]]:
+    """The document of each row. UsageError that lists what is wrong, row by row.
+
+    document: raises ValueError for a row that is wrong. name: its key for the row's id.
+    where: the data set whose columns are expected.
+    """
+    documents: list[dict[str, Any]] = []
+    problems: list[str] = []
+    row_of: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        try:
+            documents.append(document(row))
+        except ValueError as error:
+            problems.append(f"row {number}: {error}")
+            continue
+        first = row_of.setdefault(documents[-1][name], number)
+        if first != number:
+            problems.append(f"row {number}: id: {documents[-1][name]!r} stands in row {first} too")
+    if problems:
+        rest = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+        listed = "; ".join([*problems[:SHOWN], *rest])
+        raise UsageError(f"not the columns of {where}: {listed}")
+    return documents
 
 
 def rows(path: str, part: str | None = None) -> list[Row]:

@@ -34,17 +34,9 @@ def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
         for prefers, comparisons in zip(rng.random(n) < pro[t], won, strict=True):
             # The two sentences that make sense stand at 1 and 2; the unrelated one below, between
             # or above them.
-            sentences = (2.0, 1.0) if prefers else (1.0, 2.0)
-            likelihoods = [*sentences, (3.0, 1.5, 0.0)[comparisons]]
-            examples.append(
-                {
-                    "target": f"{t:03}",
-                    "example": len(examples),
-                    "bias_type": "all",
-                    "likelihoods": likelihoods,
-                    "lengths": [1, 1, 1],
-                }
-            )
+            likelihoods = [*((2.0, 1.0) if prefers else (1.0, 2.0)), (3.0, 1.5, 0.0)[comparisons]]
+            place = {"target": f"{t:03}", "example": len(examples), "bias_type": "all"}
+            examples.append({**place, "likelihoods": likelihoods, "lengths": [1, 1, 1]})
     values = SENTENCES.summary(examples, per="sentence").values
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
     return {name: reported(values[name], value) for name, value in true.items()}

@@ -1,14 +1,12 @@
-"""The exhibits of MIST, HBB and StereoSet: what they make of a run's rows, counted by hand."""
+"""The exhibits of MIST and HBB: what they make of a run's rows, counted by hand."""
 
 from math import inf, isnan, log, nan
 
 import pytest
 from exhibited import TASKS, missing, run_of, shown
-from overt_rows import rows as overt_rows
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
-from lm_eval_bias.benchmarks.stereoset import documents as stereoset
 from lm_eval_bias.exhibit import rows
 
 PER_CONCEPT = 156
@@ -207,43 +205,14 @@ def test_the_sampled_protocol_has_chance_beside_what_was_found(sampled):
     assert [answers["Age"][part] for part in parts] == [20, 10, 10, 0, 0]
 
 
-# ---- StereoSet
-
-
-@pytest.fixture(scope="module")
-def chosen():
-    """Always the letter of the stereotype, of terms that begin before "m"; of the others that of
-    its opposite."""
-
-    def likelihoods(doc):
-        best = doc["letters"][0 if doc["target"] < "m" else 1]
-        return [(log(0.8) if letter == best else log(0.1), False) for letter in "abc"]
-
-    docs = stereoset.intrasentence_choice(overt_rows("intrasentence"))
-    return docs, run_of("stereoset_intrasentence_choice", docs, likelihoods)
-
-
-def test_stereoset_sets_its_column_of_table_1_beside_the_domains(chosen):
-    """lms is 100, since the unrelated sentence is never chosen; ss: the terms before "m"."""
-    docs, run = chosen
-    terms = {doc["target"] for doc in docs}
-    ss = 100 * sum(term < "m" for term in terms) / len(terms)
-    task = "stereoset_intrasentence_choice"
-    (row,) = shown(task, "Table 1", run)
-    assert row["chosen_lms"] == 100 and row["chosen_ss"] == pytest.approx(ss)
-    assert row["chosen_icat"] == pytest.approx(100 * min(ss, 100 - ss) / 50)
-    assert by(shown(task, "Scores by domain", run), "bias_type")["all"]["ss"] == pytest.approx(ss)
-
-
 @pytest.mark.parametrize("wrong", [None, "text", nan, inf, True])
-def test_a_cell_that_is_no_number_breaks_nothing(wrong, wabt, aat, aged, sampled, chosen):
+def test_a_cell_that_is_no_number_breaks_nothing(wrong, wabt, aat, aged, sampled):
     """A results file may have been written by anything."""
     for task, run in (
         ("mist_wabt", wabt),
         ("mist_aat", aat),
         ("hbb", aged),
         ("hbb_generate", sampled),
-        ("stereoset_intrasentence_choice", chosen[1]),
     ):
         spoilt = {
             name: [{key: wrong for key in row} for row in table]
