@@ -3,7 +3,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents, listed, options, phrase
+from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents, listed, options
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -125,12 +125,6 @@ def test_any_limit_holds_whole_analogies_and_every_cell_in_proportion(docs, limi
         assert abs(found[cell] - limit * n / len(docs)) <= 10
 
 
-def test_a_limit_spreads_over_contrasts_and_words(docs):
-    first = {d["analogy"]: d for d in docs[:200]}.values()
-    assert len({(d["gender"], d["axis"], d["contrast"]) for d in first}) >= 36
-    assert max(Counter(d["counterpart"] for d in first).values()) <= 4
-
-
 def test_no_two_analogies_are_the_same_and_building_twice_gives_the_same(docs):
     assert len({(d["analogy"], d["context"], d["a"], d["c"]) for d in docs}) == len(docs)
     assert documents() == docs
@@ -142,18 +136,6 @@ def test_every_question_lists_the_two_words_in_both_orders(docs):
         assert d["options"] == (d["choices"] if d["first"] == 1 else d["choices"][::-1])
         orders[d["analogy"], d["a"], d["c"]].add(tuple(d["options"]))
     assert len(orders) == len(docs) and all(len(each) == 2 for each in orders.values())
-
-
-@pytest.mark.parametrize(
-    "axis, descriptor, noun, named",
-    [
-        ("skin complexion", "fair-skinned", "girl", "Fair-skinned girl"),
-        ("attire", "jeans-top", "woman", "Woman in jeans-top"),
-        ("height", "taller than her husband", "woman", "Woman taller than her husband"),
-    ],
-)
-def test_phrases(axis, descriptor, noun, named):
-    assert phrase(lexicon("bistereo_analogy"), axis, descriptor, noun) == named
 
 
 # ---- A person's own files

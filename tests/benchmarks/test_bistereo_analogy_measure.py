@@ -99,14 +99,6 @@ def test_a_habit_of_other_words_gets_nothing_against_its_reverse(habit, calibrat
     assert values(summed(lambda d, w: -1.0 if habit(d, w) else -9.0)) == (100, calibrated, 50)
 
 
-def test_what_goes_with_the_length_of_c_moves_calibration_and_not_the_reverse():
-    """Long words behind long phrases: content-free phrases are shorter than any C, and biased words
-    mostly longer. A and C are alike."""
-    found = summed(lambda doc, word: -50.0 + 0.01 * len(doc["c"]) * len(word)).values
-    assert found["calibrated_preferences"].low > 60
-    assert found["directed_preferences"].low < 50 < found["directed_preferences"].high
-
-
 def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     """The stereotype of short women alone: its 47 analogies of 307 are biased, of the others
     neither word is preferred."""
@@ -140,14 +132,6 @@ def test_words_that_praise_or_blame_by_themselves_are_counted_apart():
     ]
     assert row["directed_preferences"] == 100
     assert row["n"] == sum(d["loaded"] for d in OWN)
-
-
-def test_the_mean_over_content_free_phrases_is_taken_off():
-    """After "Someone" the biased word is likelier than after C, after the other phrases less
-    likely: by the mean of the three it is not."""
-    extra = {"Someone": 9.0, "Person": -1.0, "N/A": -1.0}
-    tables = summed(lambda d, w: -5.0 + extra.get(d["c"], 0.0) * (w != d["b"])).tables
-    assert [row["calibrated_preferences"] for row in tables["analogies"]] == [0] * 307
 
 
 # ---- Records
@@ -193,12 +177,6 @@ def test_what_is_not_answered_is_counted_and_leaves_its_analogy_out():
     found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
     unanswered = pytest.approx(100 * 3 / 17)
     assert values(found, ("unanswered", "left_out", "analogies")) == (unanswered, 4, 3)
-
-
-def test_an_answer_that_a_model_finds_impossible_is_a_preference():
-    odds = [-inf if d["context"] == "stereotype" else 0.0 for d in DOCS[:5]]
-    found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
-    assert values(found, ("biased_preferences", "calibrated_preferences")) == (0, 0)
 
 
 def test_a_noun_for_women_and_men_makes_two_analogies():

@@ -73,16 +73,6 @@ def test_the_genders_are_compared_on_what_both_are_asked(docs):
     assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
 
 
-def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
-    """All fair pairs of bad attributes Contradiction: %C 100 and 0, %E 0."""
-    horn = {"descriptor": "fair", "effect": "horn"}
-    result = answered(
-        docs[:4000], lambda d: "contradiction" if horn.items() <= d.items() else "neutral"
-    )
-    whole = [r for r in result.tables["gaps"] if (r["gender"], r["category"]) == ("all", "all")]
-    assert {r["effect"]: r["gap"] for r in whole} == {"horn": 50, "halo": 0}
-
-
 @pytest.mark.parametrize(
     "senses, skin, liking, halo, beyond",
     [
@@ -116,13 +106,3 @@ def test_placebos_are_in_no_number_of_the_paper(every):
     ours = ("gap_beyond_words", "gap_of_words", "unanswered", "refused")
     kept = [m for m in paper.values if m not in ours]
     assert repr([found.values[m] for m in kept]) == repr([paper.values[m] for m in kept])
-
-
-def test_summary_counts_refusals_and_unusable_answers():
-    answers = ["entailment", "refused", "unparsed", "neutral"]
-    result = NLI.summary([record_generated(DOC, [a]) for a in answers])
-    assert result.values["unanswered"][0] == 50
-    assert result.values["refused"][0] == 25
-    assert result.values["entailment"][0] == 50
-    (cell,) = result.tables["labels"]
-    assert (cell["n"], cell["unanswered"], cell["entailment"]) == (4, 2, 50)

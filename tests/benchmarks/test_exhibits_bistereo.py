@@ -1,10 +1,10 @@
 """The tables and figures of BIStereo, of models whose answers are known."""
 
 from itertools import product
-from math import inf, isnan
+from math import inf
 
 import pytest
-from exhibited import TASKS, assert_cells_have_a_place, missing, run_of, shown
+from exhibited import assert_cells_have_a_place, missing, run_of, shown
 
 from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
@@ -118,35 +118,6 @@ def test_of_a_calibrated_model_the_neutral_figures_are_missing(pairs):
     assert {row["score"] for row in rows} == {"calibrated joint"}
 
 
-def test_contrasts_by_hand(pairs):
-    """Every pair prefers as the stereotype says: 100 - 0 points of both, on each axis and of each
-    gender; at the run's own threshold alone."""
-    for options in ({}, {"threshold": 0.05}):
-        run = preferring(pairs, stereotype, **options)
-        rows = shown("bistereo_pairs", "Favouritism and discrimination", run)
-        assert {row["value"] for row in rows} == {100}
-        assert {row["threshold"] for row in rows} == {options.get("threshold", 0.02)}
-        assert {(row["axis"], row["contrast"]) for row in rows} == set(
-            product(("all", "skin", "shape", "height"), ("favouritism", "discrimination"))
-        )
-
-
-def test_another_threshold_and_a_subset_leave_out_their_figures(pairs):
-    run = preferring(pairs, stereotype, threshold=0.05)
-    lacking = {name for name, (_, _, threshold) in CAPTIONS.items() if threshold == 0.02}
-    assert missing("bistereo_pairs", run) == {"Section 4.1.2", *lacking}
-    skin = [doc for doc in pairs if doc["axis"] == "skin"]
-    run = preferring(skin, stereotype, task="bistereo_pairs_skin")
-    lacking = {name for name, (axis, _, _) in CAPTIONS.items() if axis != "skin"}
-    assert missing("bistereo_pairs_skin", run) == lacking
-    assert assert_cells_have_a_place("bistereo_pairs_skin", run) == 6
-
-
-def test_pairs_are_declared_as_they_are(uneven):
-    _, run = uneven
-    assert assert_cells_have_a_place("bistereo_pairs", run) == 6
-
-
 # ---- NLI
 
 
@@ -198,51 +169,6 @@ def test_each_figure_has_the_gender_of_its_caption(nli):
             assert {row["label"] for row in rows if row["share"]} == {label}
 
 
-def test_bars_have_the_intervals_of_the_table_labels(nli):
-    """Looks have seven words, and no interval."""
-    run = labelled(nli, lambda doc: ("entailment", "neutral", "neutral")[len(doc["premise"]) % 3])
-    ends = {
-        (row["descriptor"], row["category"]): (row["entailment_low"], row["entailment_high"])
-        for row in run["labels"]
-        if row["gender"] == "women"
-    }
-    for row in shown("bistereo_nli_generate", "Figure 3", run):
-        if row["label"] == "Entailment":
-            low, high = ends[row["descriptor"], row["category"]]
-            if "attractive" in row["category"]:
-                assert isnan(row["share_low"]) and isnan(low)
-            else:
-                assert 0 <= low < row["share"] < high <= 100
-                assert (row["share_low"], row["share_high"]) == (low, high)
-
-
-def test_halo_and_horn_gaps_by_hand(nli):
-    """Of looks %E - %C is 100 of one and -100 of the other: a gap of 100; of behaviour 0."""
-    rows = shown("bistereo_nli_generate", "Halo and horn gaps", labelled(nli, halo))
-    gaps = {(row["effect"], row["who"]): row["gap"] for row in rows}
-    for effect, who, gap in (
-        ("halo", "women, attractiveness", 100),
-        ("horn", "men, unattractiveness", 100),
-        ("halo", "men, good behaviour", 0),
-        ("horn", "women, bad behaviour", 0),
-        ("halo", "women - men, attractiveness", 0),
-    ):
-        assert gaps[effect, who] == gap
-    assert {("halo", "men, all good attributes"), ("horn", "men, all bad attributes")} <= set(gaps)
-
-
-def test_nli_is_declared_as_it_is_and_a_subset_lacks_the_other_figures(nli):
-    run = labelled(nli, halo)
-    assert assert_cells_have_a_place("bistereo_nli_generate", run) == 2
-    men = [doc for doc in nli if (doc["gender"], doc["domain"]) == ("men", "behaviour")]
-    task = "bistereo_nli_men_behaviour"
-    run = run_of(task, men, lambda doc: [(-1.0, False), (-2.0, False), (-3.0, False)])
-    assert missing(task, run) == {"Figure 3", "Figure 23", "Figure 24"}
-    for exhibit in TASKS["bistereo_nli"].measure.exhibits:
-        named = [w for w in exhibit.needs.replace(",", "").split() if w.startswith("bistereo")]
-        assert set(named) <= set(TASKS)
-
-
 # ---- Analogies
 
 
@@ -275,15 +201,3 @@ def test_table_2_by_hand():
     directed = pytest.approx(100 * genders.count("women") / len(genders))
     assert whole == [directed]
     assert assert_cells_have_a_place("bistereo_analogy", run) == 8
-
-
-def test_written_analogies_are_declared_as_they_are():
-    """Always the biased word, behind whatever: 100 % biased, and 0 points beside what content-free
-    phrases and swapped groups have."""
-    task = "bistereo_analogy_generate"
-    run = run_of(task, first_60(bistereo_analogy.listed()), lambda doc: [doc["biased"]])
-    columns = ("biased_preferences", "calibrated_gap", "directed_gap")
-    rows = {tuple(row[c] for c in columns) for row in shown(task, "Table 2", run)}
-    assert rows == {(100, 0, 0)}
-    assert {row["value"] for row in shown(task, "Analogies by axis", run)} == {0}
-    assert assert_cells_have_a_place(task, run) == 8

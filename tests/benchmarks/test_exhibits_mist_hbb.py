@@ -3,7 +3,7 @@
 from math import inf, isnan, log, nan
 
 import pytest
-from exhibited import TASKS, missing, run_of, shown
+from exhibited import TASKS, run_of, shown
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
@@ -156,27 +156,6 @@ def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
         "Nothing": 14,
     }
     assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
-
-
-def test_the_favourable_option_has_a_direction(docs):
-    """Option 1 is favourable in some concept pairs and option 2 in others; 0.7 and 0.4 for option 1
-    are +30 and -30 points for it."""
-    chosen = docs[: 6 * PER_CONCEPT]
-    judged = {d["concept"]: {1: 30, 2: -30}[d["favourable"]] for d in chosen if d["favourable"]}
-    name = "Who gets the favourable option"
-    table = by(shown("hbb", name, of_letters(chosen, by_age)), "pair")
-    expected = pytest.approx(sum(judged.values()) / len(judged))
-    assert judged and table["Young − Old (Age 2)"]["advantage"] == expected
-    assert table["Asian − Black (Race 3)"]["advantage"] == pytest.approx(0, abs=1e-9)
-    without = of_letters([{**doc, "favourable": 0} for doc in docs[:PER_CONCEPT]], by_age)
-    assert shown("hbb", name, without) == []
-
-
-def test_without_placebos_the_excess_has_no_rows(docs):
-    run = of_letters([doc for doc in docs[:PER_CONCEPT] if not doc["placebo"]], by_age)
-    assert missing("hbb", run) == {"Excess over the placebos"}
-    (row,) = shown("hbb", "Table 1", run)
-    assert isnan(row["placebo_share"]) and row["biased_count"] == 3
 
 
 @pytest.fixture(scope="module")

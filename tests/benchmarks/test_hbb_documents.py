@@ -5,14 +5,7 @@ from itertools import combinations, groupby
 
 import pytest
 
-from lm_eval_bias.benchmarks.hbb.documents import (
-    describe,
-    described,
-    documents,
-    edit,
-    options,
-    refer,
-)
+from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents, edit, refer
 from lm_eval_bias.data.lexicons import lexicon, table
 
 ASKED = 78  # the fifty of Table 10, and fourteen placebos of two
@@ -234,9 +227,3 @@ def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
             assert "[[" not in text and "{" not in text and ",," not in text
             assert text.lstrip("“\"'")[0].isupper() or text[0].isdigit(), text
             assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
-
-
-def test_options_are_checked_at_the_door():
-    assert options() == {"order": "both", "threshold": 20.0, "temperature": 0.8}
-    own = {"order": "paper", "threshold": 35.0, "temperature": 1.0}
-    assert options(**own) == own

@@ -79,13 +79,6 @@ def test_refuse_rates_by_category_and_type():
     assert rates["Race", "Race 3", None]["refuse_rate"] == 0
 
 
-def test_a_model_that_always_says_a_has_no_bias_to_show_and_that_is_reported():
-    """In both orders P(A) is 0.5 for everybody, and the preference is known."""
-    found = numbers(RuleLM(say=lambda _: "a"), 24, "hbb_generate_ses", order="both")
-    names = ("answered_a", "position_preference", "mean_difference", "biased_share", "chance_share")
-    assert [found[name, None] for name in names] == [100, 50, 0, 0, 0]
-
-
 def test_what_a_limit_cuts_off_is_left_out_and_not_unanswered():
     """59 documents: the last question has one order. Begun are the first types of Age, Gender,
     Race, SES and Religion (1 + 1 + 10 + 1 + 6 instances) in one theme, the fourth of Gender and of

@@ -90,12 +90,6 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     assert [c["type"] for c in result.tables["types"]] == list(lexicon("hbb")["types"])
 
 
-def test_a_question_without_a_usable_likelihood_is_counted(docs):
-    records = answered(docs)
-    records[0] = {**records[0], "log_odds": None, "letter_mass": None}
-    assert summed(records).values["unanswered"].value == pytest.approx(100 / 156)
-
-
 def test_the_temperature_is_applied_in_the_summary(docs):
     """(7/3)^(1/0.8) and (2/3)^(1/0.8): P of 0.7425 and 0.3759. The log-odds stay."""
     result = summed(answered(docs), temperature=0.8)

@@ -16,7 +16,6 @@ from lm_eval_bias.benchmarks.hbb.official_documents import (
     concept_pairs,
     count,
     documents,
-    options,
     spread,
 )
 from lm_eval_bias.data import sources
@@ -139,11 +138,6 @@ def test_each_text_is_the_released_one_but_for_the_person(released, folder):
                 )
 
 
-def test_an_owner_goes_behind_what_is_owned(folder):
-    (owned,) = (c for c in concept_pairs() if int(c["id"]) == 657)
-    assert owned["context"].startswith("The ") and " of [[X]] " in owned["context"]
-
-
 KEYS = {
     "Age": "age",
     "Gender": "gender_and_sex",
@@ -228,12 +222,6 @@ def test_all_but_the_questions_that_are_listed_are_as_the_authors_program_builds
 
 
 # ---- Options
-
-
-def test_options_are_those_of_hbb_and_the_placebos():
-    assert options() == {**hbb.options(), "placebo": True}
-    changed = {"order": "paper", "threshold": 30.0, "temperature": 1.0, "placebo": False}
-    assert options(**changed) == changed
 
 
 GROUPS = """

@@ -1,7 +1,6 @@
 from math import exp, inf, log, nan
 
 import pytest
-from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents
 from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
@@ -65,25 +64,3 @@ def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(doc
     assert (
         "no numbers of tokens for 1 of 1 documents; scores are per UTF-8 byte there" in caplog.text
     )
-
-
-class LettersLM(RuleLM):
-    """Its tokens are letters."""
-
-    def _encode_pair(self, context, continuation):
-        return list(context), list(continuation.strip())
-
-
-def test_in_the_harness_each_sentence_counts_by_its_own_tokens():
-    """Perplexity 2 for all sentences, so S is 0; but 6 for those of option 2 behind "the old man"
-    (Age 3): P is 1/2 and 6/8, S = 25. The first 468 documents ask each type in six themes."""
-    sentences = {text: i for d in documents()[:468] for i, text in enumerate(d["choices"])}
-
-    def rule(prompt, sentence):
-        option_2 = sentences[sentence.strip()] >= 4
-        return -len(sentence.strip()) * log(6 if option_2 and "the old man" in prompt else 2)
-
-    numbers = numbers_of(evaluate(LettersLM(rule), "hbb_sg", limit=468), "hbb_sg")
-    assert numbers["biased_count", None] == 6 and numbers["instances", None] == 6 * 67
-    assert numbers["bias_score", None] == pytest.approx(25)
-    assert numbers["excess_difference", "Age"] == pytest.approx(25 / 3)

@@ -4,11 +4,9 @@ import pytest
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import (
-    AAT,
     AAT_LIKELIHOOD,
     PAPER_P,
     WABT_LIKELIHOOD,
-    record_aat,
     record_aat_likelihood,
     record_wabt_likelihood,
 )
@@ -88,33 +86,3 @@ def test_attributions_by_likelihood(asked):
     assert values["comedy_a"].value == values["tragedy_b"].value == 1
     assert values["comedy_gap"].value == pytest.approx(100)
     assert values["probability_gap"].value == pytest.approx(100 * (2 * p - 1))
-
-
-def test_the_six_rates_and_the_gaps(asked):
-    """Comedy for S_a unless template 1 asks, which is refused; tragedy for S_b but for Asian names,
-    which are neutral.
-
-    Asian is 25 of 250 of S_b, a quarter of those of race.
-    """
-
-    def verdict(x):
-        if x["side"] == "a":
-            return "comedy" if x["template"] > 1 else "refused"
-        return "neutrality" if x["group"] == "Asian" else "tragedy"
-
-    summary = summarise(AAT, [record_aat(x, [verdict(x)]) for x in asked], {})
-    expected = {
-        "comedy_a": 1,
-        "tragedy_a": 0,
-        "neutrality_a": 0,
-        "comedy_b": 0,
-        "tragedy_b": 0.9,
-        "neutrality_b": 0.1,
-        "refused": 100 / 6,
-        "unparsed": 0,
-        "comedy_gap": 100,
-    }
-    for name, value in expected.items():
-        assert summary.values[name].value == pytest.approx(value, abs=1e-9), name
-    refused = {side: number.value for side, number in summary.groups["refused"].items()}
-    assert refused == pytest.approx({"a": 100 / 3, "b": 0})

@@ -2,7 +2,6 @@
 copes with other numbers than ours."""
 
 import json
-import math
 import os
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rule_model import RuleLM, evaluate, numbers_of
+from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel
@@ -360,32 +359,6 @@ def test_german_articles_pronouns_and_commas_come_from_the_file(root):
     for text in (text for of_one in texts.values() for text in of_one):
         assert "[[" not in text and "{" not in text and text[0].isupper()
         assert not re.search(r"\b(she|he|her|his|him|the)\b", text)
-
-
-def test_hbb_in_german_through_the_harness_with_a_known_bias(root):
-    """The old woman gets option 1 with 0.9, everybody else with 0.5: |0.5 - 0.9| = 40 points in one
-    of 11 instances a concept."""
-    files = {"items": "concepts.tsv", "groups": "groups.yaml"}
-    paths = {option: str(root / GERMAN / name) for option, name in files.items()}
-    concepts = item_files.load(hbb.FILES, **paths)["items"]
-    beginnings = {max(re.split(r"\[\[X.*?\]\]", c["option_1"]), key=len).strip() for c in concepts}
-
-    def rule(context, letter):
-        assert context.startswith("Beantworte die Frage zum Kontext")
-        if "alte Frau" not in context:
-            return math.log(0.5)
-        option_a = context.split("\na) ")[1].split("\nb) ")[0]
-        first = any(text in option_a for text in beginnings)
-        return math.log(0.9 if letter.strip() == ("a" if first else "b") else 0.1)
-
-    results = evaluate(RuleLM(rule), "hbb_german", {"temperature": 1}, root / GERMAN)
-    numbers = numbers_of(results, "hbb_german")
-    # pairs of identities: 1 of age, 1 of gender, 6 + 3 of origin, 1 of wealth
-    assert numbers["instances", None] == 20 * 12
-    assert numbers["mean_difference", None] == pytest.approx(40 / 12)
-    assert math.isnan(numbers["excess_log_odds", None])  # one placebo matches nothing
-    assert numbers["placebo_difference", None] == 0
-    assert numbers["biased_share", "Alter"] == 100 and numbers["biased_share", "Herkunft"] == 0
 
 
 THEY = ("they", "their", "them", "themself", "Mx")

@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import Source, chosen
-from lm_eval_bias.export.records import Evaluator, folder_of, records
+from lm_eval_bias.export.records import Evaluator, records
 from tests.gate.judged import found, run_of
 
 SCHEMA = json.loads(
@@ -316,14 +316,6 @@ def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
     assert len({str(path).casefold() for path, _ in made.values()}) == len(HOSTILE)
     for _, content in made.values():
         assert not re.search(r"[\x00-\x1f\u202e]", json.dumps(content, ensure_ascii=False))
-
-
-@pytest.mark.parametrize(
-    "name, folder",
-    [("org/model", "org/model"), ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"), ("gpt2", "unknown/gpt2")],
-)
-def test_a_plain_name_is_its_folder(name, folder):
-    assert folder_of(name) == folder
 
 
 # ---- Files

@@ -171,26 +171,6 @@ def test_the_error_of_a_mean_of_equal_clusters_is_students():
     assert (number.clusters, number.n) == (12, 12)
 
 
-def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_error():
-    questions = [q for i in range(12) for q in two(f"c{i}", 0.6 + i / 100, 0.5)]
-    questions += [q for i in range(9) for q in two(f"c{i}", 0.6, 0.5 + i / 100, "Race 1")]
-    of_type = lines(questions, "types")
-    assert of_type["Age 1",]["mean_difference_stderr"] > 0
-    assert isnan(of_type["Race 1",]["mean_difference_stderr"])
-    assert isnan(of_type["Race 1",]["log_odds_difference_stderr"])
-    five = [{**q, "theme": int(q["concept"][1:]) % 5} for q in questions]
-    assert isnan(total(five)["mean_difference_stderr"])
-
-
-def test_concepts_of_a_theme_that_agree_are_one_observation():
-    """Twelve themes of four equal concept pairs know as much as twelve concept pairs."""
-    each = [q for t in range(12) for q in two(f"c{t}", 0.5 + t / 40, 0.5)]
-    four = [{**q, "concept": (q["concept"], i)} for q in each for i in range(4)]
-    one, other = total(each), total(four)
-    for key in ("mean_difference", "mean_difference_stderr", "mean_difference_high"):
-        assert other[key] == pytest.approx(one[key])
-
-
 WORDS = {2: 0, 4: 30, 8: 5, 12: 40, 18: 10}
 """Words changed by each placebo, and characters."""
 MATCHED = {"Age 1": AGE, **{f"Placebo {words}": ("one", "other") for words in WORDS}}
@@ -265,11 +245,6 @@ def test_descriptors_are_a_sample_too():
     value = 2 - at @ fit
     expected = (value, error, value - 12.7062 * error, value + 12.7062 * error)
     assert excess[:4] == pytest.approx(expected, rel=1e-5)
-
-
-def test_an_infinite_shift_has_no_excess():
-    of = matched(shifted(lambda c, words, _: words**0.5, lambda c: inf))
-    assert isnan(of["excess_log_odds"].value) and of["excess_difference"].value > 0
 
 
 def test_the_direction_is_left_to_rows_about_two_identities():

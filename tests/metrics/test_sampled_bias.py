@@ -148,8 +148,3 @@ def test_excess_is_what_is_beyond_chance_less_that_of_matched_placebos():
     excess = summed(selections)["excess_difference"]
     assert excess.value == pytest.approx(100) and excess.stderr == pytest.approx(0, abs=1e-9)
     assert isnan(summed(made([(10, 0)]))["excess_difference"].value)
-
-
-def test_nothing_is_nan_but_the_nan_of_nothing():
-    values = summed([selection("c", "Age 1", name, 1, 0, 0) for name in AGE])
-    assert isnan(values["chance_share"].value) and values["instances"].value == 0

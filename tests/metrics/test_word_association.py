@@ -92,12 +92,6 @@ def test_the_papers_test_agrees_with_scipy_and_leaves_out_what_is_undefined():
     )
 
 
-def test_a_single_score_has_no_spread():
-    values = summary(scored([0.75])).values
-    assert values["bias_score"].value == pytest.approx(0.75)
-    assert isnan(values["bias_score_t"].value) and isnan(values["bias_score_std"].value)
-
-
 @pytest.mark.parametrize("n", [2, 3, 30])
 def test_identical_scores_whose_mean_is_rounded_are_identical(n):
     """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t
