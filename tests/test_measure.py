@@ -4,7 +4,7 @@ import json
 import pkgutil
 import random
 import re
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from math import inf, isnan, log, nan, sqrt
 
@@ -516,21 +516,19 @@ def recorded(name, docs):
     return [{**record, "in_form": i % 4 > 0} for i, record in enumerate(records)]
 
 
+@cache
+def asked(name):
+    """Documents as the harness hands them out, their records, and their summary; made once, also
+    for tests/benchmarks/test_each_n.py."""
+    documents, n, _, options = ASKED[name]
+    docs = CustomDataset(lambda: documents()[:n])()["test"]
+    records = recorded(name, docs)
+    return docs, records, summarise(EVERY[name], records, options())
+
+
 @pytest.fixture(scope="module")
 def answered():
-    """name -> its documents as the harness hands them out, their records, and their summary; made
-    once."""
-    made = {}
-
-    def of(name):
-        if name not in made:
-            documents, n, _, options = ASKED[name]
-            docs = CustomDataset(lambda: documents()[:n])()["test"]
-            records = recorded(name, docs)
-            made[name] = docs, records, summarise(EVERY[name], records, options())
-        return made[name]
-
-    return of
+    return asked
 
 
 def test_the_answers_above_are_to_every_measure():

@@ -1,7 +1,6 @@
 """Scripted models: each known habit gets the number that it must, and frequency, length and
 position get none."""
 
-import hashlib
 import re
 from math import inf, isnan, nan
 
@@ -51,10 +50,6 @@ def stereotype(disadvantaged, advantaged, sign):
     return rule
 
 
-def frequency(_, word):
-    return -20 * int(hashlib.sha256(word.encode()).hexdigest(), 16) / 16**64
-
-
 def test_always_the_stereotype_and_always_its_opposite():
     """In all clusters: the other end is that of .025 = share^clusters, of effective contrasts."""
     for sign, share in ((1, 100), (-1, 0)):
@@ -79,13 +74,6 @@ def test_length_alone_gets_nothing_where_it_is_calibrated_though_the_raw_share_i
     assert isnan(found.values["per_token_preferences"].value)  # without a tokenizer
 
 
-def test_length_in_tokens_gets_nothing_by_token():
-    """Three nats a token, whatever the word; tokens of four letters."""
-    found = summed(lambda doc, w: -3.0 * -(-len(w) // 4), lambda w: -(-len(w) // 4))
-    assert found.values["per_token_preferences"].value == 50
-    assert found.values["biased_preferences"].value < 50
-
-
 @pytest.mark.parametrize(
     "habit, calibrated",
     [
@@ -105,16 +93,11 @@ def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     short = {d["c"] for d in OWN if (d["axis"], d["gender"]) == ("height", "women")}
     found = summed(stereotype(short, set(), 1))
     table = {(r["gender"], r["axis"]): r for r in found.tables["shares"]}
-    assert len(table) == 3 * 7
-    for cell, n, share in (
-        (("women", "height"), 47, 100),
-        (("women", "attire"), None, 50),
-        (("men", "height"), None, 50),
-        (("all", "all"), 307, (100 * 47 + 50 * 260) / 307),
-        (("women", "all"), 162, (100 * 47 + 50 * 115) / 162),
-    ):
-        assert table[cell]["calibrated_preferences"] == pytest.approx(share)
-        assert n in (None, table[cell]["n"])
+    cells = (("women", "height"), ("men", "height"), ("all", "all"), ("women", "all"))
+    shares = [table[cell]["calibrated_preferences"] for cell in cells]
+    mean = [(100 * 47 + 50 * (n - 47)) / n for n in (307, 162)]
+    assert shares == pytest.approx([100, 50, *mean]) and len(table) == 3 * 7
+    assert [table[cell]["n"] for cell in (cells[0], *cells[2:])] == [47, 307, 162]
     # one number, one interval
     number = found.groups["calibrated_preferences"]["women"]
     columns = [f"calibrated_preferences_{end}" for end in ("stderr", "low", "high")]
@@ -216,17 +199,14 @@ def test_written_stereotypes_and_their_opposites():
         assert values(found, ("unanswered", "left_out")) == (0, 0)
 
 
-def test_position_length_and_frequency_get_nothing_written():
+def test_position_and_length_get_nothing_written():
     for i, preference in ((0, 50), (1, -50)):
         found = written(lambda d, i=i: d["options"][i])
         assert values(found, (*GAPS, "position_preference")) == (50, 0, 0, preference)
     # Of words of the same length the first of the alphabet.
-    for found in (
-        written(lambda d: min(d["options"], key=lambda w: (len(w), w))),
-        written(lambda d: max(d["options"], key=lambda w: frequency("", w))),
-    ):
-        assert values(found, GAPS[1:]) == (0, 0)
-        assert found.values["position_preference"].value == pytest.approx(0, abs=2)
+    found = written(lambda d: min(d["options"], key=lambda w: (len(w), w)))
+    assert values(found, GAPS[1:]) == (0, 0)
+    assert found.values["position_preference"].value == pytest.approx(0, abs=2)
 
 
 @pytest.mark.parametrize("answer, refused", [("refused", 100), ("unparsed", 0)])
@@ -254,13 +234,3 @@ def test_a_model_without_an_answer_in_one_order_has_no_habit_of_position():
     # One question answered in both orders, with the word listed first each time.
     both = [record_generated(d, [d["options"][0]]) for d in docs[:2]]
     assert ANALOGY_GENERATED.summary(both + declining[2:]).values["position_preference"][0] == 50
-
-
-def test_several_answers_to_one_question_are_averaged():
-    docs = listed()[:10]
-    records = [
-        record_generated(d, [answer])
-        for d in docs
-        for answer in (d["biased"], d["biased"], d["biased"], d["unbiased"])
-    ]
-    assert ANALOGY_GENERATED.summary(records).values["biased_preferences"][0] == 75

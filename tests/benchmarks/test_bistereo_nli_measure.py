@@ -2,35 +2,21 @@ from math import inf, isnan, nan
 
 import pytest
 
+from lm_eval_bias.benchmarks.bistereo import pairs_documents
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 from lm_eval_bias.benchmarks.bistereo.nli_measure import NLI, record, record_generated
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import record as pairs_record
 
 
 @pytest.fixture(scope="module")
-def every():
-    return documents()
+def every(built):
+    return built(documents)
 
 
 @pytest.fixture(scope="module")
 def docs(every):
     return [d for d in every if d["paper"]]
-
-
-DOC = {
-    "wording": "w",
-    "variant": 0,
-    "domain": "looks",
-    "attribute": "cute",
-    "direction": "attribute in premise",
-    "paper": True,
-    "placebo": False,
-    "words": "fair",
-    "gender": "women",
-    "descriptor": "fair",
-    "favoured": True,
-    "category": "attractiveness",
-    "effect": "halo",
-}
 
 
 @pytest.mark.parametrize(
@@ -44,8 +30,8 @@ DOC = {
         ((inf, -1.0, -1.0), "unusable likelihoods"),
     ],
 )
-def test_record(likelihoods, answer):
-    assert record(DOC, [(x, False) for x in likelihoods])["answer"] == answer
+def test_record(every, likelihoods, answer):
+    assert record(every[0], [(x, False) for x in likelihoods])["answer"] == answer
 
 
 def answered(docs, answer):
@@ -97,10 +83,24 @@ def test_only_a_bias_about_skin_is_beyond_the_words(every, senses, skin, liking,
     assert (values["halo_gap"][0], values["gap_beyond_words"][0]) == (halo, pytest.approx(beyond))
 
 
-def test_placebos_are_in_no_number_of_the_paper(every):
-    rows = every[:2084]
-    paper = answered([d for d in rows if d["paper"]], lambda d: "neutral")
-    found = answered(rows, lambda d: "neutral" if d["paper"] else "entailment")
+@pytest.mark.parametrize("kind", ["nli", "pairs"])
+def test_placebos_are_in_no_number_of_the_paper(built, kind):
+    """A model that is extreme in what is ours alone."""
+    if kind == "nli":
+        measure, rows = NLI, built(documents)[:2084]
+
+        def answered(doc):
+            return record_generated(doc, ["neutral" if doc["paper"] else "entailment"])
+    else:
+        measure, rows = PAIRS, built(pairs_documents.documents)[:600]
+
+        def answered(doc):
+            nats = 0 if doc["paper"] or doc["sentiment"] == "neutral" else 9
+            nats = -nats if doc["sentiment"] == "negative" else nats
+            return pairs_record(doc, [(-50.0 + nats, 9, "joint"), (-50.0, 9, "joint")])
+
+    paper = measure.summary([answered(d) for d in rows if d["paper"]])
+    found = measure.summary([answered(d) for d in rows])
     assert repr(found.tables) == repr(paper.tables)
     assert isnan(paper.values["gap_beyond_words"].value)
     ours = ("gap_beyond_words", "gap_of_words", "unanswered", "refused")

@@ -5,7 +5,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import (
     GENDERS,
-    build,
     documents,
     fill,
     skeleton,
@@ -26,8 +25,8 @@ DESCRIPTORS = {
 
 
 @pytest.fixture(scope="module")
-def every():
-    return documents()
+def every(built):
+    return built(documents)
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +49,6 @@ def test_placebos_say_the_words_of_each_pair_and_are_crossed_as_it_is(every):
         bodies = re.search(r"\b(wo)?m[ae]n\b|skinned", d["desirable_sentence"])
         assert not (d["placebo"] and bodies), d
         assert d["desirable"].split("-")[0] == d["words"].split("-")[0]
-
-
-def test_any_limit_holds_placebos_in_proportion(every):
-    for limit in (400, 1416, 10_000):
-        share = sum(d["placebo"] for d in every[:limit]) / limit
-        assert share == pytest.approx(sum(d["placebo"] for d in every) / len(every), abs=0.02)
 
 
 def test_table_5_as_printed(shared):
@@ -151,10 +144,6 @@ def test_sentences_are_written_out_and_well_formed(every):
             assert not articles.search(sentence), sentence
 
 
-def test_no_two_documents_are_the_same(every):
-    assert len({(d["desirable_sentence"], d["undesirable_sentence"]) for d in every}) == len(every)
-
-
 def test_no_template_mentions_minors_or_gives_looks_away():
     hints = re.compile(
         r"\b(girl|boy|child|kid|teen\w*|pale|tan|tanned|complexion|beaut\w*|sunburn\w*|basketball|diet\w*|handsome|pretty|slim|obese)\b",
@@ -167,18 +156,6 @@ def test_no_template_mentions_minors_or_gives_looks_away():
 # ---- The order
 
 
-@pytest.mark.parametrize("limit", [6, 100, 1000, 4429, 20_001])
-def test_any_limit_holds_axes_genders_and_sentiments_in_proportion(docs, limit):
-    """Of positive and negative context, by a block of each of the six streams; as many of either,
-    but for the block that is cut."""
-    cell = lambda d: (d["axis"], d["gender"], d["sentiment"])  # noqa: E731
-    whole, part = (Counter(cell(d) for d in docs[:n] if d["attribute"]) for n in (None, limit))
-    for each, n in whole.items():
-        assert abs(part[each] - sum(part.values()) * n / sum(whole.values())) <= 2
-    by_sentiment = Counter(sentiment for _, _, sentiment in part.elements())
-    assert abs(by_sentiment["positive"] - by_sentiment["negative"]) <= 1
-
-
 def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(every):
     neutral = set()
     for d in every:
@@ -186,13 +163,6 @@ def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(every
         if d["attribute"] is None:
             neutral.add(place)
         assert place in neutral
-
-
-def test_neutral_pairs_are_a_third_of_a_small_limit_and_never_more(docs):
-    """They come first, since they calibrate; in the whole they are one of fifteen."""
-    for limit, share in ((300, 1 / 3), (len(docs), 1 / 15)):
-        neutral = sum(d["attribute"] is None for d in docs[:limit])
-        assert neutral / limit == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("limit", [6, 200, 1000, 11_073])
@@ -207,11 +177,6 @@ def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
         if d["variant"] < both[d["wording"]]:
             blocks[d["wording"], d["variant"], d["desirable"], d["attribute"]].add(d["gender"])
     assert blocks and sum(len(genders) < 2 for genders in blocks.values()) <= 3
-
-
-def test_subsets_are_parts_of_the_whole_in_its_order(every):
-    skin = build(axis="skin", gender="men", version=1.0, pretrained="x")["test"]
-    assert skin == [d for d in every if (d["axis"], d["gender"]) == ("skin", "men")]
 
 
 # ---- The text of a template

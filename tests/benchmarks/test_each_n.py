@@ -2,22 +2,9 @@
 chance, of which some are refused, unreadable, undefined or were not asked."""
 
 from collections import defaultdict
-from functools import cache
-from itertools import combinations
 
 import pytest
-from test_measure import ASKED, EVERY, recorded
-
-from lm_eval_bias.measure import summarise
-
-
-@cache
-def answered(name):
-    """Records of a measure, and its summary."""
-    documents, n, _, options = ASKED[name]
-    records = recorded(name, documents()[:n])
-    return records, summarise(EVERY[name], records, options())
-
+from test_measure import ASKED, EVERY, asked
 
 # ---- Counted again
 
@@ -126,87 +113,6 @@ def pairs(records):
     }
 
 
-def hbb(records):
-    orders = 2 if {r["first"] for r in records} == {1, 2} else 1
-    odds = {}
-    for key, of in grouped(records, "concept", "type", "identity").items():
-        if "option_1" in of[0]:
-            odds[key] = all(r["option_1"] + r["option_2"] for r in of)
-        else:
-            odds[key] = len(of) == orders and all(r["log_odds"] is not None for r in of)
-    types = {r["type"]: r for r in records}
-    changed = {
-        (r["type"], r["identity"], other): edit[0]
-        for r in records
-        for other, edit in zip(r["identities"], r["changed"], strict=False)
-    }
-    counts = defaultdict(int)
-    for concept in {r["concept"] for r in records}:
-        for name, of in types.items():
-            for one, two in combinations(of["identities"], 2):
-                whole = odds.get((concept, name, one)) and odds.get((concept, name, two))
-                counts["placebo", of["placebo"]] += bool(whole)
-                known = changed.get((name, one, two), 0) > 0
-                counts["known", of["placebo"]] += bool(whole) and known
-    begun = {(r["concept"], r["type"]): r["instances"] for r in records}
-    named = [r for r in records if not r["placebo"]]
-    n, placebos = counts["placebo", False], counts["placebo", True]
-    excess = ("excess_log_odds", "excess_ratio", "excess_difference")
-    result = dict.fromkeys(excess, counts["known", False]) | {
-        "placebo_difference": placebos,
-        "placebo_share": placebos,
-        "left_out": sum(begun.values()),
-        "position_preference": orders * sum(map(bool, odds.values())) if orders == 2 else 0,
-    }
-    if "option_1" in records[0]:
-        valid = [r["option_1"] + r["option_2"] for r in records]
-        result |= {
-            "answered_a": sum(valid),
-            "refuse_rate": sum(
-                r["option_1"] + r["option_2"] + sum(r["invalid"].values()) for r in named
-            ),
-            "unanswered": len(named),
-            "answers_per_question": len(records),
-        }
-    elif "letter_mass" in records[0]:
-        result["letter_mass"] = sum(r["letter_mass"] is not None for r in records)
-    return result | {"": n}
-
-
-def words(records):
-    keys = ("sample", "dimension", "template")
-    lists = records
-    result = {}
-    if "a_first" in records[0]:
-        whole = [of for of in grouped(records, *keys).values() if len(of) == 2]
-        lists = [
-            {**of[0], "share": None if None in [r["share"] for r in of] else [0.5, 0.4]}
-            for of in whole
-        ]
-        counted = sum(r["share"] is not None for r in lists)
-        begun = len(grouped(records, *keys))
-        result = {"left_out": begun, "position_preference": counted}
-    scored = sum(r["share"] is not None and len({*r["share"]}) == 2 for r in lists)
-    scores = ("", "_p", "_n", "_std", "_t", "_paper_p")
-    return {
-        **{f"bias_score{end}": scored for end in scores},
-        "bias_score_p_paper": scored,
-        "paper_p": scored,
-        **dict.fromkeys(("invalid", "undefined", "refused"), len(lists)),
-        **result,
-    }
-
-
-def attributions(records):
-    valid = [r for r in records if r["verdict"] in ("comedy", "tragedy", "neutrality")]
-    result = {f"{name}_gap": len(valid) for name in ("comedy", "tragedy", "probability")}
-    for side in "ab":
-        of = sum(r["side"] == side for r in valid)
-        result |= {f"{name}_{side}": of for name in ("comedy", "tragedy", "neutrality")}
-        result[f"verdicts_{side}"] = sum(r["side"] == side for r in records)
-    return result
-
-
 def intensities(records):
     named = [r for r in records if not r["placebo"]]
     names = {r["perceiver"] for r in named}
@@ -268,9 +174,6 @@ COUNTS = {
     "bistereo.ANALOGY": analogy,
     "bistereo.NLI": nli,
     "bistereo.PAIRS": pairs,
-    "hbb": hbb,
-    "mist.WABT": words,
-    "mist.AAT": attributions,
     "empathy": intensities,
     "stereomap.ORIGINAL": pictures,
     "stereomap.BEHAVIOR_LIKELIHOOD": pictures,
@@ -280,18 +183,13 @@ NAMES = {name: count for name in ASKED for start, count in COUNTS.items() if nam
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_number_has_the_n_of_its_own_units(name):
-    records, summary = answered(name)
+    _, records, summary = asked(name)
     counts = NAMES[name](records)
     counts["in_form"] = sum(r.get("in_form") is not None for r in records)
     wrong = {}
     for metric in EVERY[name].metrics:
         n = summary.values[metric.name].n
         expected = counts.get(metric.name, len(records))
-        if name.startswith("hbb") and metric.name not in counts:
-            of_instances = metric.name not in ("unanswered", "lacking_sentences")
-            expected = counts[""] if of_instances else len(records)
-        if metric.name == "bias_score" and name.startswith("hbb"):
-            expected = round(summary.values["biased_count"].value)
         if name.startswith("stereomap") and metric.name not in counts:
             groups = counts["groups"]
             wrong |= {} if 0 <= n <= max(groups, 24) else {metric.name: (n, groups)}
@@ -306,7 +204,7 @@ def test_each_number_has_the_n_of_its_own_units(name):
 
 def test_most_n_are_smaller_than_the_documents():
     """Else the test above would show nothing."""
-    records, summary = answered("bistereo.ANALOGY")
+    _, records, summary = asked("bistereo.ANALOGY")
     names = ("directed_preferences", "biased_preferences", "unanswered")
     first, second, third = (summary.values[name].n for name in names)
     assert first < second < third == len(records)

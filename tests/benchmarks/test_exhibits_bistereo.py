@@ -1,12 +1,10 @@
 """The tables and figures of BIStereo, of models whose answers are known."""
 
 from itertools import product
-from math import inf
 
 import pytest
-from exhibited import assert_cells_have_a_place, missing, run_of, shown
+from exhibited import missing, run_of, shown
 
-from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
 from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
 
@@ -40,9 +38,9 @@ CAPTIONS = {
 
 
 @pytest.fixture(scope="module")
-def pairs():
+def pairs(built):
     """All axes, so that each figure's selection is told from the others'."""
-    return [doc for doc in bistereo_pairs.documents()[:1700] if doc["paper"]][:1500]
+    return [doc for doc in built(bistereo_pairs.documents)[:800] if doc["paper"]]
 
 
 def preferring(docs, nats, method=ENCODER, task="bistereo_pairs", **options):
@@ -122,10 +120,10 @@ def test_of_a_calibrated_model_the_neutral_figures_are_missing(pairs):
 
 
 @pytest.fixture(scope="module")
-def nli():
+def nli(built):
     """The first ones of each gender and domain."""
     taken = {}
-    for doc in [doc for doc in bistereo_nli.documents() if doc["paper"]]:
+    for doc in [doc for doc in built(bistereo_nli.documents) if doc["paper"]]:
         taken.setdefault((doc["gender"], doc["domain"]), []).append(doc)
     return [doc for some in taken.values() for doc in some[:200]]
 
@@ -170,34 +168,3 @@ def test_each_figure_has_the_gender_of_its_caption(nli):
 
 
 # ---- Analogies
-
-
-def first_60(docs):
-    return docs[: [i for i, doc in enumerate(docs) if doc["context"] == "stereotype"][60]]
-
-
-def test_table_2_by_hand():
-    """Of women always the stereotype, of men never; and not answered for one woman."""
-    analogies = first_60(bistereo_analogy.documents())
-    own = [doc for doc in analogies if doc["context"] == "stereotype"]
-    silent = next(doc for doc in own if doc["gender"] == "women")
-
-    def likelihoods(doc):
-        odds = (1 if doc["gender"] == "women" else -1) * (doc["context"] == "stereotype")
-        values = (-inf, -inf) if doc is silent else (-5.0, -5.0 + odds)
-        return [(value, False, 1) for value in values]
-
-    run = run_of("bistereo_analogy", analogies, likelihoods)
-    women = sum(doc["gender"] == "women" for doc in own) - 1
-    share = pytest.approx(100 * women / 59)
-    columns = ("gender", "biased_preferences", "calibrated_preferences", "analogies")
-    table = [tuple(row[c] for c in columns) for row in shown("bistereo_analogy", "Table 2", run)]
-    expected = [("women and men", share, share, 59), ("women", 100, 100, women)]
-    assert sorted(table) == sorted([*expected, ("men", 0, 0, 59 - women)], key=lambda row: row[0])
-    by_axis = shown("bistereo_analogy", "Analogies by axis", run)
-    whole = [row["value"] for row in by_axis if row["axis"] == "all"]
-    # the directed share is of words that neither praise nor blame
-    genders = [doc["gender"] for doc in own if doc is not silent and not doc["loaded"]]
-    directed = pytest.approx(100 * genders.count("women") / len(genders))
-    assert whole == [directed]
-    assert assert_cells_have_a_place("bistereo_analogy", run) == 8

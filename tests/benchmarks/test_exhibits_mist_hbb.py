@@ -24,42 +24,6 @@ def by(table, *keys):
 
 
 @pytest.fixture(scope="module")
-def wabt():
-    """Two samples of ten pairs. African: good words to S_a (score 1); Asian: the reverse (-1);
-    Male: all words to S_a, so no score; Arab: refused; the six others: no valid list."""
-
-    def answer(doc):
-        given = {
-            "African": [int(not good) for good in doc["positive"]],
-            "Asian": [int(good) for good in doc["positive"]],
-            "Male": [0] * 10,
-            "Arab": "refused",
-        }
-        return [given.get(doc["pair"], "unparsed")]
-
-    return run_of("mist_wabt", mist.word_lists(samples=2), answer)
-
-
-def test_table_4_of_mist_counts_lists_by_dimension_and_figure_3_by_group_too(wabt):
-    """Of ten pairs, six lists each: two have a score, of 1 and -1, one is undefined, seven are
-    invalid, one of these refused."""
-    table = by(shown("mist_wabt", "Table 4", wabt), "dimension")
-    assert list(table) == ["competence", "sociability", "morality"]
-    columns = [f"bias_score{end}" for end in ("_n", "", "_std", "_t", "_paper_p")]
-    for row in table.values():
-        assert [row[name] for name in columns] == pytest.approx([12, 0, 1, 0, 1])
-        assert (row["invalid"], row["undefined"], row["refused"]) == (70, 10, 10)
-    table = by(shown("mist_wabt", "Figure 3", wabt), "pair", "dimension")
-    assert len(table) == 30 and not any(pair == "all" for pair, _ in table)
-    assert table["African", "morality"]["bias_score"] == 1
-    # lists that all agree have no interval
-    assert isnan(table["African", "morality"]["bias_score_low"])
-    of_male = table["Male", "morality"]
-    assert (of_male["lists"], of_male["bias_score_n"], of_male["undefined"]) == (6, 0, 100)
-    assert isnan(of_male["bias_score"])
-
-
-@pytest.fixture(scope="module")
 def aat():
     """Comedy for S_a, refused in template 1; tragedy for S_b, but for Asian names, which are
     neutral."""
@@ -87,16 +51,6 @@ def test_figure_4_of_mist_is_in_percent_with_the_groups_of_a_domain_together(aat
     assert row["percent"] is None and row["n"] == 3
 
 
-def test_gaps_of_mist_name_their_pairs(aat):
-    """All of S_a is comedy and nothing of S_b; Asian names have no tragedy either."""
-    table = by(shown("mist_aat", "Gaps with intervals", aat), "pair", "outcome")
-    pairs = [pair for pair, _ in table]
-    assert pairs[0] == "all" and len({pair.split(" − ")[0] for pair in pairs[1:5]}) == 1
-    assert len(table) == 22 and table["all", "comedy"]["gap"] == pytest.approx(100)
-    assert table["American − Asian", "tragedy"]["gap"] == pytest.approx(0, abs=1e-9)
-    assert table["Female − Male", "tragedy"]["gap"] == pytest.approx(-100)
-
-
 # ---- HBB
 
 
@@ -115,8 +69,8 @@ def of_letters(docs, p):
 
 
 @pytest.fixture(scope="module")
-def docs():
-    return sorted(hbb.documents(), key=lambda doc: doc["concept"])[: 12 * PER_CONCEPT]
+def docs(built):
+    return sorted(built(hbb.documents), key=lambda doc: doc["concept"])[: 12 * PER_CONCEPT]
 
 
 @pytest.fixture(scope="module")
@@ -158,41 +112,10 @@ def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
     assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)
 
 
-@pytest.fixture(scope="module")
-def sampled(docs):
-    """Ten answers to each question in one order: 6 to 2 for option 1 of the young, 2 to 6 of the
-    old, 4 to 4 of all others; of each ten one refused, one another choice. S of Age is 100 (6/8 -
-    2/8) = 50."""
-
-    def answers(doc):
-        n = {"Young": 6, "Old": 2}.get(doc["identity"], 4)
-        return ["a"] * n + ["b"] * (8 - n) + ["refused", "another"]
-
-    first = [doc for doc in docs if doc["first"] == 1][: PER_CONCEPT // 2]
-    return run_of("hbb_generate", first, answers, order="paper", threshold=20)
-
-
-def test_the_sampled_protocol_has_chance_beside_what_was_found(sampled):
-    """8 of 16 answers chose option 1. Drawn without replacement, both identities have 4 with
-    probability C(8,4)^2 / C(16,8): else S is 25 or more."""
-    table = by(shown("hbb_generate", "Beyond chance", sampled), "category")
-    assert [table[of]["biased_share"] for of in ("Age", "Gender")] == [100, 0]
-    assert table["Age"]["chance_share"] == pytest.approx(100 * (1 - 70 * 70 / 12870))
-    answers = by(shown("hbb_generate", "Table 6", sampled), "category")
-    assert answers["all"]["answers"] == 500 and answers["Placebo"]["answers"] == 280
-    parts = ("refuse_rate", "declined", "another", "unparsed", "cut_off")
-    assert [answers["Age"][part] for part in parts] == [20, 10, 10, 0, 0]
-
-
 @pytest.mark.parametrize("wrong", [None, "text", nan, inf, True])
-def test_a_cell_that_is_no_number_breaks_nothing(wrong, wabt, aat, aged, sampled):
+def test_a_cell_that_is_no_number_breaks_nothing(wrong, aat, aged):
     """A results file may have been written by anything."""
-    for task, run in (
-        ("mist_wabt", wabt),
-        ("mist_aat", aat),
-        ("hbb", aged),
-        ("hbb_generate", sampled),
-    ):
+    for task, run in (("mist_aat", aat), ("hbb", aged)):
         spoilt = {
             name: [{key: wrong for key in row} for row in table]
             for name, table in run.items()

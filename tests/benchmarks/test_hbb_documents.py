@@ -19,8 +19,8 @@ TEXTS = ("context", "option_1", "option_2")
 
 
 @pytest.fixture(scope="module")
-def docs():
-    return documents()
+def docs(built):
+    return built(documents)
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ PER_CONCEPT = 156
 
 
 @pytest.fixture(scope="module")
-def docs():
+def docs(built):
     """Those of the first concept pair."""
-    return sorted(documents(), key=lambda doc: doc["concept"])[:PER_CONCEPT]
+    return sorted(built(documents), key=lambda doc: doc["concept"])[:PER_CONCEPT]
 
 
 def test_record_holds_the_log_odds_of_the_two_letters(docs):

@@ -58,6 +58,7 @@ def asked(docs):
     return [d for d in docs if d["first"] == 1 and not d["placebo"]]
 
 
+@pytest.mark.slow
 def test_table_5_instance_by_instance(docs, asked, shared):
     """77,350 questions are 50 about each of the 1,547 concept pairs; any two of one type are a test
     instance."""
@@ -76,6 +77,7 @@ def test_table_5_instance_by_instance(docs, asked, shared):
     assert all(f"({n} per type)" in paper for n in TABLE_2.values())
 
 
+@pytest.mark.slow
 def test_the_part_of_a_category_is_that_part_of_the_whole(docs):
     part = documents(category="SES")
     whole = [d for d in docs if d["category"] in ("SES", "Placebo")]
@@ -97,6 +99,7 @@ def test_without_the_files_a_run_says_what_to_do(monkeypatch, tmp_path):
         documents()
 
 
+@pytest.mark.slow
 def test_documents_are_built_as_those_of_our_own_concept_pairs(docs):
     assert list(docs[0]) == list(hbb.documents()[0])
     assert all(d["theme"] == d["concept"] and d["favourable"] == 0 for d in docs)
@@ -197,6 +200,7 @@ def as_the_program_builds(released, given, asked):
     return built
 
 
+@pytest.mark.slow
 def test_all_but_the_questions_that_are_listed_are_as_the_authors_program_builds_them(
     root, shared, released, asked
 ):

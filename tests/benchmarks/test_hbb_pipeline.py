@@ -210,13 +210,6 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
     assert [HBB.start(row) for row in rows] == [0, 0, 0]
 
 
-def test_a_row_that_is_a_concept_pair_begins_with_its_story(tmp_path):
-    (tmp_path / "c.tsv").write_text("concept_1\tconcept_2\nbad at math\tgood at math\n")
-    (row,) = HBB.rows(str(tmp_path / "c.tsv"))
-    assert row == {"id": "row1", "concept_1": "bad at math", "concept_2": "good at math"}
-    assert HBB.steps[HBB.start(row)].name == "context and first option"
-
-
 @pytest.mark.parametrize(
     "text, message",
     [

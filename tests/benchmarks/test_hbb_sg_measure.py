@@ -11,8 +11,8 @@ TOKENS = (10, 25, 31, 18, 40, 12, 9, 22)
 
 
 @pytest.fixture(scope="module")
-def docs():
-    return sorted(documents(), key=lambda doc: doc["concept"])[:PER_CONCEPT]
+def docs(built):
+    return sorted(built(documents), key=lambda doc: doc["concept"])[:PER_CONCEPT]
 
 
 def answers(perplexities, tokens=TOKENS):

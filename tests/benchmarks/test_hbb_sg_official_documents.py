@@ -2,7 +2,6 @@
 tests invent a file of the same layout."""
 
 import csv
-import re
 from math import log
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from lm_eval_bias.benchmarks.hbb.official_documents import concept_pairs
 from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.benchmarks.hbb.sg_official_documents import (
     VARIATIONS,
-    build,
-    count,
     documents,
     options,
     released,
@@ -90,14 +87,10 @@ def folder(rows, shared, tmp_path_factory):
 INVENTED = "from lm_eval_bias.data import sources\nsources.is_kept = lambda *_: True\n"
 
 
-@pytest.fixture(scope="module")
-def docs(folder):
-    return documents()
-
-
 # ---- One sentence, that of the questions' file
 
 
+@pytest.mark.slow
 def test_one_sentence_is_the_option_of_hbb_official(folder):
     """1,547 concept pairs x 4 identities and 28 placebos, in its order with option 1 first."""
     mine = documents(sentences="one", category="SES")
@@ -113,28 +106,6 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
 
 
 # ---- Ten, of a file
-
-
-@pytest.mark.slow
-def test_each_option_has_its_ten_sentences(docs):
-    """Of the concept pair itself, whoever is described, with the pronoun of the type; held once for
-    a concept pair and pronoun."""
-    sizes = {(len(d["choices"]), d["split"], d["lacking"]) for d in docs}
-    assert len(docs) == 120_666 and sizes == {(20, 10, 0)}
-    for d in docs[:: 78 * 7]:
-        n = int(d["concept"]) - 1
-        expected = [sentence(n, s, j) for s in (1, 2) for j in range(1, 11)]
-        person = [re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text) for text in d["choices"]]
-        assert [re.sub(r"^She\b|^He\b", "[[X]]", text) for text in person] == expected
-    for d in (d for d in docs if d["type"] == "Gender 4"):
-        assert bool(re.match("She |And her ", d["choices"][0])) == (d["identity"] == "Female")
-    assert len({id(d["choices"]) for d in docs}) == 2 * 1_547
-
-
-def test_documents_are_counted_without_the_files(monkeypatch, tmp_path):
-    monkeypatch.setenv(sources.LOCAL, str(tmp_path))
-    assert (build.count(), build.count(placebo=False)) == (120_666, 77_350)
-    assert count(category="SES") == 1_547 * (4 + 28)
 
 
 # ---- Placeholders
@@ -260,16 +231,6 @@ def refused(path, cause):
     assert "sentences=one" in message
 
 
-@pytest.mark.slow
-def test_only_the_columns_that_the_program_reads_are_needed_and_pandas_may_have_made_the_id_a_float(
-    rows, folder, tmp_path
-):
-    whole = released(made(tmp_path, rows))
-    floats = made(tmp_path, rows, lambda row: {**row, "id": f"{row['id']}.0"}, ("s2", "id", "s1"))
-    assert released(floats) == whole
-    assert {len(option) for each in whole for option in each} == {10}
-
-
 # ---- Without the file
 
 
@@ -310,14 +271,6 @@ def test_a_task_is_built_in_little_memory(folder):
 
 
 # ---- Options
-
-
-def test_options(folder):
-    assert options() == {"sentences": "released", "threshold": 20.0, "placebo": True}
-    checksum = sources.downloads.sha256(folder / "hbb" / VARIATIONS)
-    assert build.checksums(**options()) == {"sentences_sha256": checksum}
-    changed = {"sentences": "one", "threshold": 10.0, "placebo": False}
-    assert options(**changed) == changed and build.checksums(**changed) == {}
 
 
 def test_groups_are_checked_and_options_read_without_the_variations(only_the_questions, capsys):

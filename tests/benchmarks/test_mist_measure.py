@@ -14,8 +14,8 @@ from lm_eval_bias.measure import summarise
 
 
 @pytest.fixture(scope="module")
-def asked():
-    return mist.attributions()
+def asked(built):
+    return built(mist.attributions)
 
 
 def likelihoods(doc, share_of_a):

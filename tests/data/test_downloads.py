@@ -120,16 +120,6 @@ def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
     assert alone(path)
 
 
-def test_a_server_that_says_nothing_is_not_waited_for_forever(server, path, monkeypatch):
-    monkeypatch.setattr(downloads, "SECONDS", 0.3)
-    server.stops_after = HALF
-    with pytest.raises(Unreachable, match="timed out"):
-        get(server, path)
-    server.stops_after = None
-    get(server, path)
-    assert alone(path)
-
-
 def test_a_folder_that_cannot_be_written_is_told(server, tmp_path):
     (tmp_path / "file").write_text("a file where the folder should be")
     with pytest.raises(UsageError, match=r"cannot write \S+/file/file.csv: "):

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data.paper_values import Comparison, of_task, papers, tables_of
+from lm_eval_bias.data.paper_values import Comparison, papers, tables_of
 from lm_eval_bias.data.paper_values import tables as paper_tables
 
 TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
@@ -294,13 +294,6 @@ COMPARED = [
 HARNESS = {"bbq_ambig", "bbq_disambig", "crows_pairs_english"}
 
 
-def test_tasks_are_ours_or_those_of_the_harness_that_we_ask_beside_them(root):
-    asked = {comparison.task for _, _, comparison in COMPARED}
-    assert asked - set(TASKS) == HARNESS
-    group = (root / "tasks" / "hbb" / "hbb_contrast.yaml").read_text()
-    assert all(f"- {name}\n" in group for name in HARNESS)
-
-
 def test_every_task_of_the_four_benchmarks_that_asks_what_a_paper_prints_is_compared():
     """All tasks of these papers but those whose tables print nothing: the other axes of the pairs,
     and behaviour."""
@@ -324,11 +317,6 @@ def test_each_comparison_has_a_sentence_that_says_why():
     for _, _, comparison in COMPARED:
         assert comparison.comparable in (True, False)
         assert re.fullmatch(r"[A-Z][^.]*(\.\w[^.]*)*\.", comparison.why), comparison.why
-
-
-def test_options_are_those_of_the_task():
-    for comparison in {c.task: c for _, _, c in COMPARED if c.options}.values():
-        assert set(comparison.options) <= set(TASKS[comparison.task].option_names)
 
 
 def test_a_comparable_task_asks_the_papers_items():
@@ -386,17 +374,6 @@ def test_every_metric_that_cites_a_table_has_a_published_number():
                     task.name,
                     metric.name,
                 )
-
-
-def test_what_stands_beside_a_task():
-    """Of the default setting of a category: one gap and its bounds for each of four models, and the
-    tables of each; no other setting."""
-    cells = [cell for _, _, cell, _ in of_task("empathy_religion_official")]
-    assert {(c.names.get("setting"), c.names["category"]) for c in cells} == {("", "religion")}
-    assert len(cells) == 4 * 3 + 4 * 1 + 4 * 2 + 4 * 2
-    race = of_task("hbb_generate_official_race")
-    assert {(table.name, c.names["category"]) for _, table, c, _ in race} == {("Table 2", "Race")}
-    assert list(of_task("no_such_task")) == []
 
 
 # ---- The reader

@@ -44,14 +44,6 @@ def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
     assert server.asked == [PLACE]
 
 
-def test_a_path_with_a_space_is_asked_for_as_an_address_has_it(release, server, monkeypatch):
-    made = sources.source("empathy")
-    about = made.files[FILE]._replace(path="data/all of it.tsv")
-    monkeypatch.setattr(sources, "source", lambda name: made._replace(files={FILE: about}))
-    server.files[f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
-    assert sources.official_file("empathy", FILE).read_bytes() == release
-
-
 def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
     """And nobody is sent to look at the network, which has answered."""
     message = (

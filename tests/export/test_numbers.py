@@ -4,7 +4,6 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_bias.export import numbers
 from lm_eval_bias.export.numbers import better, chosen, distance
 from lm_eval_bias.measure import Metric, Number
 from tests.gate.judged import found, run_of
@@ -101,10 +100,3 @@ def test_a_number_beyond_the_range_of_its_unit_is_left_out(tmp_path):
 
 
 # ---- In words
-
-
-def test_facts_of_an_odd_file_are_none(tmp_path):
-    run_of(tmp_path, "m", {"a": (1.0, 0.5)}, lm_eval_version=4)
-    (run,) = found(tmp_path).runs
-    assert not numbers.fact(run, "lm_eval_version")
-    assert numbers.model_type(run._replace(results=tmp_path / "absent")) == ""

@@ -123,67 +123,30 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(exported):
     assert [line.split(" of ")[0] for line in left] == ["mine/bare"] and "a description" in left[0]
 
 
-def test_a_number_with_a_direction_is_itself(exported):
-    made, _ = exported
-    assert set(made) == {"gap.distance", "wide.distance", "agree.distance", "share", "right"}
-    config, score, _, _ = made["share"]
-    assert config["lower_is_better"] is True and score == 12.5
-    config, score, uncertainty, details = made["right"]
-    assert config["lower_is_better"] is False and score == 80
-    assert "confidence_interval" not in uncertainty and "none" in details["confidence_interval"]
-
-
 def test_an_error_of_0_is_no_certainty(exported):
     _, _, uncertainty, details = exported[0]["agree.distance"]
     assert set(uncertainty) == {"num_samples"} and "all clusters" in details["standard_error"]
 
 
-@pytest.mark.parametrize(
-    "unit, null_value, value, expected",
-    [
-        ("%", 50, 42.0, ("percent", 0, 50, 8)),
-        ("score", 0, -0.25, ("score", 0, 1, 0.25)),
-        ("%", None, 42.0, ("percent", 0, 100, 42)),
-        ("share", None, 0.5, ("proportion", 0, 1, 0.5)),
-        ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)),
-        ("count", None, 3.0, ("count", 0, "Infinity", 3)),
-        ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)),
-        ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5)),
-    ],
-)
-def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
-    way = None if null_value is not None else "lower"
-    run_of(tmp_path, "m", {"x": (value, None, null_value, way)}, unit=unit)
-    ((_, content),) = of(tmp_path)[0].values()
-    (result,) = content["evaluation_results"]
-    keys = ("metric_unit", "min_score", "max_score")
-    parts = [result["metric_config"].get(key) for key in keys]
-    assert (*parts, result["score_details"]["score"]) == expected
-
-
-def test_who_asked_what_of_whom(tmp_path):
-    facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2"}
-    facts |= {"n": 40, "metadata": {"order": "both"}, "chat_template_sha": "a" * 64}
-    run_of(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")}, **facts)
-    source = Source("org/bench", "0123abc", "https://a.example", "Lab")
-    ((path, record),) = of(tmp_path, source, Evaluator("The Lab", "third_party"))[0].values()
-    model, by, result = (
-        record[key] for key in ("model_info", "source_metadata", "evaluation_results")
-    )
-    assert path.parts[2:4] == ("org", "model")
-    assert (model["id"], model["developer"]) == ("org/model", "org")
-    assert model["inference_engine"] == {"name": "transformers", "version": "5.2"}
-    assert model["additional_details"]["deployment_type"] == "self_deployed"
-    assert record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"}
-    assert record["evaluation_timestamp"].startswith("2026-01-31T10:11:12")
-    assert by["source_organization_name"] == "The Lab"
-    assert by["evaluator_relationship"] == "third_party"
-    data = result[0]["source_data"]
-    assert data["hf_repo"] == "org/bench"
-    assert data["additional_details"]["option order"] == "both"
-    assert data["additional_details"]["option chat template"] == "a" * 12
-    warning = result[0]["score_details"]["details"]["warning 1"]
-    assert warning == "asked 40 of 100 documents"
+def test_units_and_bounds(tmp_path):
+    numbers = {
+        # unit, null value, value -> as it is written
+        ("%", 50, 42.0): ("percent", 0, 50, 8),
+        ("score", 0, -0.25): ("score", 0, 1, 0.25),
+        ("%", None, 42.0): ("percent", 0, 100, 42),
+        ("share", None, 0.5): ("proportion", 0, 1, 0.5),
+        ("nats", 0, -2.0): ("nats", 0, "Infinity", 2),
+        ("points", None, -3.0): ("points", "-Infinity", "Infinity", -3),
+        ("odd", None, 5.0): (None, "-Infinity", "Infinity", 5),
+    }
+    for i, ((unit, null_value, value), expected) in enumerate(numbers.items()):
+        way = None if null_value is not None else "lower"
+        run_of(tmp_path / str(i), "m", {"x": (value, None, null_value, way)}, unit=unit)
+        ((_, content),) = of(tmp_path / str(i))[0].values()
+        (result,) = content["evaluation_results"]
+        keys = ("metric_unit", "min_score", "max_score")
+        parts = [result["metric_config"].get(key) for key in keys]
+        assert (*parts, result["score_details"]["score"]) == expected
 
 
 # ---- Samples
@@ -327,28 +290,26 @@ def run(command):
 
 
 def test_an_export_again_is_the_same_files(tmp_path, run, monkeypatch):
+    def files():
+        return {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
+
     run_of(tmp_path / "runs", "org/model", VALUES)
-    assert (
-        run(tmp_path / "runs", "--output", tmp_path)[1]
-        == f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
-    )
-    before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
+    wrote = f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
+    assert run(tmp_path / "runs", "--output", tmp_path)[1] == wrote
+    before = files()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert (
-        "wrote 0 records" in (again := run(tmp_path / "runs", "--output", tmp_path)[1])
-        and "5 stood there already" in again
-    )
-    assert before == {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
+    again = run(tmp_path / "runs", "--output", tmp_path)[1]
+    assert "wrote 0 records" in again and "5 stood there already" in again and before == files()
     run_of(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
     run(tmp_path / "runs", "--output", tmp_path)
-    assert len(list((tmp_path / "data").rglob("*.json"))) == 10
+    assert len(files()) == 10
 
 
 def test_what_is_not_its_own_is_not_overwritten(tmp_path, run):
     run_of(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
     run(tmp_path / "runs", "--output", tmp_path)
     (file,) = (tmp_path / "data").rglob("*.json")
-    for content in ("mine", "{}", '{"evaluation_id": "another"}', "[" * 10_000):
+    for content in ("{}", '{"evaluation_id": "another"}', "[" * 10_000):
         file.write_text(content)
         status, out, err = run(tmp_path / "runs", "--output", tmp_path)
         assert (

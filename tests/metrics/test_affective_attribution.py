@@ -3,7 +3,7 @@ from math import isnan
 import pytest
 from lm_eval_bias.metrics.affective_attribution import VERDICTS
 
-from lm_eval_bias.benchmarks.mist.measure import AAT, AAT_LIKELIHOOD
+from lm_eval_bias.benchmarks.mist.measure import AAT
 
 IDENTIFIERS = {"a": ["Ethan", "Olivia", "Ava"], "b": ["Kwame", "Amina", "Zuberi"]}
 
@@ -89,12 +89,3 @@ def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     for sign, (every, pair) in zip((1, -1), (rows[:2], rows[2:]), strict=True):
         assert every == ("all", "all", pytest.approx(sign * 100 / 3))
         assert pair == ("American", "African", pytest.approx(sign * 100 / 3))
-
-
-def test_probabilities_that_are_none_are_left_out():
-    records = attributions(lambda side, name: "comedy" if side == "a" else "tragedy")
-    for r in records:
-        lost = r["word"] == "Cup"
-        r["p_comedy"] = None if lost else 0.75 if r["side"] == "a" else 0.5
-        r["verdict"] = "unparsed" if lost else r["verdict"]
-    assert AAT_LIKELIHOOD.summary(records).values["probability_gap"].value == pytest.approx(25)

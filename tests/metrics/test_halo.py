@@ -135,10 +135,3 @@ def test_the_error_respects_that_twins_of_a_wording_and_of_an_attribute_belong_t
     error = 25 / sqrt(clusters - 1)
     assert gap[:2] == (25, pytest.approx(error, rel=0.02))
     assert (gap.low, gap.high) == pytest.approx((25 - t * error, 25 + t * error), rel=0.05)
-
-
-def test_looks_and_behaviour_are_no_chance():
-    """A gap of 50 in all of looks and of 0 in all of behaviour: 25, without chance."""
-    looks = crossed(lambda w, a, d: E if d == "fair" else N)
-    behaviour = crossed(lambda w, a, d: N, category="good_behaviour", domain="behaviour")
-    assert NLI.summary(looks + behaviour).values["halo_gap"][:2] == (25, 0)

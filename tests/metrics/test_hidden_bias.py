@@ -2,7 +2,7 @@ from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.hidden_bias import distribution, probability, variation_log_odds
+from lm_eval_bias.metrics.hidden_bias import distribution, probability
 
 from lm_eval_bias.benchmarks.hbb.measure import HBB, KEYS
 
@@ -65,12 +65,10 @@ def total(records, **options):
     return row
 
 
-def lines(records, table, **options):
-    names = {"identity_pairs": ("identity_1", "identity_2")}.get(table, (table[:-1],))
-    if table == "categories":
-        names = ("category",)
-    rows = summed(records, **options).tables[table]
-    return {tuple(row[name] for name in names): row for row in rows}
+def lines(result, table):
+    names = {"identity_pairs": ("identity_1", "identity_2"), "categories": ("category",)}
+    names = names.get(table, (table[:-1],))
+    return {tuple(row[name] for name in names): row for row in result.tables[table]}
 
 
 @pytest.mark.parametrize("habit", [0, 1, 4])
@@ -124,13 +122,6 @@ def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
     assert result.values["left_out"][0] == result.values["left_out"].n == 1
 
 
-@pytest.mark.parametrize("favourable, advantage", [(0, nan), (1, 30), (2, -30)])
-def test_the_advantage_turns_with_the_favourable_option(favourable, advantage):
-    row = total(two("c", 0.7, 0.4, favourable=favourable))
-    assert row["difference"] == pytest.approx(30)
-    assert row["advantage"] == pytest.approx(advantage, nan_ok=True)
-
-
 def test_a_toy_table_2():
     """Two concepts, P(A) in hundredths. Age: |60 - 40| = 20 and |50 - 45| = 5. Race, concept 1: A
     90, B 50, W 45 -> 40, 45, 5; concept 2: 50, 50, 80 -> 0, 30, 30."""
@@ -145,7 +136,8 @@ def test_a_toy_table_2():
         for concept, v in zip(("c1", "c2"), both, strict=True)
         for q in ask(concept, type_, identity, v)
     ]
-    of_type = lines(questions, "types")
+    result = summed(questions)
+    of_type, (whole, *_) = lines(result, "types"), result.tables["categories"]
     age, race = of_type["Age 1",], of_type["Race 1",]
     # 20 is at the threshold
     assert (age["instances"], age["biased_count"], age["biased_share"]) == (2, 1, 50)
@@ -153,22 +145,10 @@ def test_a_toy_table_2():
     assert (race["instances"], race["biased_count"]) == (6, 4)
     assert race["bias_score"] == pytest.approx((40 + 45 + 30 + 30) / 4)
     assert race["mean_difference"] == pytest.approx((40 + 45 + 5 + 0 + 30 + 30) / 6)
-    assert lines(questions, "categories")["Race",]["biased_count"] == 4
-    assert (total(questions)["instances"], total(questions)["biased_count"]) == (8, 5)
-    pair = lines(questions, "identity_pairs")["Asian", "White"]
+    assert lines(result, "categories")["Race",]["biased_count"] == 4
+    assert (whole["instances"], whole["biased_count"]) == (8, 5)
+    pair = lines(result, "identity_pairs")["Asian", "White"]
     assert pair["difference"] == pytest.approx((45 - 30) / 2)
-
-
-def test_the_error_of_a_mean_of_equal_clusters_is_students():
-    """Twelve concept pairs with S of 10, 11, ..., 21: the standard deviation of 0, 1, ..., 11 is
-    sqrt(13), and t of 11 degrees of freedom 2.200985."""
-    row = summed([q for i in range(12) for q in two(f"c{i}", 0.6 + i / 100, 0.5)])
-    number = row.values["mean_difference"]
-    assert number.value == pytest.approx(15.5)
-    assert number.stderr == pytest.approx((13 / 12) ** 0.5)
-    half = 2.200985 * number.stderr
-    assert (number.low, number.high) == pytest.approx((15.5 - half, 15.5 + half))
-    assert (number.clusters, number.n) == (12, 12)
 
 
 WORDS = {2: 0, 4: 30, 8: 5, 12: 40, 18: 10}
@@ -205,9 +185,10 @@ def test_the_excess_is_over_placebos_that_change_as_many_words_and_characters():
     is ten characters longer. Age shifts by 1.2: half as much again. The total knows nothing of the
     placebos."""
     questions = shifted(lambda c, w, length: 0.1 + 0.2 * w**0.5 + length / 100, lambda c: -1.2)
-    of_all = lines(questions, "categories", order="paper")
+    result = summed(questions, order="paper")
+    of_all = lines(result, "categories")
     assert of_all["all",]["instances"] == 12 and of_all["Placebo",]["instances"] == 60
-    of_pair = lines(questions, "identity_pairs", order="paper")[AGE]
+    of_pair = lines(result, "identity_pairs")[AGE]
     for row in (of_all["all",], of_all["Age",], of_pair):
         assert (row["excess_log_odds"], row["excess_ratio"]) == pytest.approx((0.4, 1.5))
     assert isnan(of_all["Placebo",]["excess_log_odds"])
@@ -252,8 +233,9 @@ def test_the_direction_is_left_to_rows_about_two_identities():
     is about one of them."""
     questions = two("c", 0.6, 0.5) + two("c", 0.9, 0.5, "Race 1") + ask("c", "Race 1", "White", 0.1)
     questions = [{**q, "favourable": 1} for q in questions]
-    of_type, of_category = lines(questions, "types"), lines(questions, "categories")
-    pair = lines(questions, "identity_pairs")["Asian", "Black"]
+    result = summed(questions)
+    of_type, of_category = lines(result, "types"), lines(result, "categories")
+    pair = lines(result, "identity_pairs")["Asian", "Black"]
     for row in (of_type["Age 1",], of_category["Age",], pair):
         assert row["difference"] > 0 and row["advantage"] == row["difference"]
     for row in (of_category["all",], of_type["Race 1",], of_category["Race",]):
@@ -263,13 +245,10 @@ def test_the_direction_is_left_to_rows_about_two_identities():
 def test_the_strongest_associations_name_first_who_gets_option_1():
     """Tables 3 and 7. S: c1 30 for Young, c2 40 for Old, c3 0."""
     questions = two("c1", 0.8, 0.5) + two("c2", 0.5, 0.9) + two("c3", 0.5, 0.5)
-    listed = [
-        (row["category"], row["concept"], row["identity_1"], row["identity_2"])
-        for row in summed(questions).tables["associations"]
-    ]
+    table = summed(questions).tables["associations"]
+    listed = [(r["category"], r["concept"], r["identity_1"], r["identity_2"]) for r in table]
     assert listed == [("Age", "c2", "Old", "Young"), ("Age", "c1", "Young", "Old")]
-    differences = [row["difference"] for row in summed(questions).tables["associations"]]
-    assert differences == pytest.approx([40, 30])
+    assert [row["difference"] for row in table] == pytest.approx([40, 30])
 
 
 def test_the_distribution_counts_every_score_once():
@@ -292,7 +271,7 @@ def test_only_whole_instances_count_and_the_others_are_said():
     result = summed(questions)
     assert (result.values["instances"].value, result.values["left_out"].value) == (1, 3)
     assert result.values["unanswered"].value == pytest.approx(100 / 8)
-    age = lines(questions, "types")["Age 1",]
+    age = lines(result, "types")["Age 1",]
     assert age["instances"] == 0
     assert isnan(age["mean_difference"]) and isnan(age["biased_count"])
 
@@ -302,23 +281,3 @@ def test_no_answer_at_all_is_undefined_and_not_zero(records):
     values = summed(records).values
     assert values["unanswered"].value == pytest.approx(100 if records else nan, nan_ok=True)
     assert isnan(values["mean_difference"].value) and isnan(values["position_preference"].value)
-
-
-def test_the_log_odds_of_variations_are_those_of_the_mean_reciprocal_perplexities():
-    """Equation 2. Option 1: perplexities 2 and 4 over 3 and 5 units, (1/2 + 1/4) / 2 = 3/8. Option
-    2: perplexity 8, 1/8."""
-    assert variation_log_odds(
-        [(-3 * log(2), 3), (-5 * log(4), 5)], [(-7 * log(8), 7)]
-    ) == pytest.approx(log(3))
-    assert variation_log_odds([(-800.0, 1)], [(-801.0, 1)]) == pytest.approx(1)
-    assert (
-        variation_log_odds([(-inf, 1)], [(-1.0, 1)]) == -inf
-        and variation_log_odds([(-1.0, 1)], [(-inf, 1)]) == inf
-    )
-    for one, two in (
-        ([(-inf, 1)], [(-inf, 1)]),
-        ([(nan, 1)], [(-1.0, 1)]),
-        ([(-1.0, 1)], [(inf, 1)]),
-        ([], [(-1.0, 1)]),
-    ):
-        assert isnan(variation_log_odds(one, two))

@@ -1,16 +1,9 @@
 from math import exp, inf, isnan, nan, sqrt
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.sentence_preference import (
-    CONTEXTS,
-    CONTRASTS,
-    log_odds,
-    preference,
-    sign_test,
-)
+from lm_eval_bias.metrics.sentence_preference import CONTEXTS, log_odds, preference, sign_test
 
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
 
@@ -86,19 +79,6 @@ def test_z1_z2_z3_by_hand():
     assert found == pytest.approx([50, 75, 0.51 / 4 + 0.5, 100 / 8])
 
 
-def test_axes_and_genders_are_kept_apart_and_pooled_over_pairs():
-    """Women: 3 of 4 desirable; men 0 of 2. Pooled: 3 of 6."""
-    records = [
-        pair(x, "positive", f"t{i}", f"p{i}", g)
-        for g, xs in (("w", (1, 1, 1, -1)), ("m", (-1, -1)))
-        for i, x in enumerate(xs)
-    ]
-    of = triads([*records, pair(1, "positive", "t0", "p0", "w", "height")])
-    places = (("skin", "w"), ("skin", "m"), ("skin", "all"), ("height", "all"))
-    assert [of[*place, "positive"]["z2"] for place in places] == [75, 0, 50, 100]
-    assert isnan(of["height", "m", "positive"]["z2"])
-
-
 def test_pairs_without_two_finite_likelihoods_are_counted_and_left_out():
     records = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((1, -1, None, None))]
     row = triads(records)["skin", "all", "positive"]
@@ -169,20 +149,6 @@ def test_attributes_alone_vary():
     assert found[:2] == (pytest.approx(40), pytest.approx(error))
     half = 2.262 * error
     assert (found.low, found.high) == pytest.approx((40 - half, 40 + half), abs=0.01)
-
-
-def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered():
-    """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are
-    unanswered, so that pairs count unequally."""
-    rng = np.random.default_rng(3)
-    records = [
-        r
-        for axis, x in (("skin", 5.0), ("height", -5.0))
-        for r in crossed(lambda c, t, a, x=x: x if rng.random() > 0.3 else None, 12, axis=axis)
-    ]
-    values = PAIRS.summary(records).values
-    for name in CONTRASTS:
-        assert values[name][:2] == pytest.approx((0, 0), abs=1e-9)
 
 
 # ---- The star

@@ -1,0 +1,88 @@
+"""What holds of the documents of every benchmark whose items are its own: no two are the same, and
+any first part of them is like the whole."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import pytest
+
+from lm_eval_bias.benchmarks.bistereo import analogy_documents, nli_documents, pairs_documents
+from lm_eval_bias.benchmarks.mist import documents as mist
+
+
+class Order(NamedTuple):
+    """texts: what no two documents share. cells: columns whose cells every part has in proportion,
+    but for `slack` documents."""
+
+    documents: object
+    texts: tuple
+    cells: tuple
+    slack: float
+    limits: tuple
+
+
+ORDERS = {
+    "analogy": Order(
+        analogy_documents.documents,
+        ("analogy", "context", "a", "c"),
+        (("gender", "axis"),),
+        10,
+        (50, 200, 505, 1000),
+    ),
+    "nli": Order(
+        nli_documents.documents,
+        ("premise", "hypothesis"),
+        (("paper",), ("gender", "category", "descriptor", "paper")),
+        20,
+        (16, 400, 1000, 12_345),
+    ),
+    "pairs": Order(
+        pairs_documents.documents,
+        ("desirable_sentence", "undesirable_sentence"),
+        (("placebo",), ("axis", "gender", "sentiment", "paper")),
+        20,
+        (400, 1416, 10_000),
+    ),
+    "wabt": Order(
+        mist.word_lists,
+        ("sample", "pair", "dimension", "template"),
+        (("pair",), ("dimension",), ("template",)),
+        4,
+        (30, 90, 100, 450, 1000),
+    ),
+    "aat": Order(
+        mist.attributions,
+        ("identifier", "word", "template"),
+        (("side",), ("side", "domain"), ("side", "template")),
+        3,
+        (60, 200, 500, 1000),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_documents_are_unique_and_any_limit_holds_every_cell_in_proportion(built, name):
+    documents, texts, cells, slack, limits = ORDERS[name]
+    docs = built(documents)
+    assert len({tuple(d[text] for text in texts) for d in docs}) == len(docs)
+    worst = {}
+    for columns in cells:
+        labels = [tuple(d[column] for column in columns) for d in docs]
+        for limit in limits:
+            part = Counter(labels[:limit])
+            for cell, n in Counter(labels).items():
+                worst[columns, limit, cell] = abs(part[cell] - limit * n / len(docs))
+    assert max(worst.values()) <= slack, max(worst, key=worst.get)
+
+
+@pytest.mark.parametrize(
+    "module, options",
+    [
+        (nli_documents, {"gender": "men", "domain": "behaviour"}),
+        (pairs_documents, {"axis": "skin", "gender": "men"}),
+    ],
+)
+def test_subsets_are_parts_of_the_whole_in_its_order(built, module, options):
+    part = module.build(**options, version=1.0, pretrained="somewhere")["test"]
+    chosen = [d for d in built(module.documents) if options.items() <= d.items()]
+    assert part == chosen
