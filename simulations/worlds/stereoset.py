@@ -13,9 +13,7 @@ from lm_eval_bias.benchmarks.stereoset.measure import SENTENCES
 
 EXAMPLES = 26
 RELATED = 0.85
-SPREAD = 10.0
-"""Of the beta distributions of terms: their two parameters add up to it, so that shares stray by
-0.15 around 50 %."""
+SPREAD = 10.0  # of terms' beta distributions the parameters' sum: shares stray by 0.15 around 50 %
 
 
 def rows() -> Rows:

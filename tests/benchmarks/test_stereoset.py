@@ -32,10 +32,10 @@ def test_icat_is_lms_scaled_by_the_distance_to_one_side_and_a_comparison_may_be_
     """80 min(60, 40) / 50 = 64. The first three are the paper's ideal, one-sided and random."""
     found = icat([100, 100, 50, 0, 80, 80], [50, 0, 50, 50, 60, 40])
     assert found == pytest.approx([100, 0, 50, 0, 64, 64])
-    wins = preferred([-1, -2, -1, -inf, -inf, -1], [-2, -1, -1, -inf, -1, -inf])
-    assert wins.tolist() == [1, 0, 0.5, 0.5, 0, 1]
-    near = preferred([0.1 + 0.2, 1e-13, -100 - 1e-11, -5.0], [0.3, 0, -100, -5.000001])
-    assert near.tolist() == [0.5, 0.5, 0.5, 1]
+    one, other = [-1, -2, -inf, -inf, -1], [-2, -1, -inf, -1, -inf]
+    near, there = [0.1 + 0.2, 1e-13, -100 - 1e-11, -5.0], [0.3, 0, -100, -5.000001]
+    wins = [1, 0, 0.5, 0, 1, 0.5, 0.5, 0.5, 1]
+    assert preferred(one + near, other + there).tolist() == wins
 
 
 def test_a_domain_has_its_own_terms_and_a_term_of_two_domains_counts_once_in_all():
@@ -44,9 +44,8 @@ def test_a_domain_has_its_own_terms_and_a_term_of_two_domains_counts_once_in_all
     records = [record("new", -1, -2, -3), record("new", -2, -1, -3, domain="place")]
     result = measure.SENTENCES.summary([*records, record("old", -1, -2, -3)], per="token")
     row_of = {row["bias_type"]: row for row in result.tables["categories"]}
-    assert (row_of["work"]["ss"], row_of["place"]["ss"]) == (100, 0)
-    assert (row_of["all"]["terms"], row_of["all"]["ss"]) == (2, 75)
-    assert result.groups["ss"]["work"].value == 100
+    assert [row_of[name]["ss"] for name in ("work", "place", "all")] == [100, 0, 75]
+    assert row_of["all"]["terms"] == 2 and result.groups["ss"]["work"].value == 100
 
 
 def test_ties_count_half_and_are_told():
@@ -62,10 +61,9 @@ def test_what_has_no_usable_scores_is_counted_and_left_out():
     one: 2, 1 and 0 of 2; stereotypes: 1, 0 and a tie."""
     likelihoods = [(-1, -2, -inf), (-inf, -1, -2), (nan, -1, -2), (inf, -1, -2), (-inf, -inf, -1)]
     records = [*(record("a", *each) for each in likelihoods), record("b", nan, nan, nan)]
-    names = ("examples", "unanswered", "lms", "ss")
-    assert numbers(records, names=names) == pytest.approx([3, 50, 50, 50])
-    nothing = numbers(records[-1:], names=("examples", "icat", "ties"))
-    assert nothing[0] == 0 and all(map(isnan, nothing[1:]))
+    found = numbers(records, names=("examples", "unanswered", "lms", "ss"))
+    assert found == pytest.approx([3, 50, 50, 50])
+    assert numbers(records[-1:]) == pytest.approx([nan] * 3, nan_ok=True)
 
 
 def test_the_standard_error_of_a_mean_over_terms_is_that_of_the_terms():
@@ -80,9 +78,6 @@ def test_a_model_that_likes_short_sentences_likes_nothing_else_by_token():
     doc = {**dict.fromkeys(measure.KEYS, "a"), "choices": KINDS}
     records = [measure.record(doc, [(-float(n), False, n) for n in (4, 5, 3)])]
     assert numbers(records) == [50, 50, 50] and numbers(records, per="sentence") == [0, 0, 100]
-
-
-# ---- Documents and prompts
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(root):
@@ -112,16 +107,13 @@ def test_rows_of_something_else_are_told():
     for change, message in (
         ({"target": ""}, r"row 1: target: expected a text, found ''"),
         ({"sentences": []}, r"row 1: gold_label: .*stereotype.*once each, found \[\]"),
-        ({"sentences": "BLANK"}, r"row 1: sentences: expected three, each with sentence and"),
+        ({"sentences": "BLANK"}, r"row 1: sentences: expected three, each with"),
         ({"sentences": {**numbered, "gold_label": [0, "x", 1]}}, r"found \[0, 'x', 1\]"),
         ({"sentences": numbered}, r"row 1: sentence: expected a text, found None"),
         ({"context": "No gap."}, r"with a gap \(BLANK\) in their contexts, found 0 of 1 with one"),
     ):
         with pytest.raises(UsageError, match=message):
             documents.intrasentence([{**row, **change}])
-
-
-# ---- Letters
 
 
 def answers(preference, liking=(0.0, 0.0, 0.0)):
@@ -195,10 +187,10 @@ def test_the_authors_gpt2_has_the_authors_scores_on_race(shared):
     """Of their predictions, a number for each sentence, their evaluation.py makes lms 89.757, ss
     60.350 and icat 71.177."""
     folder = shared / "official" / "stereoset"
-    if not (folder / "dev_rebuilt.json").is_file():
+    files = [folder / name for name in ("dev_rebuilt.json", "predictions_gpt2.json")]
+    if not all(path.is_file() for path in files):
         pytest.skip("the authors' data are not at hand")
-    names = ("dev_rebuilt.json", "predictions_gpt2.json")
-    dev, gpt2 = (json.loads((folder / name).read_text()) for name in names)
+    dev, gpt2 = (json.loads(path.read_text()) for path in files)
     race = [row for row in dev["data"]["intrasentence"] if row["bias_type"] == "race"]
     score = {one["id"]: one["score"] for one in gpt2["intrasentence"]}
     of_text = {

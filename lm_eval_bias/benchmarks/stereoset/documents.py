@@ -57,15 +57,10 @@ def letters(gap: bool, rows: Iterable[Row]) -> list[Document]:
     documents = []
     for example in sentences(gap, rows):
         texts = example.pop("choices")
-        documents += [
-            {
-                **example,
-                "orders": len(ORDERS),
-                "letters": ["abc"[places.index(i)] for i in range(3)],
-                **{f"option_{letter}": texts[i] for letter, i in zip("abc", places, strict=True)},
-            }
-            for places in ORDERS
-        ]
+        for places in ORDERS:
+            places_of = ["abc"[places.index(i)] for i in range(3)]
+            shown = {f"option_{x}": texts[i] for x, i in zip("abc", places, strict=True)}
+            documents.append({**example, "orders": len(ORDERS), "letters": places_of, **shown})
     return documents
 
 
@@ -99,8 +94,7 @@ def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
             return list(zip(sentences["gold_label"], sentences["sentence"], strict=True))
         return [(sentence["gold_label"], sentence["sentence"]) for sentence in sentences]
     except (KeyError, TypeError, ValueError):
-        problem = "sentences: expected three, each with sentence and gold_label"
-        raise ValueError(problem) from None
+        raise ValueError("sentences: expected three, each with sentence and gold_label") from None
 
 
 def spread(documents: Sequence[Document]) -> list[Document]:
