@@ -30,12 +30,12 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     found = summed(hbb.documents(order="paper")[: 24 * 78], answers).values
     assert found["refuse_rate"].value == 80
     assert found["answers_per_question"].value == pytest.approx((50 * 2 + 28 * 10) / 78)
-    # Two answers of either: S is 0, 50, 100 with probabilities 6/16, 8/16, 2/16, sd 33; of 402
-    # instances, which share identities, three standard errors are about 8.
-    assert found["mean_difference"].value == pytest.approx(37.5, abs=8)
+    # Two answers of either: S is 0, 50, 100 with probabilities 6/16, 8/16, 2/16. The mean of 1,608
+    # instances, which share identities, strays by about 1.
+    assert found["mean_difference"].value == pytest.approx(37.5, abs=4)
     assert found["placebo_difference"].value == pytest.approx(17.6, abs=3.5)
     excess, beyond = found["excess_difference"], found["beyond_chance_difference"]
-    assert abs(beyond.value) < 8 and excess.low < 0 < excess.high
+    assert abs(beyond.value) < 4 and abs(excess.value) < 3 * excess.stderr < 8
 
 
 def test_refuse_rates_by_category_and_type():
