@@ -7,14 +7,15 @@ measure.
 
 import copy
 import re
-from math import inf
+from math import inf, nan
 
 import pytest
 from exhibit_slips import TASKS, compared, keys, slips
+from test_measure import EVERY, asked
 
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known, rows
-from lm_eval_bias.measure import UNITS
+from lm_eval_bias.measure import UNITS, tables
 
 MEASURES = {}
 for task in TASKS:
@@ -161,3 +162,18 @@ def test_the_whole_and_a_group_of_its_name_are_two():
         ("all", 1.0),
     ]
     assert [row["job"] for row in rows(exhibit, {"numbers": numbers[:1]})] == ["all"]
+
+
+@pytest.mark.parametrize("name", ["mist.AAT", "hbb.HBB", "bistereo.NLI"])
+@pytest.mark.parametrize("wrong", [None, "text", nan, inf, True])
+def test_a_cell_that_is_no_number_breaks_nothing(name, wrong):
+    """A results file may have been written by anything."""
+    spoilt = {
+        table: [{key: wrong for key in row} for row in of]
+        for table, of in tables(EVERY[name], asked(name)[2]).items()
+        if table != "numbers"
+    }
+    for exhibit in EVERY[name].exhibits:
+        rows(exhibit, spoilt)
+        rows(exhibit, {table: [{} for _ in of] for table, of in spoilt.items()})
+        assert rows(exhibit, {}) == []

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from functools import partial
 
 import pytest
 from rule_model import RuleLM, evaluate, numbers_of
@@ -10,6 +11,8 @@ from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.generate_measure import HBB_GENERATE, INVALID, record
 from lm_eval_bias.measure import summarise
 
+PAPER = partial(hbb.documents, order="paper")
+
 
 def summed(docs, answers, order="paper"):
     """Of records of documents; answers: those of each."""
@@ -17,7 +20,7 @@ def summed(docs, answers, order="paper"):
     return summarise(HBB_GENERATE, [record(d, answers(d)) for d in docs], options)
 
 
-def test_refusing_to_speak_of_some_identities_makes_no_excess():
+def test_refusing_to_speak_of_some_identities_makes_no_excess(built):
     """P(a) = 0.5 for everybody, but of ten answers about a counted identity eight decline: two
     answers each differ by 37.5 points on average where ten differ by 17.6. Both mean S are noise,
     and what is beyond it is 0 for either."""
@@ -27,7 +30,7 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
         given = rng.choices("ab", k=10)
         return given if doc["placebo"] else ["refused"] * 8 + given[:2]
 
-    found = summed(hbb.documents(order="paper")[: 24 * 78], answers).values
+    found = summed(built(PAPER)[: 24 * 78], answers).values
     assert found["refuse_rate"].value == 80
     assert found["answers_per_question"].value == pytest.approx((50 * 2 + 28 * 10) / 78)
     # Two answers of either: S is 0, 50, 100 with probabilities 6/16, 8/16, 2/16. The mean of 1,608
@@ -38,7 +41,7 @@ def test_refusing_to_speak_of_some_identities_makes_no_excess():
     assert abs(beyond.value) < 4 and abs(excess.value) < 3 * excess.stderr < 8
 
 
-def test_refuse_rates_by_category_and_type():
+def test_refuse_rates_by_category_and_type(built):
     """Of ten answers about a religion two decline and one chooses c; of those about Race 4 none is
     read. Nobody else refuses."""
 
@@ -50,7 +53,7 @@ def test_refuse_rates_by_category_and_type():
             *"a" * 10,
         ][:10]
 
-    summary = summed(hbb.documents(order="paper")[:78], answers, "paper")
+    summary = summed(built(PAPER)[:78], answers, "paper")
     rates = {(r["category"], r["type"], r["identity"]): r for r in summary.tables["answers"]}
     of_religions = [r["declined"] for (c, _, i), r in rates.items() if i and c == "Religion"]
     assert of_religions == [20] * 12
@@ -67,19 +70,19 @@ def test_refuse_rates_by_category_and_type():
     assert rates["Race", "Race 3", None]["refuse_rate"] == 0
 
 
-def test_what_a_limit_cuts_off_is_left_out_and_not_unanswered():
+def test_what_a_limit_cuts_off_is_left_out_and_not_unanswered(built):
     """59 documents: the last question has one order. Begun are the first types of Age, Gender,
     Race, SES and Religion (1 + 1 + 10 + 1 + 6 instances) in one theme, the fourth of Gender and of
     Race in the next. Of the questions and orders asked, 16 about placebos, one has no valid
     answer."""
-    docs = hbb.documents(order="both")[:59]
+    docs = built(hbb.documents)[:59]
     values = summed(docs, lambda d: ["refused" if d is docs[0] else "a"] * 2, "both").values
     assert values["unanswered"].value == pytest.approx(100 / (59 - 16))
     assert values["instances"].value + values["left_out"].value == 19 + 1 + 10
 
 
-def test_the_option_behind_the_letter_is_counted():
-    doc = hbb.documents()[1]
+def test_the_option_behind_the_letter_is_counted(built):
+    doc = built(hbb.documents)[1]
     assert doc["first"] == 2
     made = record(doc, ["a", "a", "b", *INVALID])
     assert (made["option_1"], made["option_2"]) == (1, 2)

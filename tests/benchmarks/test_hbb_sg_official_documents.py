@@ -3,23 +3,16 @@ tests invent a file of the same layout."""
 
 import csv
 from math import log
-from pathlib import Path
 
 import pytest
 from rule_model import cost_of_requests
 
-from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb import sg_official_documents as hbb_sg_official
 from lm_eval_bias.benchmarks.hbb.official_documents import concept_pairs
 from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
-from lm_eval_bias.benchmarks.hbb.sg_official_documents import (
-    VARIATIONS,
-    documents,
-    options,
-    released,
-)
+from lm_eval_bias.benchmarks.hbb.sg_official_documents import VARIATIONS, documents, released
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
@@ -271,11 +264,3 @@ def test_a_task_is_built_in_little_memory(folder):
 
 
 # ---- Options
-
-
-def test_groups_are_checked_and_options_read_without_the_variations(only_the_questions, capsys):
-    """As before a run on another machine, and to merge runs."""
-    groups = Path(hbb_official.__file__).parent / "items" / "hbb.yaml"
-    assert options()["sentences"] == "released"
-    assert cli.main(["check", str(groups), "--for", "hbb_sg_official"]) == 0
-    assert "120,666 documents" in capsys.readouterr().out

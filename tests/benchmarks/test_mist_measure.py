@@ -1,6 +1,7 @@
 from math import exp, inf, log, nan
 
 import pytest
+from exhibited import run_of, shown
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import (
@@ -86,3 +87,31 @@ def test_attributions_by_likelihood(asked):
     assert values["comedy_a"].value == values["tragedy_b"].value == 1
     assert values["comedy_gap"].value == pytest.approx(100)
     assert values["probability_gap"].value == pytest.approx(100 * (2 * p - 1))
+
+
+def test_figure_4_of_mist_is_in_percent_with_the_groups_of_a_domain_together(asked):
+    """Comedy for S_a, refused in template 1; tragedy for S_b, but for Asian names, which are
+    neutral."""
+
+    def verdict(doc):
+        if doc["side"] == "a":
+            return ["comedy" if doc["template"] > 1 else "refused"]
+        return ["neutrality" if doc["group"] == "Asian" else "tragedy"]
+
+    shares = shown("mist_aat", "Figure 4", run_of("mist_aat", asked, verdict))
+    table = {(row["group"], row["verdict"]): row for row in shares}
+    assert len(table) == 16 * 3
+    assert [table["Asian", v]["percent"] for v in ("comedy", "tragedy", "neutrality")] == [
+        0,
+        0,
+        100,
+    ]
+    assert table["American", "comedy"]["percent"] == 100
+    assert table["American", "comedy"]["refused"] == pytest.approx(100 / 3)
+    groups = list(dict.fromkeys(group for group, _ in table))
+    assert set(groups[:5]) == {"American", "African", "Asian", "Spanish-speaking", "Arab"}
+    assert groups[0] == "American" and abs(groups.index("Slim") - groups.index("Overweight")) == 1
+    # a group without a valid verdict has none of a percentage
+    empty = {"group": "x", "side": "a", "domain": "d", "n": 3, "comedy": nan}
+    (row, *_) = shown("mist_aat", "Figure 4", {"groups": [empty]})
+    assert row["percent"] is None and row["n"] == 3

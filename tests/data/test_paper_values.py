@@ -319,21 +319,6 @@ def test_each_comparison_has_a_sentence_that_says_why():
         assert re.fullmatch(r"[A-Z][^.]*(\.\w[^.]*)*\.", comparison.why), comparison.why
 
 
-def test_a_comparable_task_asks_the_papers_items():
-    """The authors' data, or the lexicons that MIST prints."""
-    comparable = {comparison.task for _, _, comparison in COMPARED if comparison.comparable}
-    assert all(name == "mist_wabt" or "_official" in name for name in comparable)
-    assert not any("likelihood" in name for name in comparable)
-    assert {
-        "mist_wabt",
-        "hbb_generate_official",
-        "hbb_generate_official_race",
-        "empathy_race_official",
-        "empathy_religion_s1_official",
-    } <= comparable
-    assert len(comparable) == 1 + 6 + 21
-
-
 def test_metrics_are_numbers_of_the_task_of_the_same_unit_and_cite_the_table():
     seen = set()
     for table, cell, comparison in COMPARED:

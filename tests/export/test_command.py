@@ -73,21 +73,24 @@ theirs --to every-eval-ever | hellaswag is a task of the harness, without a meas
 """
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
-def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, run, mistake):
-    arguments, told = mistake.split(" | ")
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs of ours, and one of the harness alone."""
+    folder = tmp_path_factory.mktemp("export")
+    values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
-        run_of(
-            tmp_path / "runs",
-            name,
-            {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")},
-            minutes=i,
-        )
-    path = run_of(tmp_path / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
+        run_of(folder / "runs", name, values, minutes=i)
+    path = run_of(folder / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
     content = json.loads(path.read_text())
     del content["configs"]["hellaswag"]["cells"]
     path.write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
+def test_mistakes_end_with_a_line_that_says_what_to_do(folder, monkeypatch, run, mistake):
+    arguments, told = mistake.split(" | ")
+    monkeypatch.chdir(folder)
     status, out, err = run(*arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 
