@@ -17,7 +17,7 @@ from lm_eval_bias.benchmarks.bistereo.analogy_measure import (
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.measure import summarise
 
-DOCS = documents()
+DOCS, LISTED = documents(), listed()
 OWN = [d for d in DOCS if d["context"] == "stereotype"]
 ADVANTAGED, DISADVANTAGED = {d["a"] for d in OWN}, {d["c"] for d in OWN}
 NEGATIVE = {d["biased"] for d in OWN}
@@ -181,7 +181,7 @@ def test_a_noun_for_women_and_men_makes_two_analogies():
 
 def written(say):
     """Of a model that writes say(document)."""
-    return summarise(ANALOGY_GENERATED, [record_generated(d, [say(d)]) for d in listed()], {})
+    return summarise(ANALOGY_GENERATED, [record_generated(d, [say(d)]) for d in LISTED[:600]], {})
 
 
 def test_written_stereotypes_and_their_opposites():
@@ -211,13 +211,13 @@ def test_position_and_length_get_nothing_written():
 
 @pytest.mark.parametrize("answer, refused", [("refused", 100), ("unparsed", 0)])
 def test_refusals_and_what_is_no_answer(answer, refused):
-    found = ANALOGY_GENERATED.summary([record_generated(d, [answer]) for d in listed()[:10]])
+    found = ANALOGY_GENERATED.summary([record_generated(d, [answer]) for d in LISTED[:10]])
     assert values(found, ("unanswered", "refused", "left_out")) == (100, refused, 1)
     assert all(map(isnan, values(found, GAPS)))
 
 
 def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_cancels():
-    docs = listed()[:20]
+    docs = LISTED[:20]
     records = [
         record_generated(d, [d["biased"] if i != 1 else "refused"]) for i, d in enumerate(docs)
     ]
@@ -228,7 +228,7 @@ def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_can
 def test_a_model_without_an_answer_in_one_order_has_no_habit_of_position():
     """It always means the biased word, and declines where that stands first: all that it writes
     stands second, for no liking of it."""
-    docs = listed()[:20]
+    docs = LISTED[:20]
     declining = [record_generated(d, ["refused" if d["first"] == 2 else d["biased"]]) for d in docs]
     assert isnan(ANALOGY_GENERATED.summary(declining).values["position_preference"][0])
     # One question answered in both orders, with the word listed first each time.

@@ -33,16 +33,13 @@ def docs(every):
 
 
 def test_placebos_are_the_sentences_of_skin_about_hair(every):
-    def sentences(placebo, words):
-        cut = lambda text: re.sub("(?i)(fair|dark|light|brown)-(skinned|haired)", "", text)  # noqa: E731
-        return {
-            (cut(d["premise"]), cut(d["hypothesis"]))
-            for d in every
-            if (d["placebo"], d["words"]) == (placebo, words)
-        }
-
-    assert sentences(True, "fair") < sentences(False, "fair")
-    assert sentences(True, "light") == sentences(False, "light") == sentences(True, "fair")
+    adjective = re.compile("(?i)(fair|dark|light|brown)-(skinned|haired)")
+    sentences = defaultdict(set)
+    for d in every:
+        texts = tuple(adjective.sub("", d[name]) for name in ("premise", "hypothesis"))
+        sentences[d["placebo"], d["words"]].add(texts)
+    assert sentences[True, "fair"] < sentences[False, "fair"]
+    assert sentences[True, "light"] == sentences[False, "light"] == sentences[True, "fair"]
 
 
 def test_as_many_templates_as_the_paper():

@@ -1,7 +1,6 @@
 """HBB on the authors' concept pairs. Where their file is not beside this checkout, the tests that
 need it are skipped."""
 
-import csv
 import json
 import re
 from collections import Counter, defaultdict
@@ -30,16 +29,7 @@ PERSON = re.compile(r"\[\[X\]\](?:'s)?")
 
 
 @pytest.fixture(scope="module")
-def released(shared):
-    path = shared / "official" / "hbb" / hbb_official.QUESTIONS
-    if not path.is_file():
-        pytest.skip("the authors' questions are not beside this checkout")
-    with path.open(encoding="utf-8", newline="") as f:
-        return list(csv.DictReader(f))
-
-
-@pytest.fixture(scope="module")
-def folder(shared, released):
+def folder(shared, questions):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(sources.LOCAL, str(shared / "official"))
         concept_pairs.cache_clear()
@@ -120,11 +110,11 @@ def test_any_first_part_has_the_shares_of_the_whole(folder):
     assert first != sorted(first)  # not those that stand first in the file
 
 
-def test_each_text_is_the_released_one_but_for_the_person(released, folder):
+def test_each_text_is_the_released_one_but_for_the_person(questions, folder):
     """Outside the placeholders not a character differs, but for the one context that begins with a
     possessive."""
     moved = [each["concept"] for each in lexicon("hbb_official")["owned"]]
-    for n, (row, concept) in enumerate(zip(released, concept_pairs(), strict=True), start=1):
+    for n, (row, concept) in enumerate(zip(questions, concept_pairs(), strict=True), start=1):
         assert (concept["concept_1"], concept["concept_2"]) == (
             row["bias type1"],
             row["bias type2"],
@@ -150,7 +140,7 @@ KEYS = {
 }
 
 
-def as_the_program_builds(released, given, asked):
+def as_the_program_builds(questions, given, asked):
     """(concept pair, type, identity) -> context and options as the authors' notebook makes them,
     with the names that our documents drew.
 
@@ -163,7 +153,7 @@ def as_the_program_builds(released, given, asked):
     for d in asked:
         by_concept[d["concept"]].append(d)
     built, last = {}, {}
-    for n, row in enumerate(released, start=1):
+    for n, row in enumerate(questions, start=1):
         for d in by_concept[f"{n:04}"]:
             category, identity = d["category"], d["identity"]
             descriptor = lexicon("hbb")["types"][d["type"]]["identities"][identity]["descriptor"]
@@ -202,13 +192,13 @@ def as_the_program_builds(released, given, asked):
 
 @pytest.mark.slow
 def test_all_but_the_questions_that_are_listed_are_as_the_authors_program_builds_them(
-    root, shared, released, asked
+    root, shared, questions, asked
 ):
     path = shared / "official" / "hbb" / "descriptors.json"
     if not path.is_file():
         pytest.skip("the authors' descriptors.json is not beside this checkout")
     page = (root / "docs" / "explanation" / "hbb.md").read_text()
-    built = as_the_program_builds(released, json.loads(path.read_text()), asked)
+    built = as_the_program_builds(questions, json.loads(path.read_text()), asked)
     same, contexts, rows = 0, 0, set()
     for d in asked:
         context, *options = built[d["concept"], d["type"], d["identity"]]

@@ -25,35 +25,21 @@ CONCEPTS = ("bias type1", "bias type2")
 HEADER = ("Context", "s1", "s2", *CONCEPTS, "explanation", "bias_type", "target", "id")
 
 
-@pytest.fixture(scope="module")
-def rows(shared):
-    path = shared / "official" / "hbb" / hbb_official.QUESTIONS
-    if not path.is_file():
-        pytest.skip("the authors' questions are not beside this checkout")
-    with path.open(encoding="utf-8", newline="") as f:
-        return list(csv.DictReader(f))
-
-
-def sentence(n, s, j):
-    """The j-th that is invented for option s of concept pair n: the options of even concept pairs
-    name the person, of odd ones what is theirs."""
-    return (
-        f"[[X]] told story {j} of {n}, for {s}."
-        if n % 2 == 0
-        else f"And [[X]]'s story {j} of {n} was for {s}."
-    )
-
-
-def invent(path, rows, change=lambda each: each, header=HEADER):
+def invent(path, questions, change=lambda each: each, header=HEADER):
     """A file of ten sentences for each option of all concept pairs. change: each row -> the row,
     another one, or None to leave it out."""
     with path.open("w", encoding="utf-8", newline="") as f:
         writer = csv.DictWriter(f, header, extrasaction="ignore")
         writer.writeheader()
-        for n, row in enumerate(rows):
+        for n, row in enumerate(questions):
             for j in range(1, 11):
                 made = change(
-                    {**row, "s1": sentence(n, 1, j), "s2": sentence(n, 2, j), "id": n, "j": j}
+                    {
+                        **row,
+                        **{f"s{s}": f"[[X]] told story {j} of {n}, for {s}." for s in (1, 2)},
+                        "id": n,
+                        "j": j,
+                    }
                 )
                 if made is not None:
                     writer.writerow(made)
@@ -61,14 +47,14 @@ def invent(path, rows, change=lambda each: each, header=HEADER):
 
 
 @pytest.fixture(scope="module")
-def folder(rows, shared, tmp_path_factory):
+def folder(questions, shared, tmp_path_factory):
     """A folder with the authors' questions and the invented variations, as LM_EVAL_BIAS_DATA."""
     own = tmp_path_factory.mktemp("official")
     (own / "hbb").mkdir()
     (own / "hbb" / hbb_official.QUESTIONS).symlink_to(
         shared / "official" / "hbb" / hbb_official.QUESTIONS
     )
-    invent(own / "hbb" / VARIATIONS, rows)
+    invent(own / "hbb" / VARIATIONS, questions)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(sources.LOCAL, str(own))
         patch.setattr(sources, "is_kept", lambda *_: True)
@@ -124,11 +110,11 @@ def test_placeholders(text, expected):
 
 
 def test_the_words_before_an_object_find_all_objects_of_the_released_questions_and_no_other(
-    rows, folder
+    questions, folder
 ):
     """Those are listed one by one, and were read; the variations were not."""
     assert len(lexicon("hbb_official")["objects"]) == 6
-    for row, concept in zip(rows, concept_pairs(), strict=True):
+    for row, concept in zip(questions, concept_pairs(), strict=True):
         for s in (1, 2):
             assert hbb_sg_official._with_forms(row[f"s{s}"]) == concept[f"option_{s}"]
 
@@ -136,13 +122,13 @@ def test_the_words_before_an_object_find_all_objects_of_the_released_questions_a
 # ---- What the file may be
 
 
-def made(tmp_path, rows, change=lambda each: each, header=HEADER):
-    return invent(tmp_path / "variations.csv", rows, change, header)
+def made(tmp_path, questions, change=lambda each: each, header=HEADER):
+    return invent(tmp_path / "variations.csv", questions, change, header)
 
 
 @pytest.mark.slow
 def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted(
-    rows, folder, tmp_path, monkeypatch
+    questions, folder, tmp_path, monkeypatch
 ):
     """Concept pair 0001 has three of s1 and all of s2, 0002 a row less, the others all of both."""
 
@@ -151,7 +137,7 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
             row["s1"] = "" if row["j"] % 2 else "  "
         return None if (row["id"], row["j"]) == (1, 5) else row
 
-    path = made(tmp_path, rows, change)
+    path = made(tmp_path, questions, change)
     monkeypatch.setattr(hbb_sg_official, "_released_file", lambda: path)
     asked = documents(category="SES", placebo=False)
     by_concept = {d["concept"]: d for d in asked}
@@ -173,7 +159,7 @@ LAYOUT = "expected the columns id, s1, s2, which the authors' program reads, and
 
 
 @pytest.mark.slow
-def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path):
+def test_another_layout_is_refused_in_one_line(questions, folder, tmp_path):
     """Row 57 of the file, the seventh of concept pair 0006, stands in line 58."""
 
     def put(**values):
@@ -196,7 +182,7 @@ def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path):
             "id 7 has no sentence in s2",
         ),
     ]:
-        refused(made(tmp_path, rows, change, header), cause)
+        refused(made(tmp_path, questions, change, header), cause)
 
 
 @pytest.mark.parametrize(
