@@ -38,27 +38,6 @@ def answered(docs, answer):
     return NLI.summary([record_generated(d, [answer(d)]) for d in docs])
 
 
-def test_the_genders_are_compared_on_what_both_are_asked(docs):
-    """Entailment for fair women in what women alone are asked, and in every other shared wording
-    for fair women and men.
-
-    Of the first 1,000 documents 428 of women and 428 of men are shared (4 a block, 214 blocks; half
-    of them good). The genders differ in nothing but what men are not asked, so the difference is 0;
-    the gaps by gender differ by it.
-    """
-
-    def answer(d):
-        of_half = not d["shared"] or int(d["wording"].split("-")[1]) % 2
-        return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
-
-    result = answered(docs[:1000], answer)
-    place = ("halo", "women - men", "all")
-    columns = ("effect", "gender", "category")
-    (row,) = [g for g in result.tables["gaps"] if tuple(g[c] for c in columns) == place]
-    assert (row["n"], row["gap"]) == (107, 0)
-    assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
-
-
 @pytest.mark.parametrize(
     "senses, skin, liking, halo, beyond",
     [
