@@ -14,21 +14,10 @@ from lm_eval_bias.data.bounds import (
     loads,
     opened,
 )
-from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import UsageError, wrong
+from lm_eval_bias.usage import UsageError
 
 Row = Mapping[str, Any]
 SHOWN = 10
-
-
-def file_options(data: Any) -> dict[str, str]:
-    """The option `data` of a task on a data set of the hub, a file in its place, with its sha256;
-    nothing for None."""
-    if data is None:
-        return {}
-    if not isinstance(data, str):
-        raise wrong("data", data, "the path of a file")
-    return {"data": data, "data_sha256": sha256(Path(data))}
 
 
 def documents_of(

@@ -272,11 +272,11 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     """
     loaded: dict[str, Any] = {}
     problems: list[str] = []
-    for option, file in known.items():
-        path = paths.get(option)
+    for option, path in paths.items():
         if path is not None and not isinstance(path, str):
             raise wrong(option, path, "the path of a file")
-        content = file.content(path)
+    for option, file in known.items():
+        content = file.content(paths.get(option))
         problems += file.problems(content, None if problems else loaded)
         loaded[option] = None if problems else file.data(content)
     if len(problems) == 1:

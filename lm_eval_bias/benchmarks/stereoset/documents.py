@@ -12,7 +12,8 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from lm_eval_bias.data.rows import Row, documents_of, file_options
+from lm_eval_bias.data.rows import Row, documents_of
+from lm_eval_bias.data.schema import checked
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.usage import Options, UsageError, choice
 
@@ -26,12 +27,12 @@ _GAP = re.compile("BLANK|__")
 def options(per: str = "token", data: str | None = None) -> Options:
     """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the
     authors' program does, "sentence" their sums. data: a file with the columns of the data set."""
-    return {"per": choice("per", per, PER), **file_options(data)}
+    return {"per": choice("per", per, PER), **checked({}, data=data)}
 
 
 def choice_options(data: str | None = None) -> Options:
     """What --metadata may set. data: as in `options`."""
-    return file_options(data)
+    return checked({}, data=data)
 
 
 def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
