@@ -3,7 +3,6 @@ numbers that --limit gives."""
 
 from collections import Counter
 from functools import cache
-from math import isnan
 
 import pytest
 import yaml
@@ -12,8 +11,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
 from lm_eval_bias.usage import UsageError
-from tests.rule_model import RuleLM, evaluate, numbers_of
-from tests.scripted import chance
+from tests.rule_model import RuleLM, evaluate
 
 TASKS = {task.name: task for task in catalogue.tasks()}
 GROUP, NIGHTLY = (
@@ -91,19 +89,6 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
 def test_every_stratum_has_its_share(name, columns, strata, size):
     counts = Counter(tuple(doc[c] for c in columns) for doc in documents(TASKS[name])[0])
     assert set(counts.values()) == {size} and len(counts) == (strata or len(counts))
-
-
-def test_its_numbers_are_those_of_the_task_with_a_limit():
-    whole = "mist_wabt_likelihood"
-    name = f"{whole}_ci"
-    lm = RuleLM(rule=lambda context, continuation: -1 - 3 * chance(context, continuation))
-    size = TASKS[name].documents
-    fixed, limited = evaluate(lm, name), evaluate(lm, whole, limit=size)
-    numbers = numbers_of(fixed, name)
-    assert numbers == pytest.approx(numbers_of(limited, whole), rel=0, abs=0, nan_ok=True)
-    assert numbers["left_out", None] == 0 and not isnan(next(iter(numbers.values())))
-    # That it is all of a task, and no limit, is what a gate goes by.
-    assert fixed["n-samples"][name] == {"original": size, "effective": size}
 
 
 def test_a_file_that_makes_fewer_documents_is_asked_whole():

@@ -10,13 +10,12 @@ from math import inf, isnan, log, nan, sqrt
 
 import numpy as np
 import pytest
-from exhibit_slips import compared, place, slips
+from exhibit_slips import slips
 from lm_eval.evaluator import evaluate as ask
 from overt_rows import rows as overt_rows
 from scipy.stats import beta
 
 from lm_eval_bias import benchmarks
-from lm_eval_bias import exhibit as exhibit_module
 from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
 from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
@@ -165,16 +164,6 @@ def test_the_interval_of_a_share_is_korn_and_graubards():
     assert (low, high) == pytest.approx([100 * end for end in ends])
     mirrored = number((97, 1.5), 12, "%")
     assert (100 - mirrored.high, 100 - mirrored.low) == pytest.approx((low, high))
-
-
-def test_a_share_of_nothing_has_the_interval_of_its_clusters():
-    """None of 12 clusters: the share at which that happens in 2.5 % is 1 - .025^(1 / 12)."""
-    none = number((0, 0), 12, "%")
-    assert (none.low, none.high) == (0, pytest.approx(100 * (1 - 0.025 ** (1 / 12))))
-    assert number((100, 0), 12, "%")[2:4] == (pytest.approx(100 - none.high), 100)
-    for undefined in (number((50, 0), 12, "%"), number((0, 0), 9, "%"), number((0, nan), 12, "%")):
-        assert isnan(undefined.low) and isnan(undefined.high)
-    assert isnan(number((nan, nan), 12, "%").low)
 
 
 def test_summarise_gives_each_number_its_clusters_and_one_interval():
@@ -638,21 +627,6 @@ def test_tables_have_rows_and_all_that_exhibits_name(name, answered):
     types = {type(cell) for table in made.values() for row in table for cell in row.values()}
     assert types <= {str, bool, int, float, type(None)}  # not numpy's
     assert [slip for exhibit in EVERY[name].exhibits for slip in slips(exhibit, made)] == []
-
-
-@pytest.mark.slow
-@every_measure
-def test_what_a_paper_prints_finds_its_row_and_column_in_an_exhibit(name, answered):
-    """Of each exhibit that has rows some cell at least, since the answers above are to a part of
-    the questions."""
-    made = tables(EVERY[name], answered(name)[2])
-    found = {}
-    for exhibit, cell in compared(EVERY[name]):
-        if exhibit.needs and not exhibit_module.rows(exhibit, made):
-            continue
-        if not callable(exhibit.source) and not found.get(exhibit.name):
-            found[exhibit.name] = place(exhibit, cell, made) is not None
-    assert all(found.values()), found
 
 
 @every_measure

@@ -1,7 +1,5 @@
-"""Make the tasks and model types of this project visible to a plain `lm_eval`.
-
-The released harness has no entry points for tasks; its modules are extended when they are imported.
-"""
+"""Make the tasks and model types of this project visible to a plain `lm_eval`, whose modules are
+extended when they are imported."""
 
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution

@@ -14,7 +14,7 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
     """For each choice, the indices of its next longer ones.
 
     encoded: the tokens of each choice after the same prompt. A choice belongs to the longest one
-    that it extends. Choices of equal tokens count once.
+    that it extends.
     """
     places: dict[tuple[int, ...], list[int]] = {}
     for i, tokens in enumerate(encoded):

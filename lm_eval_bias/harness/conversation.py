@@ -1,7 +1,7 @@
 """Conversations: a request type for every model of the harness.
 
-`conversation` sends turn 1 of all requests to the model's own `generate_until`, then turn 2, and so
-on. Turns with choices use its `loglikelihood`. Importing this module adds the method to all models.
+Turn 1 of all requests goes to the model's own `generate_until`, or `loglikelihood` for choices,
+then turn 2, and so on.
 """
 
 import logging
@@ -43,10 +43,9 @@ SCORED_AT_A_TIME = 50_000
 class Conversation:
     """The state of one request.
 
-    instance: its arguments are the first prompt and a plan. "turns": dicts with "user" or
-    "user_template" (over the document's columns and `answers`), and with "generation_kwargs" or
-    with "choices" and "exclusive" (see choices.py). "system": text or None. "chat": use the chat
-    template.
+    instance: its arguments are the first prompt and a plan: "turns", each with "user" or
+    "user_template" (over columns and `answers`) and "generation_kwargs" or "choices" and
+    "exclusive"; "system", text or None; "chat", whether to use the chat template.
     """
 
     def __init__(self, lm: Any, instance: Any) -> None:

@@ -15,10 +15,7 @@ FIRST = "first_documents"
 
 
 class Documents(list):
-    """A split of a data set: a list with `features`.
-
-    A `datasets.Dataset` makes a new dict at each access, which is slow.
-    """
+    """A split of a data set: a list with `features`, since a `datasets.Dataset` is slow."""
 
     @property
     def features(self) -> dict[str, None]:
@@ -31,9 +28,9 @@ class Documents(list):
 class CustomDataset:
     """A task's `custom_dataset` from a function that makes documents.
 
-    documents: returns dicts with equal keys; gets those metadata and arguments that it has
-    parameters for. count: their number, if cheaper. files: option -> item file that a person may
-    replace. checksums: name -> sha256 of fetched files without a pinned one.
+    documents: returns dicts with equal keys; gets the metadata that it has parameters for. count:
+    their number, if cheaper. files: option -> item file that a person may replace. checksums: name
+    -> sha256 of fetched files without a pinned one.
     """
 
     def __init__(

@@ -1,8 +1,5 @@
-"""Independent sampled answers to one prompt: a request type for every model of the harness.
-
-The harness sends a server the same seed with every request, so repeated prompts would get equal
-answers. Here each has its own seed.
-"""
+"""Independent sampled answers to one prompt: a request type for every model of the harness, which
+itself sends a server the same seed with every request."""
 
 from collections import Counter
 from collections.abc import Mapping

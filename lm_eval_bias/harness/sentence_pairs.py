@@ -1,8 +1,5 @@
-"""The score of a sentence in a pair: a request type for every model of the harness.
-
-A causal model gives the sentence's log-likelihood, a masked one (models/masked.py) that of the
-shared words.
-"""
+"""The score of a sentence in a pair: a request type for every model of the harness. Causal models
+give the log-likelihood, masked ones (models/masked.py) that of the shared words."""
 
 from __future__ import annotations
 

@@ -12,9 +12,8 @@ def shard(
 ) -> list[int]:
     """The places of a part's documents, in their order.
 
-    columns: of a clustering; documents of one cluster are in one part. Every part gets the whole's
-    shares: clusters are sorted by what several of them have in common, and dealt in turns.
-    UsageError for more parts than clusters.
+    columns: of a clustering, whose clusters stay whole. Clusters are sorted by what several of them
+    have in common, and dealt in turns. UsageError for more parts than clusters.
     """
     clusters: dict[Any, list[int]] = {}
     for i, document in enumerate(documents):

@@ -1,9 +1,8 @@
 """Likelihoods behind a chat template's whole prompt: request types for every model of the harness.
 
-The harness moves white space from the end of a prompt into the answer. Under a chat template that
-ends in white space, each likelihood then has the factor P(white space behind "assistant"), on which
-no model was trained. Here the answer stands behind all tokens of the prompt, as when a model
-writes.
+The harness moves white space from a prompt's end into the answer, whose likelihood then has the
+factor P(white space behind "assistant"). Here the answer stands behind all tokens of the prompt, as
+when a model writes.
 """
 
 import re

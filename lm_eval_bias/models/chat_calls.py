@@ -96,8 +96,7 @@ class Spending:
 
 class Caller:
     """Calls while it is open. at_once: how many side by side. per_minute: the most requests and
-    tokens, None for any. The key comes from the environment and is in no text.
-    """
+    tokens, None for any. The key, from the environment, is in no text."""
 
     def __init__(
         self,

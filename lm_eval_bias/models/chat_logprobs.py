@@ -1,8 +1,7 @@
-"""`--model chat-logprobs`: likelihoods of short choices from a chat API.
+"""`--model chat-logprobs`: likelihoods of short choices from a chat API (docs/how-to/chat_api.md).
 
-Most give the likeliest tokens at the first position of an answer, so one call serves all choices
-that part there. Where the server continues an assistant's turn, longer ones are asked on behind
-their beginning, and vLLM gives the likelihood of a whole turn. See docs/how-to/chat_api.md.
+One call serves all choices that part at the first token. Longer ones need a server that continues
+an assistant's turn, or one that gives the likelihood of a turn.
 """
 
 from __future__ import annotations
@@ -50,11 +49,10 @@ INSTEAD = "ask a task with written answers, or a model of your own with --model 
 
 
 class ChatLogprobs(LocalChatCompletion):
-    """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether
-    choices are asked on. max_cost: dollars, after which questions stay unanswered. input_price,
-    output_price: dollars for a million tokens. extra_body: more fields of a request; null removes
-    one. Others are those of `local-chat-completions`.
-    """
+    """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether to
+    ask for longer choices. max_cost: dollars. input_price, output_price: dollars for a million
+    tokens. extra_body: fields of a request; null removes one. Others: those of
+    `local-chat-completions`."""
 
     NAME = "chat-logprobs"
 
@@ -280,11 +278,8 @@ class ChatLogprobs(LocalChatCompletion):
         }
 
     async def call(self, caller: Caller, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply, with `extra_body` and the server's name for `max_tokens` in the request.
-
-        If the server refuses the request and names the limit, the other name is tried; once it
-        helps, it stays. Raises as the caller does.
-        """
+        """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
+        tokens, the other name is tried, and kept once it helps."""
 
         def named(limit: str) -> dict[str, Any]:
             fields = {limit if k == "max_tokens" else k: value for k, value in body.items()}
@@ -379,7 +374,7 @@ class Question:
         greedy: bool = True,
     ) -> None:
         """Read choices that begin with the tokens of `path`. prefix: these as the server wrote
-        them; total: their log-probability; greedy: whether each was the likeliest."""
+        them; total: their log-probability; greedy: whether each is the likeliest."""
         model, reply = self._model, await self._ask(prefix.decode())
         top = Top.of(reply)
         if top is None:
@@ -440,9 +435,8 @@ class Question:
         await asyncio.gather(*walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
-        """Whether the last token of `begin` is only a part of one of the choice, which the server
-        did not show: a longer beginning takes no more tokens. before: the reply without them.
-        Tokenizers take the longest token but for rare words."""
+        """Whether the last token of `begin` is only a part of one that the server did not show: a
+        longer beginning takes no more tokens. before: the reply without them."""
         known = self._model.longer
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]

@@ -19,9 +19,9 @@ ROWS = tuple(2**k for k in range(6, 13))
 class Cost(NamedTuple):
     """Seconds.
 
-    call, key, pair: of attention in one of `layers`: for each call, each key copied for it, each
-    query and key compared. once, token: of the rest of a pass, and for each token in it. cell: of
-    the computer for each row and node of a step of answers.
+    call, key, pair: of attention in one of `layers`: a call, a key copied, a query and key
+    compared. once, token: of the rest of a pass, and for each token. cell: for each row and node of
+    a step of answers.
     """
 
     call: float
@@ -66,8 +66,8 @@ def _smallest(
     seconds: Callable[[int], float],
     least: Callable[[int], float] = lambda size: 0.0,
 ) -> int:
-    """The smallest size within 3 % of the fastest, for the sake of memory. least: seconds without
-    what takes long to find out; on a GPU these decide."""
+    """The smallest size within 3 % of the fastest. least: a lower bound of seconds that is quick to
+    find."""
     each, best = {}, inf
     for size in sorted(sizes, key=least):
         if least(size) <= 1.03 * best:
@@ -81,8 +81,8 @@ def partition(
 ) -> tuple[float, list[tuple[int, int]]]:
     """The seconds of a pack's attention in one layer, and its fastest partition into calls.
 
-    depth: of the pack's nodes, shape (q,). past: nodes in the cache. A call begins with a branch or
-    a multiple of `longest` tokens; `most` places or so are tried.
+    depth: of the pack's nodes, shape (q,). past: nodes in the cache. longest: tokens of a call
+    without a branch. most: places that are tried.
     """
     branches = np.flatnonzero(np.diff(depth) != 1) + 1
     cuts = np.union1d(np.arange(0, len(depth), longest), branches)
@@ -151,9 +151,8 @@ def measured(
 ) -> Cost:
     """The costs of a model, from the fastest of several trials.
 
-    attend: prepares some calls of so many queries and keys, copied or not. advance: prepares a pass
-    of nodes of such depths. What they prepare ends when the device has finished. A large trial
-    takes several times as long as a small one.
+    attend: prepares calls of so many queries and keys, copied or not. advance: prepares a pass of
+    nodes of such depths. What they prepare waits for the device.
     """
 
     def seconds(run: Callable[[], Any], trials: int = 9) -> float:

@@ -130,12 +130,11 @@ def decode(
     counted: Callable[[int], Any],
     watched: Mapping[int, list[float]],
 ) -> list[list[int]]:
-    """Return the tokens of the answer to each prompt. The sweep does not change.
+    """The tokens of the answer to each prompt. The sweep does not change.
 
-    leaves: the last node of each prompt, shape (n,); the sweep's cache holds it and its ancestors.
-    logits: of the distinct leaves, ascending, shape (leaves, vocabulary). counted: called with the
-    number of tokens written or no longer needed. watched: by number of the prompt, gets the
-    log-probability of each token of its answer.
+    leaves: the last node of each prompt, shape (n,), in the sweep's cache. logits: of the distinct
+    leaves, ascending, shape (leaves, vocabulary). counted: called with the number of tokens written
+    or no longer needed. watched: number of a prompt -> gets log-probabilities of its tokens.
     """
     written: list[list[int]] = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -238,8 +237,8 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
     scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
     Raises ValueError if logits are not finite.
 
-    Each token gets an exponential time whose rate is its probability; the earliest wins. So
-    rounding rarely changes a draw. Tokens beyond the HEAD likeliest compete as one.
+    The earliest of exponential times wins, so rounding rarely changes a draw. Tokens beyond the
+    HEAD likeliest compete as one.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]

@@ -1,9 +1,7 @@
 """Encode many texts, each common beginning once.
 
-Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do.
-
-Texts are cut only at a *seam*: a space between two ASCII letters. If a cut could change a token,
-texts are encoded whole.
+Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do. Texts are cut only at a
+*seam*, a space between two ASCII letters, and only if no token changes.
 """
 
 from __future__ import annotations
@@ -35,9 +33,8 @@ def unpacked(tokens: bytes) -> np.ndarray:
 
 
 class Seam(NamedTuple):
-    """How pieces are encoded. skipped: characters dropped at the start of a piece, where the
-    tokenizer adds a space itself. before, after: the special tokens around a text.
-    """
+    """How pieces are encoded. skipped: characters to drop at the start of a piece. before, after:
+    the special tokens around a text."""
 
     skipped: int
     before: bytes
@@ -171,11 +168,9 @@ _AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
 def seam(backend: Any) -> Seam | None:
     """How texts can be cut; None if a token might change.
 
-    backend: a `tokenizers.Tokenizer`. Texts are cut only if
-    - no added token begins or ends with a letter, or contains a seam,
-    - normalization and splitting look only a few characters ahead,
-    - a seam always separates words, or the model is a BPE that cannot merge across one,
-    - and all pairs of letters and short contexts pass a trial.
+    backend: a `tokenizers.Tokenizer`. No added token may touch a seam, components may look only a
+    few characters ahead, tokens may not reach across, and all pairs of letters and short contexts
+    must pass a trial.
     """
     try:
         added = backend.get_added_tokens_decoder().values()

@@ -1,8 +1,5 @@
-"""`--model hf-mlm`: masked language models, scored by pseudo-log-likelihood (Salazar et al. 2020).
-
-A text's score is the sum of the log-probabilities of its tokens, each masked in turn.
-docs/how-to/masked_models.md explains the numbers.
-"""
+"""`--model hf-mlm`: pseudo-log-likelihoods of masked language models (Salazar et al. 2020), the sum
+over tokens, each masked in turn. See docs/how-to/masked_models.md."""
 
 from __future__ import annotations
 
@@ -64,9 +61,7 @@ class MaskedLM(HFModel):
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
     2023).
-    pairs: score the two sentences of CrowS-Pairs by the "tokens" that they share, as its authors
-    do, or whole ("off").
-    batch_size: "auto" or a number of the longest requests.
+    pairs: of CrowS-Pairs, score the "tokens" that both sentences share, or whole sentences ("off").
     Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
 

@@ -1,7 +1,4 @@
-"""Turn texts into rows for a masked language model, each with one token to predict.
-
-Salazar et al. 2020 mask only that token. Kauf and Ivanova 2023 also mask what follows in its word.
-"""
+"""Turn texts into rows for a masked language model, each with one token to predict."""
 
 from __future__ import annotations
 
@@ -56,8 +53,8 @@ class Batch(NamedTuple):
 class MaskedRows:
     """Rows to predict, those of the longest texts first.
 
-    ids: the tokens of each text. groups: of each token; it is masked with the later ones of its
-    group, and NEVER is not predicted. text, position: of the predicted token, shape (n,).
+    ids: the tokens of each text. groups: of each token, which is masked with the later ones of its
+    group; NEVER is not predicted. text, position: of the predicted token, shape (n,).
     """
 
     ids: list[list[int]]
@@ -92,7 +89,7 @@ def rows(
     """The rows of texts, by a fast tokenizer.
 
     within_words: mask a token with the rest of its word. counted: called with the number of texts
-    done. A token that overlaps a span belongs to it; a blank one belongs to the next.
+    done. A token that overlaps a span belongs to it.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     ids: list[list[int]] = []
@@ -113,9 +110,8 @@ def rows(
 def shared_tokens(
     tokenizer: Any, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Target]:
-    """For each pair and its reverse, the shared tokens of the first sentence, as in the metric.py
-    of Nangia et al. 2020. The order of a pair may matter to difflib.
-    """
+    """For each pair and its reverse, the shared tokens of the first sentence, as in metric.py of
+    Nangia et al. 2020, where the order of a pair may matter."""
     targets: dict[tuple[str, str], Target] = {}
     encodings = list(_encodings(tokenizer, [text for pair in pairs for text in pair]))
     for i, pair in enumerate(pairs):
@@ -129,10 +125,8 @@ def shared_tokens(
 
 
 def shared_words(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Target]:
-    """For each pair, the tokens of the first sentence whose words both share.
-
-    A word is left out of both sentences if a token covers it and a part of a changed word.
-    """
+    """For each pair, the tokens of the first sentence whose words both share, without words that a
+    token joins to a part of a changed word."""
     targets: dict[tuple[str, str], Target] = {}
     distinct = list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))
     texts = [text.rstrip() for pair in distinct for text in pair]

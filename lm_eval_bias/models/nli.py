@@ -1,7 +1,6 @@
 """`--model hf-nli`: classifiers that predict whether a premise entails a hypothesis.
 
-They read premise and hypothesis from the documents of a multiple-choice task. A choice gets the
-log-probability of the label that it names; items/nli_words.yaml lists the names. See
+A choice gets the log-probability of the label that it names (items/nli_words.yaml). See
 docs/how-to/nli_classifiers.md.
 """
 
@@ -54,11 +53,11 @@ class EntailmentLM(HFModel):
 
     premise, hypothesis: columns of the documents; default premise and hypothesis, or sentence1 and
     sentence2.
-    labels: the meaning of the outputs in order, such as "entailment/neutral/contradiction";
-    default: the config's.
-    choices: the meaning of a task's choices in order, if unknown.
-    not_entailment: "neutral" or "contradiction", for a model with two labels in a task with three;
-    default: an error.
+    labels: what the outputs mean, in order, such as "entailment/neutral/contradiction"; default:
+    the config's.
+    choices: what a task's choices mean, in order, if unknown.
+    not_entailment: "neutral" or "contradiction", for two labels in a task with three; default: an
+    error.
     Other arguments are `HFLM`'s. Raises UsageError for another kind of model.
     """
 

@@ -51,10 +51,10 @@ class PackSize:
         self._successes, self._patience, self._grown = 0, PATIENCE, False
 
     def fit(self, compute: Callable[[int], T], left: int = sys.maxsize, smallest: int = 1) -> T:
-        """Return `compute(size)`, with half the size after each shortage of memory.
+        """`compute(size)`, with half the size after each shortage of memory.
 
-        compute: changes nothing that a second call would count again. left: the largest size of
-        use. Raises UsageError if the smallest size fails twice.
+        compute: may be called again. left: the largest size of use. Raises UsageError if the
+        smallest size fails twice.
         """
         size, again = max(min(self.size, left), smallest), False
         while True:

@@ -1,7 +1,5 @@
-"""Encode pairs of context and continuation as the harness's `_encode_pair` does.
-
-Beginnings of contexts (encoding.py) and ends with the same continuations are encoded once.
-"""
+"""Encode pairs of context and continuation as the harness's `_encode_pair` does, equal parts
+once."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ def encode_pairs(
 
     prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
     tokens on the left, with a warning. counted: called with the number of pairs done. whole: if
-    spaces at the end of a context stay there.
+    spaces at a context's end stay there.
     """
     order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
     inputs: list[bytes] = []
@@ -110,7 +108,7 @@ def _encoded(
     whole_prompt: WholePrompt | None,
 ) -> Iterator[tuple[bytes, _Ending]]:
     """For each context, its tokens up to the last seam, and its end. merged: gets the end of a
-    context and its continuation where the tokenizer leaves no token to the latter alone."""
+    context and a continuation that has no token alone."""
     seam = encoder.seam
     heads: list[str] = []
     ends: list[tuple[bool, str, tuple[str, ...]]] = []

@@ -1,8 +1,7 @@
 """`--model hf-prefix`: the harness's `hf`, which computes shared prefixes of requests once.
 
-All requests of a call form a token trie (token_trie.py). Its nodes are computed depth first, pack
-by pack; a mask shows each token its ancestors (tree_attention.py).
-See docs/explanation/hf_prefix.md.
+All requests form a token trie, computed depth first, pack by pack; a mask shows each token its
+ancestors. See docs/explanation/hf_prefix.md.
 """
 
 from __future__ import annotations
@@ -100,13 +99,10 @@ class PrefixLM(HFModel):
     pack_tokens: tokens per pass; default: what is fastest (cost.py), limited by `batch_size`.
     on_difference: what follows if a request that is computed again as `hf` does has another value:
     "stop" (the default), or "hf", which computes everything so.
-    Other arguments are `HFLM`'s.
+    Other arguments are `HFLM`'s, which answers what cannot share prefixes; `runs_as_hf` says why.
 
-    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, texts
-    too long for the model to share prefixes, and everything if it cannot (`runs_as_hf` says why).
-
-    Sampled answers have `HFLM`'s distribution. The same `--seed` gives the same answers for any
-    pack size and number of processes, except where rounding decides a draw.
+    The same `--seed` gives the same answers for any pack size and number of processes, except where
+    rounding decides a draw.
     """
 
     NAME = "hf-prefix"
@@ -197,7 +193,7 @@ class PrefixLM(HFModel):
     ) -> Any:
         """The answers of a method of `HFLM`, which begins anew after a shortage of memory.
 
-        together: whether all processes ask it; only then can they agree on a batch size.
+        together: whether all processes ask it, and so can agree on a batch size.
         """
         name = "max_batch_size" if self.batch_size == "auto" else "batch_size_per_gpu"
         if self.world_size > 1 and together:  # it would wait for the other processes
@@ -339,9 +335,9 @@ class PrefixLM(HFModel):
     def _unanswered(
         self, error: Exception, method: str, requests: Sequence[Instance], done: np.ndarray
     ) -> list[int]:
-        """After an error in the middle of a run: the requests that `hf` answers from here. done:
-        which of them have an answer. Raises UsageError for a `Difference`, unless `on_difference`
-        says otherwise, and takes all answers back."""
+        """After an error in a run: the requests that `hf` answers from here. done: which have an
+        answer. Raises UsageError for a `Difference`, unless `on_difference` says otherwise, and
+        takes all answers back."""
         if is_stop(error):
             raise error
         if isinstance(error, Difference):
@@ -652,9 +648,8 @@ class PrefixLM(HFModel):
         answered: Callable[[Prompt, list[int], list[float] | None], None],
     ) -> None:
         """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written, or
-        no longer needed. answered: called with each prompt and its tokens and, for some, their
-        log-probabilities.
-        """
+        no longer needed. answered: called with each prompt, its tokens and, for some,
+        log-probabilities."""
         sweep = Sweep(self._tree, trie, self._cost)
         ends = np.concatenate(trie.tails)
         order = np.argsort(ends, kind="stable")

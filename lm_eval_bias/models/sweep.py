@@ -14,8 +14,7 @@ class Sweep:
     """One pass over a trie.
 
     cursor: the first node not computed. path: its ancestors. nodes: those in the cache `layers`,
-    ascending. computed: tokens that went through the model. Nothing changes in place, so a shallow
-    copy saves the state.
+    ascending. computed: tokens so far. Nothing changes in place: a shallow copy saves the state.
     """
 
     def __init__(self, model: TreeModel, trie: TokenTrie, cost: Cost):

@@ -16,11 +16,10 @@ class TokenTrie:
     sequences: n token lists or packed `bytes`, none empty. tails: how many last nodes to keep for
     each; default 1.
 
-    Attributes: tails, the last nodes of each sequence. tokens, depth, end: shape (size,); depth is
-    the token's position, end one past the last node of the subtree.
+    Attributes: tails, the last nodes of each sequence. tokens, depth, end: shape (size,); end is
+    one past the last node of the subtree.
 
-    Node `a` is `b` or its ancestor exactly if `a <= b < end[a]`. A node one deeper than the node
-    before is its child.
+    Node `a` is `b` or its ancestor exactly if `a <= b < end[a]`.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def _bytes(token: Mapping[str, Any]) -> bytes:
 
 class Beginning(NamedTuple):
     """A token that begins a part of a choice. text: as the server wrote it. size: bytes of the part
-    that it covers; whole: these are all. likeliest: no token has more."""
+    that it covers; whole: all. likeliest: no token has more."""
 
     text: bytes
     size: int
@@ -72,7 +72,7 @@ def beginnings(
     """The longest token that begins each part of a choice, where there is one.
 
     Probabilities of spellings add up: with a blank at the `first` position, and other capitals if
-    ignore_case. A token that ends with a sign, as "a)" does, is the whole part.
+    ignore_case. A token such as "a)" is the whole part "a".
     """
     spelled = []
     for text, probability in top.tokens:
@@ -105,8 +105,8 @@ class Written(NamedTuple):
 
 
 def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> list[Written]:
-    """The tokens of an assistant's turn, as vLLM gives them. question: the reply to the messages
-    without this turn. Empty if the server does not give them."""
+    """The tokens of an assistant's turn, as vLLM gives them; empty if it does not. question: the
+    reply to the messages without this turn."""
     try:
         rows = reply["prompt_logprobs"][prompt_tokens(question) :]
         tokens = [token for row in rows for token in row.values()]  # one each

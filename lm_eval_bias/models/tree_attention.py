@@ -1,8 +1,8 @@
 """Run a causal language model over the nodes of a token tree, laid out in one row.
 
-A token sees its ancestors and itself. The model's own mask function gets the tokens' positions in
-their sequences, so sliding windows and chunks still work. transformers' `AttentionInterface` and
-`AttentionMaskInterface` are changed for one forward pass.
+A token sees its ancestors and itself. The model's own mask function gets positions in the
+sequences, so sliding windows and chunks still work. transformers' attention tables are changed for
+one forward pass.
 """
 
 from __future__ import annotations
@@ -209,11 +209,8 @@ def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
 
 
 class _AppendingLayer(DynamicLayer):
-    """A cache layer that appends in place, where `DynamicLayer` copies.
-
-    It keeps every token, since the mask handles sliding windows. A shorter `CacheLayer` of the same
-    storage stays valid.
-    """
+    """A cache layer that appends in place, where `DynamicLayer` copies, and keeps every token. A
+    shorter `CacheLayer` of the same storage stays valid."""
 
     storage: tuple[torch.Tensor, ...] = ()
     length = 0

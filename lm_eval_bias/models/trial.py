@@ -1,5 +1,4 @@
-"""Whether a model gives the same on a tree of tokens as on each text alone: trials before the work,
-and the bound for requests that are computed again during it."""
+"""Trials whether a model gives the same on a tree of tokens as on each text alone."""
 
 from __future__ import annotations
 
@@ -49,11 +48,8 @@ def thresholds(config: Any) -> list[int]:
 
 
 def rope_limit(config: Any) -> float:
-    """The longest text whose rotary frequencies do not depend on its length.
-
-    longrope and dynamic frequencies follow the longest text of a forward pass, so those of a longer
-    text would turn all others, and differ from those in the cache.
-    """
+    """The longest text whose rotary frequencies do not depend on its length: longrope and dynamic
+    frequencies follow the longest text of a forward pass."""
 
     def limits(settings: dict[str, Any]) -> Iterator[int]:
         kind = settings.get("rope_type", settings.get("type"))
@@ -69,8 +65,8 @@ def rope_limit(config: Any) -> float:
 
 
 def bound(dtype: torch.dtype, tokens: int) -> float:
-    """How far log-likelihoods of `tokens` tokens may differ by rounding, in nats: by 64 last digits
-    of the data type or 0.001, times the square root of the tokens."""
+    """How far log-likelihoods of `tokens` tokens may differ by rounding, in nats: 64 last digits of
+    the data type or 0.001, times the square root of the tokens."""
     return max(1e-3, 64 * torch.finfo(dtype).eps) * sqrt(tokens)
 
 
@@ -93,8 +89,8 @@ class Rounded:
 
 class Comparison(NamedTuple):
     """error: log-probabilities in a tree less those of each text alone, shape (texts, vocabulary).
-    rounding: what a change of the embeddings' last digit does to the latter. rows: tokens in the
-    largest pass and its cache. layers: the cache."""
+    rounding: what a change of the embeddings' last digit does. rows: tokens in the largest pass and
+    its cache. layers: the cache."""
 
     error: torch.Tensor
     rounding: Callable[[], torch.Tensor]
@@ -109,11 +105,10 @@ class Comparison(NamedTuple):
 def compare(
     model: TreeModel, cost: Cost, lengths: Sequence[int] = (), in_front: int = 0, cached: int = 0
 ) -> Comparison:
-    """Compare three short texts, and texts of so many tokens, computed in two passes of a tree,
-    with a plain pass of each.
+    """Compare three short texts, and texts of so many tokens, in two passes of a tree with a plain
+    pass of each.
 
-    in_front: tokens of other texts before them in the second pass. cached: tokens of other texts in
-    the cache, behind the beginning of all.
+    in_front: tokens of other texts in the second pass. cached: tokens of other texts in the cache.
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     rng, high = np.random.default_rng(0), min(vocabulary, 1000)
@@ -182,8 +177,8 @@ def same_alone(
 
 
 def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
-    """The largest row (a pass and its cache) in which a model gives the same as alone: infinity if
-    it is right in one of `in_front` and `cached` tokens, 0 if it is in none of those tried."""
+    """The largest row (a pass and its cache) in which a model is right: infinity if it is in one of
+    `in_front` and `cached` tokens, 0 if in none of those tried."""
 
     def largest(size: int) -> int:
         """The row that was tried, or 0 if the model is wrong in it."""
@@ -239,11 +234,9 @@ def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
 
 
 def check(model: TreeModel) -> tuple[float, int, Cost]:
-    """Compare a small tree with plain forward passes.
-
-    Returns the bytes per cached node, the vocabulary size and what passes cost. Raises Unsupported
-    if log-probabilities differ by more than 0.001 and more than the embeddings' last digit changes.
-    """
+    """The bytes per cached node, the vocabulary size and what passes cost. Raises Unsupported if
+    log-probabilities in a small tree differ from those of plain passes by more than 0.001 and more
+    than the embeddings' last digit changes."""
     result = compare(model, Cost(call=1.0))
     if not result.agrees():
         most = result.error.abs().max().item()

@@ -99,17 +99,6 @@ def test_a_plain_transcript_stops_at_the_next_question_and_turns_have_settings_o
     ]
 
 
-def test_with_a_chat_template_the_history_is_a_conversation():
-    lm = EchoLM()
-    lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
-    first = "<system>Be brief.<user>Describe it.<assistant>"
-    settings = {"max_gen_toks": 5, "until": []}
-    assert lm.calls == [
-        [(first, settings)],
-        [(f"{first}3 words<user>Is 3 words much?<assistant>", settings)],
-    ]
-
-
 def test_conversations_of_different_length_and_none_at_all():
     lm = EchoLM()
     answers = lm.conversation([request(lm, [{"user": "a"}]), request(lm, [{"user": "a"}] * 3)])
@@ -129,28 +118,6 @@ def test_a_last_turn_by_likelihood():
     assert lm.calls[1] == [(second, " short"), (second, " longer")]
     lm.conversation([request(lm, CHOICES, chat=True)])
     assert lm.calls[-1][0] == ("<user>a<assistant>1 words<user>b<assistant>", "short")
-
-
-def test_a_system_message_without_a_role_goes_into_the_first_question_and_empty_answers_stay():
-    lm = GemmaLikeLM()
-    answers = lm.conversation([request(lm, TWO, {"thing": "it"}, system="You are old.", chat=True)])
-    assert answers == [["", ""]]
-    first = "<user>You are old.\n\nDescribe it.<assistant>"
-    assert lm.calls[1][0][0] == f"{first}<user>Is  much?<assistant>"
-
-
-class GemmaLikeLM(EchoLM):
-    """No system role, and roles must take turns, as Gemma's template has it; HFLM drops the system
-    message when the template raises."""
-
-    def apply_chat_template(self, chat_history, add_generation_prompt=True):
-        kept = [m for m in chat_history if m["role"] != "system"]
-        assert [m["role"] for m in kept] == ["user", "assistant"] * (len(kept) // 2) + ["user"]
-        return super().apply_chat_template(kept)
-
-    def generate_until(self, requests, **_):
-        super().generate_until(requests)
-        return [""] * len(requests)
 
 
 ALTERNATING = (

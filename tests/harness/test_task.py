@@ -308,24 +308,13 @@ def test_the_messages_of_the_seven_settings_are_byte_for_byte_the_authors(
         assert "\nYour task" in message and "\nOnly give" in message
 
 
-def test_answers_of_the_empathy_gap_may_be_as_long_as_the_authors_and_shorter_by_gen_kwargs():
-    """128 tokens, and no stop at an empty line (`protocols.md` of the authors' program); what
-    stands behind it is read."""
-    settings = []
-
-    class Long(RuleLM):
-        def generate_until(self, requests, **_):
-            settings.extend(r.args[1] for r in requests)
-            return ["Here is my answer.\n\n85" for _ in requests]
-
-    results = evaluate(Long(), "empathy_religion", limit=36)
-    assert numbers_of(results, "empathy_religion")["mean_intensity", None] == 85
-    shorter = {"max_gen_toks": 16, "until": ["\n\n"]}
-    evaluate(Long(), "empathy_religion", limit=36, gen_kwargs=shorter)
+def test_answers_of_the_empathy_gap_may_be_as_long_as_the_authors():
+    """128 tokens, and no stop at an empty line (`protocols.md` of the authors' program)."""
+    task = load("empathy_religion")["tasks"]["empathy_religion"]
+    task.build_all_requests(limit=1, rank=0, world_size=1)
+    (turn,) = task.instances[0].args[1]["turns"]
     usual = {"max_gen_toks": 128, "until": ["</s>", "<|im_end|>"], "do_sample": False}
-    assert len(settings) == 72
-    assert all(usual.items() <= kwargs.items() for kwargs in settings[:36])
-    assert all(shorter.items() <= kwargs.items() for kwargs in settings[36:])
+    assert usual.items() <= turn["generation_kwargs"].items()
 
 
 PERCEIVER = re.compile(r"You are (.*?)\.\nYour task")

@@ -9,7 +9,8 @@ import torch
 import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-WIDTH, INNER, HEADS, PARTS = 32, 48, 4, 8
+WIDTH, INNER, PARTS, POSITIONS = 32, 48, 8, 600
+TOKENS = {"pad_token_id": 257, "bos_token_id": 256, "eos_token_id": 258}
 # Settings by the value that makes a model tiny, as the architectures spell them.
 SPELLINGS = {
     WIDTH: "hidden_size d_model n_embd dim word_embed_proj_dim embedding_size n_embed dim_model "
@@ -36,7 +37,7 @@ SPELLINGS = {
     16: "kv_lora_rank q_lora_rank qk_head_dim",
     64: "mamba_d_ssm",
     259: "vocab_size vocab_size_per_layer_input",
-    512: "max_position_embeddings n_positions n_ctx max_seq_len",
+    POSITIONS: "max_position_embeddings n_positions n_ctx max_seq_len",
 }
 TINY = {name: size for size, names in SPELLINGS.items() for name in names.split()}
 # Thresholds below and above which models differ, shorter than the texts of the tests.
@@ -66,9 +67,7 @@ OWN = {
 KINDS = sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
 
 
-def built(kind: str, **changes: object) -> transformers.PreTrainedModel:
-    """A model whose attention matters. Raises whatever its classes raise, and ValueError for one
-    that is not tiny."""
+def config_of(kind: str, **changes: object) -> transformers.PretrainedConfig:
     cls = transformers.CONFIG_MAPPING[kind]
     known = {*inspect.signature(cls.__init__).parameters, *getattr(cls, "__annotations__", {})}
     known |= {*getattr(cls, "__dataclass_fields__", {}), *cls().to_dict()}
@@ -76,34 +75,36 @@ def built(kind: str, **changes: object) -> transformers.PreTrainedModel:
     for name, other in (getattr(cls, "attribute_map", None) or {}).items():
         if other in settings:  # one setting under two names
             settings.pop(name, None)
-    tokens = {"pad_token_id": 257, "bos_token_id": 256, "eos_token_id": 258}
     decoder = {"is_decoder": True} if "is_decoder" in known else {}
-    config = cls(**settings | OWN.get(kind, {}) | tokens | decoder)
+    return cls(**settings | OWN.get(kind, {}) | TOKENS | decoder)
+
+
+def weighted(config: transformers.PretrainedConfig) -> transformers.PreTrainedModel:
+    """A model whose attention matters. Raises ValueError for one that is not tiny."""
     with torch.device("meta"):
-        size = sum(
-            p.numel() for p in transformers.AutoModelForCausalLM.from_config(config).parameters()
-        )
-    if size > 10**7:
-        raise ValueError(f"{kind} has {size} parameters: a setting of its size has another name")
+        meta = transformers.AutoModelForCausalLM.from_config(config)
+    if (size := sum(p.numel() for p in meta.parameters())) > 10**7:
+        raise ValueError(f"{size} parameters: a setting of its size has another name")
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config).eval().float()
     for parameter in model.parameters():
         spread = float(parameter.std()) if parameter.dim() > 1 else 0.0
         if 0 < spread < 0.1:
             parameter.data *= min(0.2 / spread, 10.0)
-    model.generation_config = transformers.GenerationConfig(**tokens)
+    model.generation_config = transformers.GenerationConfig(**TOKENS)
     return model
 
 
-def shallow(kind: str) -> transformers.PreTrainedModel:
-    """A model of two layers where the first two have all that its layers differ in."""
-    model = built(kind)
-    layers = model.config.num_hidden_layers
-    lists = [v for v in vars(model.config).values() if isinstance(v, list) and len(v) == layers]
-    if kind in OWN or any(value not in of_layers[:2] for of_layers in lists for value in of_layers):
-        return model
-    names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-    try:
-        return built(kind, **dict.fromkeys(names, 2))
-    except Exception:
-        return model
+def built(kind: str, **changes: object) -> transformers.PreTrainedModel:
+    """A model of two layers where the first two have all that its layers differ in. Raises whatever
+    its classes raise."""
+    config = config_of(kind, **changes)
+    layers = config.num_hidden_layers
+    lists = [v for v in vars(config).values() if isinstance(v, list) and len(v) == layers]
+    if kind not in OWN and all(v in values[:2] for values in lists for v in values):
+        names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+        try:
+            return weighted(config_of(kind, **changes | dict.fromkeys(names, 2)))
+        except Exception:
+            pass
+    return weighted(config)

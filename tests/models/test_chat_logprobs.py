@@ -6,14 +6,10 @@ Expected likelihoods are products of the probabilities that a server was given, 
 import gc
 import json
 import logging
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from itertools import takewhile
 from math import exp, isnan, log
-from pathlib import Path
 
 import pytest
 from lm_eval.api.instance import Instance
@@ -21,11 +17,12 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.likelihoods import Read, apart
+from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.results import runs
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, load
-from tests.serving import Raw, chatting, free_port
+from tests.serving import Raw, chatting
 
 KEY = "sk-of-a-person"
 LETTERS = {"a": 0.5, "b": 0.25, "The": 0.125}
@@ -98,6 +95,7 @@ class Server:
 def serve(monkeypatch):
     """(server, arguments of the model) -> the model."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(chat_calls, "_backoff", lambda _: 0)
     open_servers = []
 
     def start(server, **arguments):
@@ -140,16 +138,6 @@ def test_one_call_serves_all_choices_of_a_question(serve):
     assert {(b["max_tokens"], b["logprobs"], b["top_logprobs"]) for b in server.bodies} == {
         (1, True, 20)
     }
-
-
-def test_the_older_form_of_the_protocol_is_read(serve):
-    """As Together answers; its transcript is public."""
-    server = Server({})
-    logprobs = {"tokens": ["b"], "top_logprobs": [{"b": log(0.25), "a": log(0.5)}]}
-    server.more = {"choices": [{"index": 0, "logprobs": logprobs}]}
-    lm = serve(server, extra_body={"logprobs": 20})
-    assert probabilities(lm, "a", "b") == pytest.approx([0.5, 0.25])
-    assert server.bodies[0]["logprobs"] == 20
 
 
 def test_a_blank_or_a_bracket_is_a_spelling_and_a_capital_if_asked_for(serve):
@@ -613,45 +601,3 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
                 assert ours == pytest.approx(theirs, abs=0.01) and greedy == is_greedy, name
                 seen += 1
     assert seen >= 9  # of 2 + 3 + 5
-
-
-@pytest.mark.slow
-@pytest.mark.model
-def test_a_server_without_likelihoods_says_so_and_writes_the_answers_of_hf(
-    monkeypatch, model_folder, tmp_path
-):
-    """`transformers serve` gives no likelihoods of tokens."""
-    from lm_eval.models.huggingface import HFLM
-
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    port = free_port()
-    command = [Path(sys.executable).with_name("transformers"), "serve", "--port", port]
-    command += ["--device", "cpu", "--dtype", "float32", model_folder]
-    address, log = f"http://localhost:{port}", tmp_path / "log"
-    with log.open("w") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
-        try:
-            while not answers_at(f"{address}/health"):
-                assert server.poll() is None, log.read_text()[-3000:]
-                time.sleep(0.5)
-            lm = ChatLogprobs(f"{address}/v1/chat/completions", model=str(model_folder))
-            with pytest.raises(UsageError, match="no top_logprobs, so this model gives no"):
-                lm.loglikelihood(requests("a", "b"))
-            hf = HFLM(str(model_folder), device="cpu", dtype="float32")
-            texts = [written(model, "Which is the capital of France?") for model in (lm, hf)]
-        finally:
-            server.terminate()
-    assert texts[0].strip() == texts[1].strip() != ""
-
-
-def answers_at(address):
-    try:
-        return urllib.request.urlopen(address).status == 200
-    except OSError:
-        return False
-
-
-def written(lm, question):
-    prompt = lm.apply_chat_template([{"role": "user", "content": question}])
-    settings = {"until": ["\n\n"], "max_gen_toks": 12, "do_sample": False}
-    [text] = lm.generate_until([Instance("generate_until", {}, (prompt, settings), 0)])
-    return text

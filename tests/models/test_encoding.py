@@ -238,35 +238,6 @@ def test_scales_are_encoded_as_by_the_harness(name):
     assert_as_the_harness_encodes(tokenizer(name), pairs)
 
 
-@pytest.mark.slow
-@pytest.mark.model
-def test_scales_are_encoded_as_by_the_harness_in_a_real_tokenizer(model_folder):
-    made = transformers.AutoTokenizer.from_pretrained(model_folder)
-    assert Encoder(made, None).seam is not None
-    pairs = [(c, d + str(n)) for c in SCALES for d in ("", " ") for n in range(101)]
-    assert_as_the_harness_encodes(made, pairs)
-
-
-@pytest.fixture
-def encoded(monkeypatch):
-    """All texts that any encoder encodes whole."""
-    texts, whole = [], Encoder.whole
-    monkeypatch.setattr(
-        Encoder, "whole", lambda self, some, *rest: texts.extend(some) or whole(self, some, *rest)
-    )
-    return texts
-
-
-def test_continuations_behind_contexts_that_end_alike_are_encoded_once(encoded):
-    """Four heads that differ, one end, and that end with ten continuations: not four times eleven
-    texts."""
-    encoder = Encoder(tokenizer("bytes"), None)
-    encoded.clear()  # the trial
-    pairs = [(context, f" {n}") for context in SCALES[::4] for n in range(10)]
-    encode_pairs(encoder, pairs, 0, None, 1000)
-    assert len(encoded) == len(set(encoded)) == 4 + 1 + 10
-
-
 marks = [" ", "  ", "\n", "\n\n", ".", "'s", "<s>", "</s>", "▁", "Ġ", "\t", "a b", " x y "]
 part = st.one_of(st.sampled_from([*WORDS, *CORPUS[:5], *marks]), st.text(max_size=4))
 text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map("".join)

@@ -2,7 +2,7 @@
 
 import importlib.util
 import json
-from math import exp, inf, log
+from math import exp, inf
 from pathlib import Path
 
 import lm_eval
@@ -19,7 +19,6 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate
-from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
 PAIRS = [
@@ -80,16 +79,6 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
         assert sum(map(exp, logs)) == pytest.approx(1)
         assert greedy.index(True) == logs.index(max(logs))
     assert len({value for value, _ in answers}) > 30, "the texts make a difference"
-
-
-def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
-    lm, rows = loaded(batch_size=4), []
-    lm.model.register_forward_hook(
-        lambda module, args, kwargs, output: rows.append(len(output.logits)), with_kwargs=True
-    )
-    twice = lm.loglikelihood(requests() + requests(task="anli_r2"))
-    assert rows == [4, 4, 4]
-    assert twice == lm.loglikelihood(requests()) * 2
 
 
 def test_two_labels_and_three_tell_entailment_from_the_rest():
@@ -394,25 +383,3 @@ def test_the_cache_knows_pairs_and_names_of_labels_whatever_the_prompt_says(tmp_
 
 
 # ---- The command line
-
-
-def test_the_task_runs_through_the_command_line(tmp_path):
-    """The probabilities are those of the model's own forward, from the documents in the samples."""
-    model, tokenizer = random_classifier("XLM-R", {i: f"LABEL_{i}" for i in range(3)})
-    model.save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-    named = f"pretrained={tmp_path / 'model'},labels=contradiction/neutral/entailment"
-    command = f"--model hf-nli --device cpu --batch_size auto --model_args {named} --log_samples"
-    command += f" --tasks bistereo_nli --limit 24 --output_path {tmp_path} --use_cache {tmp_path}/c"
-    done = run_lm_eval(command.split())
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "halo_gap" in done.stdout and "Classifying 24 pairs" in done.stderr
-    (path,) = tmp_path.rglob("samples_bistereo_nli_2*.jsonl")
-    samples = [json.loads(line) for line in path.read_text().splitlines()]
-    assert len(samples) == 24
-    lm = EntailmentLM(str(tmp_path / "model"), device="cpu", labels=list(MNLI.values()))
-    for sample in samples:
-        expected = alone(lm, (sample["doc"]["premise"], sample["doc"]["hypothesis"]))
-        found = [float(value) for ((value, _),) in sample["resps"]]
-        labels = ("LABEL_2", "LABEL_0", "LABEL_1")
-        assert found == tiny.near([log(expected[label]) for label in labels])

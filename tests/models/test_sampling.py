@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -296,26 +295,3 @@ def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
 
 
 # ---- What is computed
-
-
-@contextmanager
-def entered(model):
-    """How many tokens enter a model, at each of its forward passes."""
-    counts = []
-    hook = model.get_input_embeddings().register_forward_pre_hook(
-        lambda module, args: counts.append(args[0].numel())
-    )
-    yield counts
-    hook.remove()
-
-
-def test_a_prompt_asked_ten_times_is_computed_once(llama):
-    """Four tokens of the prompt, and the distinct beginnings of the ten answers, the last token of
-    each not read again."""
-    shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 4})
-    answers(shared, requests)  # the first call tries the model
-    shared.tokens_computed, shared._recheck = 0, lambda *_: None
-    with entered(llama) as counts:
-        found = [a.split() for a in answers(shared, requests)]
-    assert shared.tokens_computed == counts[0] == 4
-    assert counts[1:] == [len({tuple(a[:n]) for a in found}) for n in (1, 2, 3)]
