@@ -2,7 +2,6 @@
 
 from math import exp, inf, isnan, log, nan
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,16 +44,6 @@ def test_probabilities_by_hand():
     assert probabilities([-1.0, -1.0 - log(3)]) == pytest.approx([0.75, 0.25])
     assert probabilities([-1000.0, -1001.0]) == pytest.approx([1 / (1 + exp(-1)), 1 / (1 + exp(1))])
     assert probabilities([-inf, -5.0]) == [0, 1]
-
-
-@given(possible)
-def test_the_likeliest_is_the_first_of_the_best(values):
-    assert likeliest(values) == np.argmax(values) == values.index(max(values))
-
-
-@given(st.lists(numbers | st.just(-inf), max_size=12))
-def test_the_mass_is_the_sum_of_the_probabilities(values):
-    assert mass(values) == pytest.approx(np.exp(values).sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -84,13 +84,6 @@ def test_each_response_is_read_for_its_own_document():
     assert Intensity().apply([["80"]] * 2, documents) == [["unparsed"], [80]]
 
 
-def test_equal_responses_are_read_once(monkeypatch):
-    texts = []
-    monkeypatch.setattr(ListedOption, "read", lambda self, text, doc: texts.append(text) or text)
-    answers = ListedOption().apply([["x", "y", "x"], ["x"]], [DOCUMENT] * 2)
-    assert answers == [["x", "y", "x"], ["x"]] and texts == ["x", "y", "x"]
-
-
 def test_a_verdict_that_was_cut_off_is_unparsed():
     document = dict.fromkeys(mist.ATTRIBUTION_KEYS, "x")
     assert mist.record_aat(document, ["cut off"])["verdict"] == "unparsed"

@@ -141,12 +141,3 @@ def test_twice_the_text_takes_twice_the_steps(read, is_answer):
         if twice > 2.3 * once:
             grows[piece] = (once, twice)
     assert grows == {}
-
-
-@given(st.integers(0, 100))
-def test_a_rendered_rating_is_read_as_itself(value):
-    for style in (
-        *("{}", "{}.", "**{}**", "Emotion intensity: {}", "{}/100", "{} out of 100", "{}%"),
-        *("I would rate it {}.", "{}\n\nThe person waited 45 minutes."),
-    ):
-        assert intensity(style.format(value), 100, "I waited 45 minutes") == value

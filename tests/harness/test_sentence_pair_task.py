@@ -10,7 +10,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.harness.sentence_pairs import SHARED, read_sentences
-from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate, numbers_of
 
@@ -67,12 +66,6 @@ def test_a_task_of_pairs_names_two_sentences(sentences):
     message = "mine: expected `sentences`, a list of two columns or templates"
     with pytest.raises(UsageError, match=message):
         read_sentences("mine", sentences)
-
-
-def test_a_task_of_pairs_takes_no_examples():
-    with pytest.raises(UsageError, match="takes no few-shot examples, found num_fewshot=3"):
-        config = {"task": "mine", "sentences": ["a", "b"], "num_fewshot": 3, "measure": None}
-        BiasTask({**config, "request": "sentences"})
 
 
 POSITIVE, NEGATIVE = 1.2, 0.8

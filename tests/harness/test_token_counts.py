@@ -4,7 +4,7 @@ import pytest
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.token_counts import REQUEST, TokenCounts
+from lm_eval_bias.harness.token_counts import REQUEST
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM
 
@@ -38,13 +38,6 @@ def test_a_model_without_a_tokenizer_has_no_number(caplog):
     answers = lm.loglikelihood_and_tokens(requests(("A:", " x"), ("B:", " y")))
     assert answers == [(-1.0, False, None)] * 2
     assert caplog.text.count("no tokenizer") == 1
-
-
-def test_the_tokenizer_is_asked_once_for_each_end_of_a_prompt():
-    lm = LettersLM()
-    count, end = TokenCounts(lm), "x" * 32
-    assert [count(start + end, " ab") for start in ("one ", "two ")] == [2, 2]
-    assert lm.encoded == [" ab"]
 
 
 def test_the_cache_of_the_harness_answers_it(tmp_path):

@@ -1,4 +1,4 @@
-"""hf-prefix against the harness's hf, on tiny random models of many architectures."""
+"""hf-prefix against the harness's hf, on tiny random models of every kind of attention."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ FAST = ("Gemma3",)
 @pytest.mark.parametrize(
     "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny.CONFIGS]
 )
-def test_all_architectures_agree_with_hf(name, tokenizer):
+def test_every_kind_of_attention_agrees_with_hf(name, tokenizer):
     model = tiny.model(name)
     plain = lm(HFLM, model, tokenizer)
     expected, written = likelihoods(plain), texts(plain)
