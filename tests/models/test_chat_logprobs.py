@@ -575,6 +575,7 @@ class Real:
         return {"choices": [choice], "usage": {"prompt_tokens": len(ids)}}
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_likelihoods_are_those_of_hf(serve, model_folder):
     """Letters, labels of two and three tokens, and ratings."""

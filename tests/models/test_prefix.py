@@ -186,6 +186,7 @@ def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeyp
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_rounding_is_told_from_other_positions(model_folder, monkeypatch):
     """In bfloat16 the small model's log-probabilities differ by 0.06 of what another prefix
