@@ -1,5 +1,5 @@
-"""`lm_eval` as a process of its own that need not start: a fork of the tests, which have imported
-everything, that knows few of the harness's thousands of tasks.
+"""`lm_eval` as a process of its own that need not start: a fork of one that has imported everything
+and knows few of the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
 that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import multiprocessing
 import os
 import subprocess
@@ -19,7 +18,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkContext
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -97,7 +96,7 @@ def run_lm_eval(
             printed.append((Path(folder, f"out{rank}"), Path(folder, f"err{rank}")))
             settings = {**os.environ, **of_rank, **(env or {})}
             arguments = (words, str(cwd or Path.cwd()), settings, printed[-1])
-            started.append(_forks().Process(target=_run, args=arguments))
+            started.append(_server().Process(target=_run, args=arguments))
             started[-1].start()
         while running := [process.sentinel for process in started if process.is_alive()]:
             wait(running)
@@ -124,10 +123,10 @@ def _ranks(processes: int) -> list[dict[str, str]]:
 
 
 @cache
-def _forks() -> ForkContext:
-    import tests.started_once  # noqa: F401
-
-    return multiprocessing.get_context("fork")
+def _server() -> ForkServerContext:
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["tests.started_once"])
+    return server
 
 
 def _run(
@@ -135,10 +134,6 @@ def _run(
 ) -> None:
     """In the fork: the command, with its standard output and error in files. How it ends is the end
     of the process."""
-    import tests.few_tasks  # noqa: F401
-
-    atexit._clear()  # what the tests do at their end
-    logging.root.handlers.clear()
     for number, path in enumerate(printed, start=1):
         target = os.open(path, os.O_WRONLY | os.O_CREAT)
         os.dup2(target, number)
