@@ -1,5 +1,5 @@
-"""The package as a stranger installs it: from a wheel, from `pip install -e .` and without the
-hook, in environments of their own.
+"""The package as a stranger installs it, with and without the hook, in environments of their own.
+Other tests are run on an editable installation.
 
 The environments see the packages of the one that runs the tests, but none of its .pth files; only
 this project is installed.
@@ -68,10 +68,10 @@ def tree(root, tmp_path_factory):
     return copy
 
 
-@pytest.fixture(scope="module", params=["wheel", "editable"])
-def installed(request, tree, tmp_path_factory):
-    environment = Environment(tmp_path_factory.mktemp(request.param) / "env")
-    environment.pip("install", *OPTIONS, *["-e"] * (request.param == "editable"), str(tree))
+@pytest.fixture(scope="module")
+def installed(tree, tmp_path_factory):
+    environment = Environment(tmp_path_factory.mktemp("installed") / "env")
+    environment.pip("install", *OPTIONS, str(tree))
     return environment
 
 

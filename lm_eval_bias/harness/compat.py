@@ -1,6 +1,4 @@
-"""Every use of a private or changing part of lm_eval, which only these functions import. The model
-types (models/) have uses of their own.
-"""
+"""Every use of a private or changing part of lm_eval, but for those of models/."""
 
 import atexit
 import inspect
@@ -86,9 +84,8 @@ def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """Add a method to every model and to the harness's cache. `evaluate` calls it with all requests
-    of that type.
-    """
+    """Add a method to every model and to the harness's cache, which `evaluate` calls with all
+    requests of that type."""
     from lm_eval.api.model import LM, CachingLM
 
     for class_ in (LM, CachingLM):
@@ -294,8 +291,7 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
     """Add a folder to the harness's task index; equal names of others win. If it cannot be done: a
-    warning that names `--include_path`.
-    """
+    warning."""
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:

@@ -192,8 +192,7 @@ def prompt(plan: Config, messages: list[dict[str, str]], apply: Any) -> Any:
 
 def chat_prompt(apply: Any, messages: list[dict[str, str]], **options: Any) -> Any:
     """Messages through a chat template. Without a system role, the first user turn gets the system
-    message. Raises UsageError if the template refuses them. options: of `apply_chat_template`.
-    """
+    message. Raises UsageError if the template refuses them."""
     try:
         if len(messages) > 1 and messages[0]["role"] == "system" and not _takes_system(apply):
             system, first, *others = messages

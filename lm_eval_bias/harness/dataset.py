@@ -28,9 +28,9 @@ class Documents(list):
 class CustomDataset:
     """A task's `custom_dataset` from a function that makes documents.
 
-    documents: returns dicts with equal keys; gets the metadata that it has parameters for. count:
-    their number, if cheaper. files: option -> item file that a person may replace. checksums: name
-    -> sha256 of fetched files without a pinned one.
+    documents: returns dicts with equal keys; gets those metadata and arguments that it has
+    parameters for. count: their number, if cheaper. files: option -> item file that a person may
+    replace. checksums: name -> sha256 of fetched files without a pinned one.
     """
 
     def __init__(

@@ -40,8 +40,7 @@ def _checked(method: Callable[..., None]) -> Callable[..., None]:
 
 
 def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
-    """If a file of a run with our tasks is not whole, save all its files elsewhere, and end with
-    status 1."""
+    """If a file of a run with our tasks is not whole, save all elsewhere, and end with status 1."""
     if "results" in call:  # the first call of a run
         tracker.calls, tracker.files = [], []
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))

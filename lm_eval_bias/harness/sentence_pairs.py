@@ -57,9 +57,8 @@ def _of_words(character: str) -> bool:
 
 
 def modified(sentence: str, other: str) -> list[Span]:
-    """The words of a sentence that the other of its pair lacks, matched in order and symmetric.
-    Source: BIStereo, section 4.1.1.
-    """
+    """The words of a sentence that the other of its pair lacks (BIStereo, section 4.1.1);
+    symmetric."""
     # SequenceMatcher is not symmetric: sort first.
     texts = sorted([sentence, other])
     spans = [words(text) for text in texts]

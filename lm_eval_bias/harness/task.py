@@ -221,9 +221,8 @@ class BiasTask(Base):
     # ---- Documents and texts
 
     def download(self, dataset_kwargs: Config | None = None, **kwargs: Any) -> None:
-        """The harness's, without its notice about `--metadata`, one for each task. Raises
-        UsageError if a data set of the hub cannot be loaded.
-        """
+        """The harness's, without a notice for each task. Raises UsageError if a data set of the hub
+        cannot be loaded."""
         config = self.config
         try:
             if callable(build := config.custom_dataset):
@@ -280,10 +279,8 @@ class BiasTask(Base):
     # ---- Requests
 
     def build_all_requests(self, **kwargs: Any) -> Any:
-        """The harness's, without `--cache_requests`, which would ignore the task's options. Raises
-        UsageError for a wrong declaration, for `repeats` of equal answers, and for what the model
-        cannot be asked.
-        """
+        """The harness's, without `--cache_requests`. Raises UsageError for a wrong declaration, for
+        `repeats` of equal answers, and for what the model cannot be asked."""
         if self.config.repeats != 1 and not (self.measure.repeats or self.measure.gathers):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
@@ -336,9 +333,7 @@ class BiasTask(Base):
         return super().fewshot_context(doc, num_fewshot, **kwargs)
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
-        """The harness's. Sampled answers (sampling.py), likelihoods with token counts and those
-        behind a chat template (whole_prompt.py) have their own request types, and so have sentences
-        and conversations."""
+        """The harness's, with request types of our own."""
         chat = kwargs.get("apply_chat_template") and kwargs.get("chat_template")
         if self.request == TURNS:
             first, plan = self._plan(doc, ctx, chat)

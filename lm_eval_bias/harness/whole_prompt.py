@@ -103,8 +103,8 @@ add_request_type("loglikelihood")
 
 
 def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None:
-    """Raise UsageError if a chat template leaves a thinking block open behind the user's last text:
-    a likelihood would be that of a thought. apply: the model's `apply_chat_template`."""
+    """Raise UsageError if a chat template leaves a thinking block open behind the user's last text.
+    apply: the model's `apply_chat_template`."""
     if not isinstance(prompt, str):
         return
     asked = asked.strip()

@@ -38,8 +38,8 @@ LONGEST = 60.0
 
 
 class Refused(UsageError):
-    """The server will not answer this request, however often it is asked. is_of_request: because of
-    what it holds. reply: its whole text."""
+    """The server will not answer this request. is_of_request: because of what it holds. reply: its
+    whole text."""
 
     def __init__(self, text: str, status: int, reply: str) -> None:
         super().__init__(text)
@@ -60,8 +60,7 @@ class Fault(Exception):
 
 
 class Spending:
-    """What calls took. prices: dollars for a million tokens read and written, if the server does
-    not name the cost. most: dollars."""
+    """What calls took. prices: dollars for a million tokens read and written. most: dollars."""
 
     def __init__(self, prices: tuple[float | None, float | None], most: float | None) -> None:
         self.calls = self.tokens = 0

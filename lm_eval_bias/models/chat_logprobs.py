@@ -317,8 +317,8 @@ class ChatLogprobs(LocalChatCompletion):
     async def can_continue(
         self, caller: Caller, messages: list[dict[str, Any]], reply: Mapping[str, Any]
     ) -> bool:
-        """Whether the server continues an assistant's turn: another one takes more tokens than the
-        letter added. reply: to these messages."""
+        """Whether the server continues an assistant's turn: another one takes few more tokens.
+        reply: to these messages."""
         async with self._probing:
             for more, whole in () if self._probed else CONTINUED:
                 try:

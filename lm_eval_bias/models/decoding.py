@@ -49,8 +49,7 @@ _BY_ROW = (
 
 class Strategy(NamedTuple):
     """How the next token is chosen. processors: of transformers. sampled: else the likeliest. eos:
-    the tokens that end an answer.
-    """
+    end tokens."""
 
     processors: tuple[Any, ...]
     sampled: bool

@@ -116,9 +116,7 @@ class HFModel(HFLM):
 
     @cached_property
     def _identity(self) -> str:
-        """A digest of what determines answers. Of weights, the sums of their bits, which are the
-        same in any order.
-        """
+        """A digest of what determines answers. Of weights, the sums of their bits."""
         model = self.model
         config = model.config, getattr(model, "generation_config", None), model.dtype
         settings = self.NAME, self._name, sorted(self._arguments.items()), self.tokenizer

@@ -37,11 +37,8 @@ class Target(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows padded on the right.
-
-    ids, mask (False for padding): shape (n, longest). position, of the masked token, and token, its
-    id: shape (n,).
-    """
+    """Rows padded on the right. ids, mask (False for padding): shape (n, longest). position, token:
+    of the masked token, shape (n,)."""
 
     ids: np.ndarray
     mask: np.ndarray
@@ -175,9 +172,8 @@ def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
 
 
 def _words(text: str, encoding: Any) -> list[int]:
-    """The number of each token's word. Words also end at blanks, because Gemma's tokenizer makes
-    one word of a text.
-    """
+    """The number of each token's word. Words also end at blanks: Gemma's tokenizer makes one word
+    of a text."""
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):

@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 class PairTokens(NamedTuple):
     """The tokens of n pairs, grouped by context.
 
-    order: the index in the original pairs, shape (n,). inputs: context and continuation without the
-    last token, packed. which: the input of each pair, shape (n,). continuations: n, packed.
+    order: the index in the original pairs, shape (n,). inputs: distinct, without the last token,
+    packed. which: the input of each pair, shape (n,). continuations: n, packed.
     """
 
     order: np.ndarray
@@ -31,11 +31,8 @@ class PairTokens(NamedTuple):
 
 
 class _Ending(NamedTuple):
-    """The end of a context with m continuations, packed.
-
-    inputs: the distinct ones, without the last token. which: the input of each continuation, shape
-    (m,).
-    """
+    """The end of a context with m continuations, packed. inputs: the distinct ones, without the
+    last token. which: the input of each continuation, shape (m,)."""
 
     context: bytes
     continuations: list[bytes]

@@ -607,8 +607,8 @@ class PrefixLM(HFModel):
         return answers
 
     def _try_writing(self, longest: int) -> None:
-        """Let `hf` write answers if the model's own generation does not give the logits of plain
-        passes, in texts on both sides of each threshold."""
+        """Let `hf` write answers if the model's own generation differs from plain passes, on both
+        sides of each threshold."""
         most = min(longest, self._text_limit)
         named = [n for n in thresholds(self._config) if self._tried_written <= n < most]
         lengths = [
@@ -763,10 +763,8 @@ class PrefixLM(HFModel):
         return most, tuple(until), self._strategies[key]
 
     def _strategy(self, kwargs: dict[str, Any]) -> Strategy | None:
-        """How `hf` chooses tokens with these settings; None if not supported.
-
-        Runs `hf` once with a decoding method that only records what `generate` would do.
-        """
+        """How `hf` chooses tokens with these settings, recorded in its own `generate`; None if not
+        supported."""
         if not set(kwargs) <= SETTINGS:
             return None
         strategy = None

@@ -32,7 +32,7 @@ class Sweep:
         """Compute and cache the nodes up to `stop`.
 
         read: those whose next-token logits are needed, ascending. Returns shape (len(read),
-        vocabulary). If the model raises, the sweep does not change.
+        vocabulary).
         """
         trie, missing = self.trie, self.missing
         new = np.arange(self.cursor, stop)

@@ -45,8 +45,7 @@ class Top(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """The most that an unseen choice has: the rest, and no more than the last token shown if
-        all have a probability."""
+        """The most that an unseen choice has: the rest, and no more than the last token shown."""
         rest = max(1 - self.mass, 0) + ROUNDING
         return min(self.tokens[-1][1], rest) if self.all_known else rest
 

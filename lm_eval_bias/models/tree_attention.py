@@ -51,10 +51,8 @@ class _Pack(NamedTuple):
 
 
 class TreeModel:
-    """A model that takes one row of tree nodes at a time.
-
-    model: of transformers, with or without PEFT adapters. Raises Unsupported for a recurrent state.
-    """
+    """A model of transformers that takes one row of tree nodes at a time. Raises Unsupported for a
+    recurrent state."""
 
     def __init__(self, model: torch.nn.Module):
         # Slow to import (torch._dynamo); a loaded model has imported them already.

@@ -208,8 +208,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
 
 
 def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
-    """Whether `generate`, which keeps a cache of its own, gives the logits of a plain pass behind a
-    prompt of `length` tokens."""
+    """Whether `generate` gives the logits of a plain pass behind a prompt of `length` tokens."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     start = np.random.default_rng(0).integers(0, min(vocabulary, 1000), (1, length))
     text = torch.as_tensor(start, device=model.device)

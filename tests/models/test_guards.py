@@ -123,11 +123,3 @@ def test_settings_of_answers_that_hf_refuses(settings):
         )
 
     assert_refused_alike(lambda: ask(hf()), lambda: ask(prefix()))
-
-
-@pytest.mark.parametrize("make", [prefix, masked])
-def test_a_template_without_a_model_for_it(make):
-    messages = [{"role": "user", "content": "a"}]
-    assert_refused_alike(
-        lambda: hf().apply_chat_template(messages), lambda: make().apply_chat_template(messages)
-    )

@@ -107,17 +107,6 @@ def test_every_distinct_prefix_is_computed_once(llama, tokenizer):
     assert without.tokens_computed > least
 
 
-def test_eager_attention(tokenizer):
-    """sdpa is the default of the other tests."""
-    model = tiny.model("Llama")
-    model.set_attn_implementation("eager")
-    assert_same(
-        likelihoods(lm(PrefixLM, model, tokenizer, pack_tokens=60)),
-        likelihoods(lm(HFLM, model, tokenizer)),
-    )
-    assert model.config._attn_implementation == "eager"
-
-
 @pytest.mark.parametrize("options", [{}, {"softmax_dtype": "float32"}])
 def test_half_precision_stays_within_its_own_noise(options, llama, tokenizer):
     """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf
