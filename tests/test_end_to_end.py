@@ -136,33 +136,6 @@ def test_two_processes_share_the_documents_and_write_one_results_file(run):
     assert [s["doc_id"] for s in done.samples("hbb")] == list(range(6))
 
 
-def pair_likelihoods(samples):
-    kinds = ("desirable", "undesirable")
-    return [s["records"][f"{kind}_likelihood"] for s in samples for kind in kinds]
-
-
-def test_both_sentences_of_a_pair_are_scored_as_they_stand(run):
-    """Six documents are one block: neutral, positive and negative pair of women, then of men. From
-    the samples file alone: of each gender the difference of two pairs, and the contrast of the
-    contexts, in which the neutral pair cancels."""
-    done = run("fast")
-    samples = done.samples("bistereo_pairs")
-    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in samples] == [
-        (c, g) for g in ("women", "men") for c in ("neutral", "positive", "negative")
-    ]
-    likelihoods = pair_likelihoods(samples)
-    assert len(set(likelihoods)) == 12 and all(-200 < x < -20 for x in likelihoods)
-    x = {}
-    for s in samples:
-        sentences = [s["arguments"][f"gen_args_{i}"]["arg_0"] for i in (0, 1)]
-        assert sentences == [s["doc"]["desirable_sentence"], s["doc"]["undesirable_sentence"]]
-        assert s["records"]["method"] == "joint"
-        (d, *_), (u, *_) = (r[0] for r in s["resps"])
-        x[s["doc"]["gender"], s["doc"]["sentiment"]] = float(d) - float(u)
-    gap = sum(x[g, "positive"] - x[g, "negative"] for g in ("women", "men")) / 2
-    assert done.numbers("bistereo_pairs")["log_odds_gap", None] == pytest.approx(gap, abs=1e-9)
-
-
 @pytest.mark.slow
 def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(run):
     plain, shared = (

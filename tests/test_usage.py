@@ -2,8 +2,6 @@
 
 import inspect
 import re
-import subprocess
-import sys
 from math import inf, nan
 
 import pytest
@@ -68,10 +66,3 @@ def test_a_value_of_a_wrong_kind_or_size_is_a_sentence_for_every_option_of_every
             read_options(task.name, {name: value}, task.options, wordings)
         expected = f"number from {BOUNDS[name]}" if name in BOUNDS else ""
         assert re.search(expected, str(error.value))
-
-
-def test_a_person_sees_the_message_and_no_traceback():
-    message = "order=1: expected both or paper"
-    code = f"from lm_eval_bias.harness.compat import UsageError\nraise UsageError({message!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, f"lm-eval-bias: {message}\n")

@@ -53,14 +53,6 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     json.dumps(results["configs"][TASK])
 
 
-def test_a_task_of_an_axis_asks_that_axis():
-    task = f"{TASK}_height"
-    results = evaluate(decoder(len), task, limit=30, log_samples=True)
-    assert {s["doc"]["axis"] for s in results["samples"][task]} == {"height"}
-    assert "favouritism,none" in results["results"][task]
-    assert "favouritism_height,none" not in results["results"][task]
-
-
 @pytest.mark.parametrize("sentences", [None, ["a"], ["a", ""], ["a", "b", 1]])
 def test_a_task_of_pairs_names_two_sentences(sentences):
     message = "mine: expected `sentences`, a list of two columns or templates"

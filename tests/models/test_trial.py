@@ -18,7 +18,6 @@ from test_prefix import ask, likelihoods, lm, texts, values
 from tokenizers import Tokenizer, decoders, models
 
 from lm_eval_bias.models import prefix, trial
-from lm_eval_bias.models.cost import Cost
 from lm_eval_bias.models.prefix import PrefixLM, rechecked
 from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.models.trial import bound, rope_limit, thresholds
@@ -30,12 +29,6 @@ SIZES = {
 }
 TOKENS = {"pad_token_id": 257, "bos_token_id": 256, "eos_token_id": 258}
 LONG = {"rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 64}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Times of passes do not matter here."""
-    monkeypatch.setattr(trial, "measured", lambda *_: Cost(1e-5, 1e-9, 1e-9, 3, 1e-3, 1e-5))
 
 
 @pytest.fixture(scope="module")
