@@ -4,14 +4,21 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 AFTER_THE_MODEL = ("results", "figures", "show", "gate", "export")
 
 
+@cache
+def nodes(path):
+    """Of a module's syntax tree."""
+    return [*ast.walk(ast.parse(path.read_text()))]
+
+
 def imported(path):
     """All that a module imports, as dotted names; a relative import begins with its dots."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -98,33 +105,32 @@ def test_no_shared_file_names_a_benchmark(root):
         if path.suffix != ".py":
             assert path.is_dir() or not BENCHMARKS.search(path.read_text()), path
             continue
-        tree = ast.parse(path.read_text())
-        helps = examples(tree)
-        words = [(node, text) for node, text in texts(tree) if id(node) not in helps]
-        for node in ast.walk(tree):
+        helps = examples(path)
+        words = [(node, text) for node, text in texts(path) if id(node) not in helps]
+        for node in nodes(path):
             names = (getattr(node, key, None) for key in ("id", "attr", "name", "module"))
             words += [(node, name) for name in names if isinstance(name, str)]
         for node, text in words:
             assert not BENCHMARKS.search(text), f"{path}:{node.lineno}: {text!r}"
 
 
-def texts(tree):
+def texts(path):
     """(node, text) of every text in a module that is no docstring."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, documented) and ast.get_docstring(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(path):
         text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         if text and id(node) not in docstrings:
             yield node, node.value
 
 
-def examples(tree):
+def examples(path):
     """The nodes of help texts, arguments named `help` or `epilog`, which may give examples."""
-    helps = [n for n in ast.walk(tree) if isinstance(n, ast.keyword)]
+    helps = [n for n in nodes(path) if isinstance(n, ast.keyword)]
     return {id(part) for n in helps if n.arg in ("help", "epilog") for part in ast.walk(n)}
 
 
@@ -142,7 +148,7 @@ def test_the_harness_is_reached_into_in_one_place(root):
         for name in imported(path):
             assert not PRIVATE.match(name), f"{path}: {name}"
         if path.name != "__init__.py":  # which says when to act, by the name of a module
-            for node, text in texts(ast.parse(path.read_text())):
+            for node, text in texts(path):
                 assert not re.fullmatch(PRIVATE, text), f"{path}:{node.lineno}: {text}"
 
 
@@ -153,7 +159,7 @@ def test_metrics_know_no_group_by_name(root):
         re.I,
     )
     for path in (root / "metrics").glob("*.py"):
-        for node, text in texts(ast.parse(path.read_text())):
+        for node, text in texts(path):
             assert not known.search(text), f"{path}:{node.lineno}: {text}"
 
 
@@ -179,7 +185,7 @@ def test_one_place_judges(root):
     which have levels of their own."""
     package, judges = root / "lm_eval_bias", set()
     for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Compare):
                 sides = [names_in(side) for side in (node.left, *node.comparators)]
                 ends, nulls = ([any(map(of.fullmatch, s)) for s in sides] for of in (END, NULL))
@@ -190,7 +196,7 @@ def test_one_place_judges(root):
 
 
 def names_in(tree):
-    nodes = list(ast.walk(tree))
-    return {n.id for n in nodes if isinstance(n, ast.Name)} | {
-        n.attr for n in nodes if isinstance(n, ast.Attribute)
+    parts = list(ast.walk(tree))
+    return {n.id for n in parts if isinstance(n, ast.Name)} | {
+        n.attr for n in parts if isinstance(n, ast.Attribute)
     }
