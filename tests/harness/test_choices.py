@@ -5,12 +5,9 @@ import logging
 from math import exp, log
 
 import pytest
-from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.harness.choices import Nesting, extensions
 from lm_eval_bias.likelihoods import apart
-from lm_eval_bias.models.prefix import PrefixLM
-from tests.models import tiny
 
 
 def test_a_choice_stands_under_the_longest_that_it_begins_with():
@@ -74,8 +71,3 @@ def test_a_model_without_a_tokenizer_is_warned_of(caplog):
     assert "no tokenizer to find choices that begin with others" in caplog.text
 
 
-@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
-def test_the_tokenizer_of_a_model_of_the_harness_is_asked(kind):
-    """It has a token for each byte."""
-    nesting = Nesting(kind(tiny.model("Llama"), tokenizer=tiny.tokenizer()))
-    assert nesting("so:", [" 8", " 85", " 7"]) == [[1], [], []]
