@@ -128,7 +128,7 @@ def reader(
             if task is None or task.measure is None:
                 return None
             bar.set_postfix_str(f"{run.task} of {run.model}")
-            read = samples.answers(task, run.samples)
+            read = samples.answers(task, run.samples, run.options)
             bar.update(1)
             return read._replace(step=bar.update)
 

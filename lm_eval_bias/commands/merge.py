@@ -3,17 +3,15 @@ numbers could not be computed."""
 
 import argparse
 import json
-from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.bounds import plain_name
 from lm_eval_bias.data.content import plain
 from lm_eval_bias.results import samples
-from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.results.table import text
 from lm_eval_bias.show import exhibited
 from lm_eval_bias.usage import UsageError
@@ -50,25 +48,19 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     writing.check("--output", arguments.output)
     task = catalogue.task(arguments.task, arguments.include_path)
-    merged = samples.merged(task, arguments.files, dict(map(_option, arguments.metadata)))
-    files = len(arguments.files)
-    print(f"{task.name}: {merged.documents:,} documents of {files} file{'s' * (files > 1)}")
-    runs = [run for file in arguments.files if (run := samples.run(task.name, file))]
-    if missing := samples.missing_parts([run.metadata for run in runs]):
+    files = arguments.files
+    merged = samples.merged(task, files, dict(map(_option, arguments.metadata)))
+    documents = merged["n-samples"][task.name]["effective"]
+    print(f"{task.name}: {documents:,} documents of {len(files)} file{'s' * (len(files) > 1)}")
+    runs = [run for file in files if (run := samples.results_of(task.name, file))]
+    options = [samples.at(run, "configs", task.name, "metadata") or {} for run in runs]
+    if missing := samples.missing_parts(options):
         print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
-    print(text(exhibited.numbers(merged.tables["numbers"])))
+    numbers = merged["configs"][task.name]["cells"]["numbers"]
+    print(text(exhibited.numbers(clean(numbers))))
     if arguments.output:
-        content = {
-            "task": task.name,
-            **(origin(runs, len(runs) == files) if runs else {}),
-            "options": merged.options,
-            "documents": merged.documents,
-            "records": merged.records,
-            "files": [str(file) for file in arguments.files],
-            "cells": merged.tables,
-        }
-        numbers = json.dumps(defined(content), indent=1, allow_nan=False) + "\n"
-        writing.whole(arguments.output, numbers)
+        content = json.dumps(defined(merged), indent=1, allow_nan=False)
+        writing.whole(arguments.output, f"{content}\n")
     return 0
 
 
@@ -78,15 +70,6 @@ def _option(pair: str) -> tuple[str, Any]:
         return key, plain(value)
     except ValueError as error:
         raise UsageError(f"--metadata {shortened(pair)}: {error}") from None
-
-
-def origin(runs: Sequence[samples.TaskSettings], complete: bool) -> dict[str, Any]:
-    """What the results files beside the samples say of the model, the task and the latest date.
-    complete: whether each sample file has one."""
-    dates = sorted(Path(plain_name(run.path)).stem.partition("_")[2] for run in runs)
-    known = [(run.metadata, run.documents) for run in runs]
-    of = samples.documents_of_all(known) if complete else None
-    return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}
 
 
 def defined(value: Any) -> Any:

@@ -86,7 +86,7 @@ def clusters_in(path: Path) -> dict[str, str]:
     """group -> cluster in a results file or the output of `merge`; UsageError without any."""
     content = json_of(path)
     configs = at(content, "configs")
-    cells = [content, *(configs.values() if isinstance(configs, dict) else ())]
+    cells = configs.values() if isinstance(configs, dict) else ()
     groups = [row for each in cells for row in at(each, "cells", "groups") or ()]
     clusters = {at(row, "group"): at(row, "cluster") for row in groups if at(row, "cluster")}
     if clusters:

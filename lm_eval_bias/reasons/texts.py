@@ -65,8 +65,8 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
     cut off. UsageError for other files, several models, or no answer in words.
     """
     origins = [(path, samples.origin_of(path)) for path in dict.fromkeys(files)]
-    runs = [samples.run(origin.task, path) for path, origin in origins if origin]
-    if len(models := sorted({str(run.other["model"]) for run in runs if run})) > 1:
+    runs = [samples.results_of(origin.task, path) for path, origin in origins if origin]
+    if len(models := sorted({str(samples.model_name(run)) for run in runs if run})) > 1:
         raise UsageError(f"{len(models)} models, {', '.join(models)}; give the samples of one")
     found: list[Answer] = []
     left_out = 0

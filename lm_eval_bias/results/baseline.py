@@ -11,7 +11,7 @@ import lzma
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lm_eval_bias import writing
 from lm_eval_bias.catalogue import Task
@@ -24,9 +24,6 @@ if TYPE_CHECKING:  # which reads baselines
 
 SUFFIX = ".json.xz"
 _MARK = "lm_eval_bias_baseline"
-_BY_TASK = ("results", "configs", "versions", "n-samples")
-_OF_TASK = ("cells", "metadata", "repeats", "error", "generation_kwargs")
-_KEPT = (*_BY_TASK, "config", "model_name", "chat_template_sha", "system_instruction_sha", "date")
 _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 """Folders that last as long as the program."""
 
@@ -51,7 +48,7 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
             documents = samples.in_order(known[run.task], run.samples)
             files[f"{i}/{plain_name(run.samples[0])}"] = "".join(map(_line, documents))
         files[f"{i}/{plain_name(results)}"] = json.dumps(
-            _results(json_of(results), {r.task for r in of})
+            samples.of_tasks(json_of(results), {r.task for r in of})
         )
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:
@@ -59,16 +56,6 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
             f"these runs make a baseline of more than {FILE >> 20} MB; save fewer tasks"
         )
     return lzma.compress(content.encode())
-
-
-def _results(content: Mapping[str, Any], tasks: set[str]) -> dict[str, Any]:
-    kept = {key: content[key] for key in _KEPT if key in content}
-    for key in _BY_TASK:
-        if isinstance(kept.get(key), dict):
-            kept[key] = {k: v for k, v in kept[key].items() if k in tasks}
-    for name, config in kept["configs"].items():
-        kept["configs"][name] = {key: config[key] for key in _OF_TASK if key in config}
-    return kept
 
 
 def _line(document: samples.Document) -> str:

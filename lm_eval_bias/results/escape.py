@@ -4,9 +4,12 @@ steers a terminal, a table or a spreadsheet."""
 import re
 from html import escape
 from math import isfinite
+from typing import Any
 
 LONGEST = 100
 """Characters of a name in a table of plain text; one of megabytes would hide all others."""
+TEXT = 2000
+"""Characters of a text out of a file."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula: OWASP's list for CSV injection, and what
 older programs took."""
@@ -32,6 +35,18 @@ def shortened(text: object, most: int = LONGEST) -> str:
         if len(shown) <= most
         else f"{shown[: most - most // 2 - 1]}…{shown[len(shown) - most // 2 :]}"
     )
+
+
+def clean(value: Any) -> Any:
+    """Plain data in which no text steers a terminal or a page, or fills it: what is read from
+    files is shown as it is from here on."""
+    if isinstance(value, str):
+        return value if len(value) <= TEXT and value.isprintable() else shortened(value, TEXT)
+    if isinstance(value, list):
+        return [clean(part) for part in value]
+    if isinstance(value, dict):
+        return {clean(key): clean(part) for key, part in value.items()}
+    return value
 
 
 def csv_cell(value: object) -> object:

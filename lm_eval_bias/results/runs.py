@@ -23,12 +23,13 @@ from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, loads, op
 from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
-from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.results.samples import (
     PARTS,
     at,
     chat_template,
     dtype,
+    mapping,
     model_name,
     part_of,
     template_name,
@@ -51,9 +52,8 @@ CHAT_TEMPLATE = "chat template"
 ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system"}
 ACROSS |= {key: key for key in (WORDING, "dtype", "revision")}
 """The keys of `Run.condition`, and how `--across` calls them."""
-TEXT, NOTE = 2000, 1000
-"""Characters of a text out of a file, and of a note or warning, at most; a name has
-`escape.LONGEST`."""
+NOTE = 1000
+"""Characters of a note or warning, at most."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
@@ -181,14 +181,36 @@ class Run(NamedTuple):
         low, high = (number_text(end, metric.unit, ends) for end in ends)
         return f"range {low} to {high} over {conditions} conditions"
 
-    @property
-    def primaries(self) -> list[tuple[Metric, Number]]:
-        """Its primary numbers, in the order of their declaration."""
+    def shown(self, names: Collection[str] | None) -> list[tuple[Metric, Number]]:
+        """Its numbers METRIC or TASK/METRIC, by default the primary ones, in the order of their
+        declaration."""
         return [
             (metric, self.numbers[metric.name, None])
             for metric in self.metrics
-            if metric.primary and (metric.name, None) in self.numbers
+            if (metric.name, None) in self.numbers
+            and (
+                metric.primary
+                if names is None
+                else metric.name in names or f"{self.task}/{metric.name}" in names
+            )
         ]
+
+    @property
+    def primaries(self) -> list[tuple[Metric, Number]]:
+        return self.shown(None)
+
+    @property
+    def tested(self) -> list[tuple[Metric, Number]]:
+        """Its primary numbers that test a question."""
+        return [(m, n) for m, n in self.primaries if tests(m)]
+
+    def metric(self, name: str | None) -> Metric | None:
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+def tests(metric: Metric) -> bool:
+    """Whether a number tests a question."""
+    return metric.question is not None and metric.null_value is not None
 
 
 class FinishedRuns(NamedTuple):
@@ -235,33 +257,32 @@ def find(
     left: list[str] = []
     samples, phrases = [], []
     for path, place in _files(places, names, notes):
-        before = len(read)
-        name = _DATED.match(path.name)
-        is_results = name is not None and name["stem"] == "results"
+        name = _DATED.match(path.name)  # also STEM_DATE.json of lm_eval --output_path STEM.json
+        if name and name["kind"] == "jsonl":
+            samples.append(path)
+            continue
         try:
-            if name and name["kind"] == "jsonl":
-                samples.append(path)
-            elif name:  # also STEM_DATE.json of lm_eval --output_path STEM.json
-                runs, foreign, problems = _of_results(path, name["date"], _content(path), known)
-                read += runs
-                left += [
-                    f"{path}: {task} is a task of the harness, without a measure of bias"
-                    for task in foreign
-                ]
-                notes += [f"{path}: {problem}" for problem in problems]
-            elif (kind := _kind(path)) == b"reasons_of":
-                phrases.append(_content(path))
-            elif kind == b"task":
-                read.append(_of_merged(path, _content(path), known))
-            elif path in paths:
+            if not (kind := b"results" if name else _kind(path)):
+                if path not in paths:
+                    continue
                 raise _Unreadable(
                     "neither a results file of lm_eval nor of `lm-eval-bias merge --output`"
                 )
+            content = _content(path)
+            if kind == b"reasons_of":
+                phrases.append(content)
+                continue
+            runs, foreign, problems = _of_results(path, name and name["date"], content, known)
         except _Unreadable as error:
-            if not name or is_results or path in paths:
+            if not name or name["stem"] == "results" or path in paths:
                 notes.append(f"{path}: {error}")
-        read[before:] = [
-            run._replace(place=place, model=place.name or run.model) for run in read[before:]
+            continue
+        model = place.name
+        read += [run._replace(place=place, model=model or run.model) for run in runs]
+        notes += [f"{path}: {problem}" for problem in problems]
+        left += [
+            f"{path}: {task} is a task of the harness, without a measure of bias"
+            for task in foreign
         ]
     unread = tuple(shortened(note, NOTE) for note in notes)
     for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
@@ -392,19 +413,7 @@ def _content(path: Path) -> Json:
         ) from None
     if not isinstance(content, dict):
         raise _Unreadable("no results file of lm_eval: its JSON is no object")
-    return _cleaned(content)
-
-
-def _cleaned(value: Any) -> Any:
-    """Plain data in which no text steers a terminal or a page, or fills it: the pages show texts
-    as they are from here on."""
-    if isinstance(value, str):
-        return value if len(value) <= TEXT and value.isprintable() else shortened(value, TEXT)
-    if isinstance(value, list):
-        return [_cleaned(part) for part in value]
-    if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(part) for key, part in value.items()}
-    return value
+    return clean(content)
 
 
 def _kind(path: Path) -> bytes | None:
@@ -418,63 +427,35 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path, date: str, content: Json, known_tasks: Mapping[str, Task]
+    path: Path, date: str | None, content: Json, known_tasks: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
+    """Its runs, its tasks without a measure, and what is wrong with others. date: None of a file
+    of `merge`, which names its samples."""
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
         raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")
-    identity = model_name(content)
-    if identity is None:
+    if model_name(content) is None:
         raise _Unreadable("it names no model: neither `model_name` nor `model_args` is there")
     runs, foreign, problems = [], [], []
     for task in configs:
-        beside = path.parent / f"samples_{task.replace(os.sep, '_')}_{date}.jsonl"
-        # isfile answers for names that no file can have, too
-        samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
-        known = _declared(known_tasks, task)
-        cells = at(configs, task, "cells")
-        # older versions had other tables alone
-        if not isinstance(cells, dict) or (known and "numbers" not in cells):
-            if known is None:
-                foreign.append(task)
-            else:
-                problems.append(_without_cells(task, configs[task], results.get(task), samples))
-            continue
-        metadata = _mapping(at(configs, task, "metadata"))
-        if known is None:  # the harness puts the model's arguments there too
-            arguments = _mapping(at(content, "config", "model_args"))
-            options = {k: v for k, v in metadata.items() if k not in {*DESCRIPTIVE, *arguments}}
+        if date is None:
+            files = content.get("files")
+            samples = tuple(map(Path, map(str, files))) if isinstance(files, list) else ()
         else:
-            options = _options(metadata, known)
-        versions = _mapping(content.get("versions"))
-        try:
-            runs.append(
-                _run(
-                    known,
-                    cells,
-                    _mapping(results.get(task)),
-                    {
-                        "repeats": at(configs, task, "repeats"),
-                        SYSTEM: content.get("system_instruction_sha"),
-                    },
-                    error=at(configs, task, "error"),
-                    changed=at(content, "config", "gen_kwargs"),
-                    generation=_mapping(at(configs, task, "generation_kwargs")),
-                    identity=identity,
-                    task=shortened(task),
-                    version=_plain(versions.get(task, metadata.get("version", ""))),
-                    date=_date(date),
-                    options=options,
-                    template=chat_template(content),
-                    condition={"dtype": dtype(content)},
-                    n=_count(at(content, "n-samples", task, "effective")),
-                    results=path,
-                    samples=samples,
-                    of=_count(at(content, "n-samples", task, "original")) or None,
-                )
-            )
-        except _Unreadable as error:
-            problems.append(f"{task} is left out: {error}")
+            beside = path.parent / f"samples_{task.replace(os.sep, '_')}_{date}.jsonl"
+            # isfile answers for names that no file can have, too
+            samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
+        known = known_tasks.get(task)
+        known = known if known and known.measure else None
+        if "numbers" in mapping(configs, task, "cells"):
+            try:
+                runs.append(_run(path, task, content, known, samples, date))
+            except _Unreadable as error:
+                problems.append(f"{task} is left out: {error}")
+        elif known is None:
+            foreign.append(task)
+        else:
+            problems.append(_without_cells(task, configs[task], results.get(task), samples))
     return runs, foreign, problems
 
 
@@ -485,84 +466,80 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
         again = (
             f"lm-eval-bias merge {task} '{file}' --output '{output}' makes them from its samples"
         )
-    why = "it has no table of numbers, as an older version wrote it"
-    if any(name.startswith("bypass") for name in _mapping(results)):
+    why = "it has no table of numbers"
+    if any(name.startswith("bypass") for name in mapping(results)):
         why = "it ran with --predict_only, without numbers"
     elif isinstance(error := at(config, "error"), str):
         why = f"its numbers could not be computed ({error})"
     return f"{task} is left out: {why}; {again}"
 
 
-def _of_merged(path: Path, content: Json, known_tasks: Mapping[str, Task]) -> Run:
-    task, cells, model, files = map(content.get, ("task", "cells", "model", "files"))
-    if not isinstance(task, str) or not isinstance(cells, dict):
-        raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
-    if not isinstance(model, str):
-        raise _Unreadable(
-            "it names no model; write it again with `lm-eval-bias merge --output`, where the "
-            "results files stand beside the samples"
-        )
-    known, options = _declared(known_tasks, task), _mapping(content.get("options"))
-    template, generation = content.get("chat template"), content.get("generation")
-    return _run(
-        known,
-        cells,
-        {},
-        {key: content.get(key) for key in ("repeats", SYSTEM)},
-        identity=model,
-        task=shortened(task),
-        version=_plain(content.get("version", "")),
-        date=_date(content.get("date")),
-        options=_options(options, known) if known else options,
-        template=template if isinstance(template, str) else None,
-        generation=generation if isinstance(generation, dict) else None,
-        n=_count(content.get("documents", content.get("records"))),
-        results=path,
-        samples=tuple(Path(file) for file in files if isinstance(file, str))
-        if isinstance(files, list)
-        else (),
-        parts=True,
-        of=_count(content.get("of")) or None,
-    )
-
-
 def _run(
+    path: Path,
+    task: str,
+    content: Json,
     known: Task | None,
-    cells: Json,
-    shown: Json,
-    more: Json,
-    error: Any = None,
-    changed: Any = None,
-    **fields: Any,
+    samples: tuple[Path, ...],
+    date: str | None,
 ) -> Run:
-    """shown: the harness's row of the task. more: what else two runs must agree in."""
-    rows = cells.get("numbers")
-    if (
-        not isinstance(rows, list)
-        or not rows
-        or not all(isinstance(at(row, "metric"), str) for row in rows)
-    ):
+    config = content["configs"][task]
+    tables = {name: table for name, table in config["cells"].items() if _is_table(table)}
+    rows = tables.get("numbers")
+    if not rows or not all(isinstance(row.get("metric"), str) for row in rows):
         raise _Unreadable("its table `numbers` is not one; run it again")
+    tables["numbers"] = [
+        {
+            **row,
+            **{key: shortened(row[key]) for key in ("metric", "group") if row.get(key) is not None},
+        }
+        for row in rows
+    ]
+    metadata, versions = mapping(config, "metadata"), mapping(content, "versions")
+    if known is None:  # the harness puts the model's arguments there too
+        others = {*DESCRIPTIVE, *mapping(content, "config", "model_args")}
+        options = {key: value for key, value in metadata.items() if key not in others}
+    else:
+        names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
+        options = {key: metadata[key] for key in names if key in metadata}
+    identity, template = str(model_name(content)), chat_template(content)
+    shown = mapping(content, "results", task)
     run = Run(
-        model=_short(fields["identity"]),
-        metrics=known.measure.metrics if known and known.measure else _metrics(rows, shown),
-        numbers=_numbers(rows),
-        tables=_tables(cells),
+        model=_short(identity),
+        identity=identity,
+        task=shortened(task),
+        version=_plain(versions.get(task, metadata.get("version", ""))),
+        date=_date(content.get("date") if date is None else date),
+        options=options,
+        template=template,
+        n=_count(at(content, "n-samples", task, "effective")),
+        metrics=known.measure.metrics
+        if known and known.measure
+        else _metrics(tables["numbers"], shown),
+        numbers={(row["metric"], row.get("group")): number_of(row) for row in tables["numbers"]},
+        tables=tables,
         warnings=(),
         settings=(),
-        **fields,
+        results=path,
+        samples=samples,
+        parts=date is None,
+        of=_count(at(content, "n-samples", task, "original")) or None,
+        generation=mapping(config, "generation_kwargs"),
     )
-    warnings = _warnings(run, error, changed)
+    system = str(content.get("system_instruction_sha") or "")[:12]
     condition = {
-        CHAT_TEMPLATE: template_name(run.template),
+        "dtype": dtype(content),
+        CHAT_TEMPLATE: template_name(template),
         # the same part of the harness writes both
-        SYSTEM: str(more.get(SYSTEM) or ("unknown" if run.template == "" else "none"))[:12],
+        SYSTEM: system or ("unknown" if template == "" else "none"),
         WORDING: run.wording,
-        "revision": run.identity.partition("@")[2] or "main",
-        **run.condition,
+        "revision": identity.partition("@")[2] or "main",
     }
-    warnings = tuple(shortened(line, NOTE) for line in warnings)
-    return run._replace(settings=_settings(run, more), warnings=warnings, condition=condition)
+    warnings = _warnings(run, config.get("error"), at(content, "config", "gen_kwargs"))
+    return run._replace(
+        settings=_settings(run, {"repeats": config.get("repeats"), SYSTEM: system}),
+        warnings=tuple(shortened(line, NOTE) for line in warnings),
+        condition=condition,
+    )
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
@@ -624,11 +601,6 @@ def _by_condition(run: Run, across: Collection[str]) -> Run:
     return run._replace(model=model, settings=settings)
 
 
-def _options(written: Json, known: Task) -> dict[str, Any]:
-    names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
-    return {key: written[key] for key in names if key in written}
-
-
 def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
@@ -637,7 +609,6 @@ def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
             continue
         if key not in PARTS and f"{key}_sha256" not in run.options:
             kept[str(key)] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
-    more = {**more, SYSTEM: str(more.get(SYSTEM) or "")[:12]}
     kept |= {key: _plain(value) for key, value in more.items() if value not in (None, "", 1)}
     return tuple(kept.items())
 
@@ -696,15 +667,6 @@ def _of_seen(run: Run) -> list[str]:
 # ---- What a file may hold
 
 
-def _declared(known: Mapping[str, Task], name: str) -> Task | None:
-    task = known.get(name)
-    return task if task and task.measure else None
-
-
-def _mapping(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
 def _plain(value: Any) -> str:
     """A version or an option in one line: 2 and 2.0 are the same."""
     if isinstance(value, float) and value.is_integer():
@@ -733,24 +695,10 @@ def _date(value: Any) -> datetime | None:
         return None
 
 
-def _tables(cells: Json) -> dict[str, Table]:
-    return {name: table for name, table in cells.items() if _is_table(table)}
-
-
 def _is_table(value: Any) -> TypeGuard[Table]:
     return isinstance(value, list) and all(
         isinstance(row, dict) and row.keys() == value[0].keys() for row in value
     )
-
-
-def _numbers(rows: Sequence[Row]) -> dict[Key, Number]:
-    numbers = {}
-    for row in rows:
-        group = row.get("group")
-        numbers[shortened(row["metric"]), None if group is None else shortened(group)] = number_of(
-            row
-        )
-    return numbers
 
 
 def number_of(row: Row, name: str = "") -> Number:
@@ -767,7 +715,7 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     shown = {name.partition(",")[0] for name in results}
     metrics: dict[str, Metric] = {}
     for row in rows:
-        name, better, unit = shortened(row["metric"]), row.get("better"), row.get("unit")
+        name, better, unit = row["metric"], row.get("better"), row.get("unit")
         null_value = as_float(row.get("null_value"))
         metric = Metric(
             name,

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
-from lm_eval_bias.data.bounds import GZ, Json, Unreadable, json_of, lines, loads
+from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
@@ -30,20 +30,12 @@ _QUANTISED = re.compile(r"load_in_|quant|gptq|gguf")
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(\.gz)?$")
+_BY_TASK = ("results", "configs", "versions", "n-samples")
+_OF_TASK = ("cells", "metadata", "repeats", "error", "generation_kwargs")
+_KEPT = (*_BY_TASK, "config", "model_name", "chat_template_sha", "system_instruction_sha", "date")
 # Names of the harness's models that send messages: `local-chat-completions`,
 # `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`.
 _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$")
-
-
-class TaskSettings(NamedTuple):
-    """What a results file says of one task. other: the model, and what shapes its prompts.
-    documents: how many the task has, asked or not."""
-
-    path: Path
-    version: Any
-    metadata: dict[str, Any]
-    other: dict[str, Any]
-    documents: int | None = None
 
 
 def at(content: Any, *path: str) -> Any:
@@ -51,6 +43,12 @@ def at(content: Any, *path: str) -> Any:
     for key in path:
         content = content.get(key) if isinstance(content, dict) else None
     return content
+
+
+def mapping(content: Any, *path: str) -> Json:
+    """The same; empty where no mapping stands."""
+    value = at(content, *path)
+    return value if isinstance(value, dict) else {}
 
 
 def model_name(results: Json) -> str | None:
@@ -69,9 +67,9 @@ def model_name(results: Json) -> str | None:
 
 def dtype(results: Json) -> str:
     """The number format of the model's weights, and what quantises them; "unknown" if so."""
-    arguments = at(results, "config", "model_args")
-    written = at(results, "config", "model_dtype") or at(arguments, "dtype") or "unknown"
-    keys = filter(_QUANTISED.search, arguments if isinstance(arguments, dict) else ())
+    arguments = mapping(results, "config", "model_args")
+    written = at(results, "config", "model_dtype") or arguments.get("dtype") or "unknown"
+    keys = filter(_QUANTISED.search, arguments)
     return " ".join([str(written).removeprefix("torch."), *(f"{k}={arguments[k]}" for k in keys)])
 
 
@@ -97,7 +95,7 @@ def template_name(template: str | None) -> str:
 
 
 class Origin(NamedTuple):
-    """What the name of a sample file says: the task, and the results file."""
+    """The task and the results file of a sample file."""
 
     task: str
     results: Path
@@ -112,58 +110,64 @@ def origin_of(samples: Path) -> Origin | None:
     return next((Origin(name["task"], path) for path in paths if path.is_file()), None)
 
 
-def run(task: str, samples: Path) -> TaskSettings | None:
-    """The run that wrote a sample file; None if its results file is not beside it."""
+def date_of(samples: Path) -> str:
+    """The date in the name of a sample file; empty where there is none."""
+    name = _NAME.search(samples.name)
+    return name["date"] if name else ""
+
+
+def results_of(task: str, samples: Path) -> Json | None:
+    """The results file of a sample file; None if it is not beside it. UsageError for one without
+    the task."""
     origin = origin_of(samples)
     if origin is None:
         return None
-    path = origin.results
-    try:
-        results = json_of(path)
-        config = results["configs"][task]
-        other = {
+    results = json_of(origin.results)
+    if not isinstance(at(results, "configs", task), dict):
+        raise UsageError(f"{origin.results}: not a results file of {task}")
+    return results
+
+
+def of_tasks(results: Json, tasks: Collection[str]) -> dict[str, Any]:
+    """What a results file says of some tasks and of how they were asked."""
+    kept = {key: results[key] for key in _KEPT if key in results}
+    for key in _BY_TASK:
+        kept[key] = {k: v for k, v in mapping(results, key).items() if k in tasks}
+    for name, config in kept["configs"].items():
+        kept["configs"][name] = {key: config[key] for key in _OF_TASK if key in config}
+    return kept
+
+
+def check_together(task: Task, runs: Mapping[Path, Json]) -> None:
+    """UsageError where runs differ in an option, the version, the model or its prompts. runs: the
+    results by the sample file."""
+    # A file may have been moved between the runs; what it holds may not have changed.
+    names = {*task.option_names, *(f"{name}_sha256" for name in task.option_names)}
+    names -= PARTS | DESCRIPTIVE | set(OPTIONS)
+
+    def asked(results: Json) -> dict[str, Any]:
+        config = mapping(results, "configs", task.name)
+        metadata = mapping(config, "metadata")
+        return {
+            "version": at(results, "versions", task.name),
             "model": model_name(results),
             "chat template": chat_template(results),
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
             "generation": config.get("generation_kwargs") or {},
+            **{key: value for key, value in metadata.items() if key in names},
+            "number of parts": (part_of(metadata) or (1, 1))[1],
         }
-        version = at(results, "versions", task)
-        documents = at(results, "n-samples", task, "original")
-        return TaskSettings(path, version, config.get("metadata") or {}, other, documents or None)
-    except Unreadable:
-        raise
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path}: not a results file of {task} ({type(error).__name__}: {error})"
-        ) from error
 
-
-def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
-    """The options that all runs share, but for `PARTS`. known: names of the task's options. Raises
-    UsageError where runs differ in an option, the version, the model or its prompts."""
-    runs = [of for of in (run(task, path) for path in files) if of is not None]
-    if not runs:
-        return {}
-    shared = {*known, *(f"{option}_sha256" for option in known)} - PARTS
-
-    def asked(one: TaskSettings) -> dict[str, Any]:
-        # A file may have been moved between the runs; what it holds may not have changed.
-        compared = shared - DESCRIPTIVE - set(OPTIONS)
-        options = {key: value for key, value in one.metadata.items() if key in compared}
-        parts = (part_of(one.metadata) or (1, 1))[1]
-        return {"version": one.version, **one.other, **options, "number of parts": parts}
-
-    first = asked(runs[0])
-    for other in runs[1:]:
-        then = asked(other)
+    settings = [(path, asked(results)) for path, results in runs.items()]
+    for other, then in settings[1:]:
+        path, first = settings[0]
         for key in {**first, **then}:
             if first.get(key) != then.get(key):
                 raise UsageError(
-                    f"{task}: these runs do not belong together: {key} is {then.get(key)!r} in "
-                    f"{other.path} and {first.get(key)!r} in {runs[0].path}"
+                    f"{task.name}: these runs do not belong together: {key} is {then.get(key)!r} "
+                    f"in the run of {other} and {first.get(key)!r} in that of {path}"
                 )
-    return {key: value for key, value in runs[0].metadata.items() if key in shared}
 
 
 def part_of(options: Options) -> tuple[int, int] | None:
@@ -187,7 +191,7 @@ def documents_of_all(parts: Sequence[tuple[Options, int | None]]) -> int | None:
     Missing parts count as the others."""
     known: dict[tuple[int, int], int] = {}
     for options, documents in parts:
-        if documents is None:
+        if not documents:
             return None
         known[part_of(options) or (1, 1)] = documents
     divided = {of for _, of in known}
@@ -229,14 +233,12 @@ class Answers(NamedTuple):
         return hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
 
 
-def answers(task: Task, files: Sequence[Path]) -> Answers:
-    """What sample files hold. UsageError as `documents`."""
-    measure = _measure(task)
+def answers(task: Task, files: Sequence[Path], written: Options) -> Answers:
+    """What sample files hold. written: the options of their run. UsageError as `documents`."""
     # What a run wrote was checked there, with files that may be elsewhere now.
-    written = common_options(task.name, files, task.option_names)
     options = read_options(task.name, {}, task.options)
     options |= {key: value for key, value in written.items() if key in task.option_names}
-    return Answers(measure, {d.hash: d for d in documents(task, files)}, options)
+    return Answers(_measure(task), {d.hash: d for d in documents(task, files)}, options)
 
 
 def _measure(task: Task) -> Measure:
@@ -385,8 +387,8 @@ def remade(
 
 
 def _repeats(task: Task, path: Path) -> int | None:
-    origin = run(task.name, path)
-    return origin and origin.other["repeats"]
+    results = results_of(task.name, path)
+    return None if results is None else at(results, "configs", task.name).get("repeats", 1)
 
 
 def _interned(value: Any) -> Any:
@@ -402,32 +404,43 @@ def _answers(written: Any) -> Any:
     return written
 
 
-class Merged(NamedTuple):
-    """The numbers of a task over the samples of several runs, computed with the options. tables: as
-    in the results file of one run."""
-
-    options: dict[str, Any]
-    documents: int
-    records: int
-    tables: dict[str, Table]
-
-
-def merged(task: Task, files: Sequence[Path], options: Options = MappingProxyType({})) -> Merged:
-    """options: those of the task, where no results file has them. UsageError for files that do not
-    belong together."""
-    measure = _measure(task)
-    written = common_options(task.name, files, task.option_names)
+def merged(
+    task: Task, files: Sequence[Path], options: Options = MappingProxyType({})
+) -> dict[str, Any]:
+    """The samples of several runs as one results file; of the runs' own the first, without its
+    part. options: those of the task, where no results file has them. UsageError for files that do
+    not belong together."""
+    runs = {path: of for path in files if (of := results_of(task.name, path)) is not None}
+    check_together(task, runs)
+    first = of_tasks(next(iter(runs.values()), {}), [task.name])
+    written = mapping(first, "configs", task.name, "metadata")
     for key in options.keys() & written.keys():
         if options[key] != written[key]:
             raise UsageError(
                 f"{key}={options[key]!r} in --metadata, but the runs had {written[key]!r}"
             )
     # What a run wrote was checked there, with files that may be elsewhere now.
-    used = {**read_options(task.name, options, task.options), **written}
-    of_files = in_order(task, files)
+    used = read_options(task.name, options, task.options)
+    used |= {key: value for key, value in written.items() if key in task.option_names}
+    measure, of_files = _measure(task), in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
-        finer = tables(measure, summed_up(measure, records, used))
+        cells = tables(measure, summed_up(measure, records, used))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
-    return Merged(used, len(of_files), len(records), finer)
+    metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}
+    config = {k: v for k, v in mapping(first, "configs", task.name).items() if k != "error"}
+    config |= {"metadata": metadata, "cells": cells}
+    parts = [
+        (mapping(of, "configs", task.name, "metadata"), at(of, "n-samples", task.name, "original"))
+        for of in runs.values()
+    ]
+    original = documents_of_all(parts) if parts and len(parts) == len(files) else None
+    return {
+        "task": task.name,
+        "files": list(map(str, files)),
+        **first,
+        "date": max((date_of(path) for path in runs), default=None),
+        "configs": {task.name: config},
+        "n-samples": {task.name: {"original": original, "effective": len(of_files)}},
+    }

@@ -72,8 +72,10 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
     for line in lines:
         line["records"] = [{"error": "x", "instruction": r["instruction"]} for r in line["records"]]
     files[0].write_text("".join(json.dumps(line) + "\n" for line in lines))
-    merged = samples.merged(TASKS[AAT], files)
-    assert json.dumps(merged.tables) == json.dumps(cells) and merged.options["wording"] == "all"
+    config = samples.merged(TASKS[AAT], files)["configs"][AAT]
+    assert (
+        json.dumps(config["cells"]) == json.dumps(cells) and config["metadata"]["wording"] == "all"
+    )
     assert len(samples.documents(TASKS[AAT], files)[0].records) == 1
 
 
