@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             [note for side in sides for note in side.notes],
             across,
         )
-    finished.show(shown.page(result, finished.draws(output)), output, shown.summary(result))
-    return 0 if result.documents else NOTHING
+    finished.show(shown.page(result), output, shown.summary(result))
+    return 0 if result.pairs else NOTHING
 
 
 def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:

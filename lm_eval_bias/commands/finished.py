@@ -3,7 +3,7 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,9 +58,9 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser, endings: Iterable[str] = WRITERS) -> None:
+def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(endings)}"
+        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(WRITERS)}"
     )
 
 
@@ -97,14 +97,10 @@ def show(page: Page, output: Path | None, summary: str) -> None:
             print(line, file=sys.stderr)
 
 
-def draws(output: Path | None) -> bool:
-    return output is not None and output.suffix == ".html"
-
-
-def check_output(path: Path | None, endings: Iterable[str] = WRITERS) -> None:
+def check_output(path: Path | None) -> None:
     """UsageError for a file of another ending, or in a folder that is not there."""
-    if path and path.suffix not in endings:
-        raise UsageError(f"--output {path}: expected a file {', '.join(endings)}")
+    if path and path.suffix not in WRITERS:
+        raise UsageError(f"--output {path}: expected a file {', '.join(WRITERS)}")
     writing.check("--output", path)
 
 

@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.sort,
             None if arguments.unpaired else answers,
         )
-    finished.show(shown.page(board, finished.draws(output)), output, shown.summary(board))
+    finished.show(shown.page(board), output, shown.summary(board))
     return 0

@@ -264,22 +264,15 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         return f"{title}\n  It is not known here; name its folder with --include_path."
     if not task.measure.clusters:
         return f"{title}\n  Its measure declares no clusters, so nothing can be planned."
-    chosen, aside = [], []
+    chosen = []
     for metric in run.metrics:
         if (metric.name, None) not in run.numbers or not (metric.stderr or metric.own_interval):
             continue
-        now = plan.width_of(run.numbers[metric.name, None])
         width = width_of(metric, run.task, wanted)
         if width is not None:
             chosen.append((metric, width))
-        elif metric.primary:
-            aside.append(f"{metric.name} ({metric.unit}, now {number_text(now, metric.unit)})")
-    left = ""
-    if aside:
-        name = aside[0].partition(" ")[0]
-        left = f"No width was given for {', '.join(aside)}: --width {name}=VALUE."
     if not chosen:
-        return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}"
+        return f"{title}\n  No width was given for a number with an interval: --width METRIC=VALUE."
     try:
         pilot = Pilot(run, task, task.measure)
     except UsageError as error:
@@ -315,7 +308,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             )
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total)}")
-    return "\n".join([*lines, *([_filled(left)] if left else [])])
+    return "\n".join(lines)
 
 
 def _filled(note: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
-from lm_eval_bias.results import runs
+from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.exhibited import TaskInfo
 from lm_eval_bias.show.folder import Folder
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
-    written = page.write(
+    tests = page.write(
         finished_runs,
         declared,
         paper_values.of_task,
@@ -115,9 +115,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)
-    lines = [*written.answers, " ".join(written.sentences)]
+    lines = [*verdict.answers(tests), " ".join(verdict.sentences(tests))]
     print(*(textwrap.fill(line, finished.width()) for line in lines), sep="\n\n")
-    print(f"wrote {written.overview}")
+    print(f"wrote {arguments.output / 'index.html'}")
     return 0
 
 

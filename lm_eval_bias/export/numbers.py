@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 from lm_eval_bias.data.bounds import Unreadable, json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.leaderboard import check_metrics, is_shown
-from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.runs import Run, check_metrics
 from lm_eval_bias.results.samples import at, origin_of, template_name
 from lm_eval_bias.results.table import interval_text
 
@@ -69,11 +68,7 @@ def chosen(
     check_metrics(metrics or (), runs)
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
-        for metric in run.metrics:
-            shown = is_shown(metric, run.task, metrics)
-            if not shown or (metric.name, None) not in run.numbers:
-                continue
-            number = run.numbers[metric.name, None]
+        for metric, number in run.shown(metrics):
             least, greatest = RANGE.get(metric.unit, (-inf, inf))
             result = Result(run, metric, _within(number, least, greatest))
             if not (_exists(number.value) and _exists(metric.null_value or 0.0)):
@@ -189,7 +184,6 @@ def circumstances(run: Run) -> str:
 _RECORDED = (
     "config",
     "fewshot_as_multiturn",
-    "group_subtasks",
     "lm_eval_version",
     "n-shot",
     "system_instruction",

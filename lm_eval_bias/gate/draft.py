@@ -62,9 +62,8 @@ def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) 
     """
     tests: dict[tuple[str, Metric], list[tuple[Run, Number]]] = {}
     for run in runs:
-        for metric, number in run.primaries:
-            if metric.question is not None and metric.null_value is not None:
-                tests.setdefault((run.task, metric), []).append((run, number))
+        for metric, number in run.tested:
+            tests.setdefault((run.task, metric), []).append((run, number))
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
     proposals = []
     for (task, metric), of in tests.items():

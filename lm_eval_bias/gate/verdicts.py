@@ -91,34 +91,17 @@ class _Settled(Exception):
 # ---- Numbers and intervals
 
 
-class Estimate(NamedTuple):
-    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale. made:
-    alpha -> the number with another interval, where that is made of its error alone."""
-
-    value: float
-    low: float
-    high: float
-    df: float
-    scale: Interval = (-inf, inf)
-    made: Callable[[float], Number] | None = None
-
-    def interval(self, alpha: float) -> Interval:
-        if self.made:
-            return self.made(alpha)[2:4]
-        ratio = student(alpha, self.df) / student(0.05, self.df)
-        low = self.value - (self.value - self.low) * ratio
-        high = self.value + (self.high - self.value) * ratio
-        return max(low, self.scale[0]), min(high, self.scale[1])
+At = Callable[[float], Interval]
+"""alpha -> an interval of confidence 1 - alpha."""
 
 
 class Quantity(NamedTuple):
-    """What should be at most `bound`. interval: alpha -> its interval of confidence 1 - alpha.
-    shown: the same of the number that a person reads."""
+    """What should be at most `bound`. shown: the interval of the number that a person reads."""
 
     value: float
     bound: float
-    interval: Callable[[float], Interval]
-    shown: Callable[[float], Interval]
+    interval: At
+    shown: At
 
 
 def student(alpha: float, df: float) -> float:
@@ -126,54 +109,53 @@ def student(alpha: float, df: float) -> float:
     return -float(scipy.special.stdtrit(df, alpha / 2))
 
 
-def estimate(number: Number, metric: Metric) -> Estimate:
-    """A number of a run. Degrees of freedom: its clusters less one, or the fewer that an interval
-    of the measure's own implies."""
+def intervals(number: Number, metric: Metric) -> At:
+    """The intervals of a number: made again where that is made of its error and its clusters; else
+    each side times the ratio of Student's quantiles, on the degrees of freedom that it implies."""
     clusters = number.clusters or 0
-    df = float(clusters - 1)
-    scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
-    of = Estimate(number.value, number.low, number.high, df, scale)
-    if metric.own_interval:
-        return of._replace(df=implied_df(*number[:4], df))
+    df = implied_df(*number[:4], float(clusters - 1))
+    least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
 
-    def made(alpha: float) -> Number:
-        return made_number(number[:2], clusters, metric.unit, metric.scale, alpha)
+    def made(alpha: float) -> Interval:
+        return made_number(number[:2], clusters, metric.unit, metric.scale, alpha)[2:4]
 
-    same = np.allclose(made(0.05)[2:4], number[2:4])  # older versions had other intervals
-    return of._replace(made=made) if same else of
+    def scaled(alpha: float) -> Interval:
+        ratio = student(alpha, df) / student(0.05, df)
+        low = number.value - (number.value - number.low) * ratio
+        high = number.value + (number.high - number.value) * ratio
+        return max(low, least), min(high, most)
+
+    return made if np.allclose(made(0.05), number[2:4]) else scaled
 
 
-def change_of_distance(
-    change: Estimate, first: Estimate, second: Estimate, null_value: float
-) -> Callable[[float], Interval]:
-    """alpha -> the interval of |second - null_value| - |first - null_value|.
+def change_of_distance(change: At, first: At, second: At, null_value: float) -> At:
+    """The intervals of |second - null_value| - |first - null_value|.
 
     It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
     null value. Ends of S are sums of the two's: two dependent numbers can stray no further.
     """
 
     def interval(alpha: float) -> Interval:
-        low, high = change.interval(alpha)
-        ends = zip(first.interval(alpha), second.interval(alpha), strict=True)
+        low, high = change(alpha)
+        ends = zip(first(alpha), second(alpha), strict=True)
         down, up = (sum(end) - 2 * null_value for end in ends)
         return max(min(low, down), min(-up, -high)), max(min(high, up), min(-down, -low))
 
     return interval
 
 
-def quantity(rule: Rule, metric: Metric, number: Estimate) -> Quantity:
-    shown = number.interval
+def quantity(rule: Rule, metric: Metric, value: float, shown: At) -> Quantity:
     if rule.condition == BELOW:
-        return Quantity(number.value, rule.bound, shown, shown)
+        return Quantity(value, rule.bound, shown, shown)
     if rule.condition == ABOVE:
-        return Quantity(-number.value, -rule.bound, _negative(shown), shown)
+        return Quantity(-value, -rule.bound, _negative(shown), shown)
     null_value = metric.null_value or 0.0
 
     def distance(alpha: float) -> Interval:
         low, high = (end - null_value for end in shown(alpha))
         return max(0.0, low, -high), max(abs(low), abs(high))
 
-    return Quantity(abs(number.value - null_value), rule.bound, distance, shown)
+    return Quantity(abs(value - null_value), rule.bound, distance, shown)
 
 
 def _worse(metric: Metric, first: float, second: float) -> float:
@@ -182,7 +164,7 @@ def _worse(metric: Metric, first: float, second: float) -> float:
     return second - first if metric.better == "lower" else first - second
 
 
-def _negative(interval: Callable[[float], Interval]) -> Callable[[float], Interval]:
+def _negative(interval: At) -> At:
     def turned(alpha: float) -> Interval:
         low, high = interval(alpha)
         return -high, -low
@@ -306,7 +288,7 @@ def _test(
 ) -> _Test:
     rule = verdict.rule
     key = (str(rule.metric), rule.group)
-    metric = next((metric for metric in run.metrics if metric.name == rule.metric), None)
+    metric = run.metric(rule.metric)
     if metric is None or key not in run.numbers:
         group = f" of {rule.group}" if rule.group else ""
         part = f" ({_part(run)})" if run.of and run.n < run.of else ""
@@ -328,8 +310,8 @@ def _test(
     no_pass = _no_pass(run, rule, cap)
     if rule.condition != WORSE:
         verdict = _with_clusters(verdict, number.clusters)
-        of = quantity(rule, metric, _estimate(verdict, number, metric, metric.name))
-        return _Test(verdict, of, no_pass)
+        shown = _intervals(verdict, number, metric, metric.name)
+        return _Test(verdict, quantity(rule, metric, number.value, shown), no_pass)
 
     before = baseline_of(run, baseline)
     if before is None or changes is None:
@@ -370,15 +352,14 @@ def _test_of_change(
             f"a change of {name} has no error: {change.why}",
             "bound the number itself: below, above or within",
         )
-    paired = metric._replace(own_interval=True, scale=(-inf, inf))
-    difference = _estimate(verdict, change.number, paired, f"the change of {name}")
-    interval: Callable[[float], Interval] = difference.interval
+    paired = metric._replace(scale=(-inf, inf))
+    interval = _intervals(verdict, change.number, paired, f"the change of {name}")
     if metric.null_value is not None:
         first, second = (
-            _estimate(verdict, side.numbers[rule.metric or "", rule.group], metric, what)
+            _intervals(verdict, side.numbers[rule.metric or "", rule.group], metric, what)
             for side, what in ((before, f"{name} of the baseline"), (run, name))
         )
-        interval = change_of_distance(difference, first, second, metric.null_value)
+        interval = change_of_distance(interval, first, second, metric.null_value)
     elif metric.better != "lower":
         interval = _negative(interval)
     return _Test(verdict, Quantity(verdict.value, rule.bound, interval, interval), no_pass)
@@ -403,7 +384,7 @@ def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
     return verdict
 
 
-def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Estimate:
+def _intervals(verdict: Verdict, number: Number, metric: Metric, what: str) -> At:
     low, high = number.low, number.high
     if (number.stderr == 0 and isnan(low)) or low == high == number.value:
         raise _Settled(
@@ -426,7 +407,7 @@ def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Es
             f"{what} lies outside its own interval",
             "see its other numbers in the results",
         )
-    return estimate(number, metric)
+    return intervals(number, metric)
 
 
 def _part(run: Run) -> str:

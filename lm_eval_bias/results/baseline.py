@@ -64,7 +64,6 @@ def _line(document: samples.Document) -> str:
         "doc_id": document.place,
         "doc_hash": document.hash,
         "prompt_hash": document.prompt,
-        "arguments": [json.loads(document.settings)] if document.settings else [],
         "records": document.records,
     }
     return f"{json.dumps(sample)}\n"

@@ -3,46 +3,48 @@
 Runs on the same documents are compared on them (`results.paired`).
 """
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lm_eval_bias.measure import Metric, counted
+from lm_eval_bias.measure import Metric, Number, counted
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.results.leaderboard import check_metrics, is_shown
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
-from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Key, Run, against, different
+from lm_eval_bias.results.runs import (
+    ACROSS,
+    CHAT_TEMPLATE,
+    Key,
+    Run,
+    against,
+    check_metrics,
+    different,
+)
 from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. p: after Holm. verdict: whether they differ. own: what each says by
-    itself. besides: what else than the model differs. ranges: of each run, its `Run.range_text`.
-    sizes: the n of both."""
+    """One number of both runs. numbers: of each run, with its n, and its `Run.range_text`. own:
+    what each says by itself. besides: what else than the model differs. p: after Holm. verdict:
+    whether they differ."""
 
     task: str
     metric: Metric
     group: str | None
     difference: Difference
-    besides: str = ""
-    ranges: Sequence[str] = ("", "")
+    numbers: Sequence[tuple[Number, str]]
+    own: Sequence[str]
+    besides: str
     p: float = nan
     verdict: Verdict = Verdict(UNKNOWN, "")
-    sizes: Sequence[int] = ()
-    own: Sequence[str] = ("", "")
 
     @property
     def name(self) -> str:
         return self.metric.name + (f" ({self.group})" if self.group is not None else "")
-
-    @property
-    def why(self) -> str:
-        """Why there is no test; empty where there is one."""
-        return self.difference.why
 
     @property
     def distance(self) -> float:
@@ -52,19 +54,30 @@ class ComparedNumber(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """first, second: names. rows: largest difference first, in standard errors. refusals: task ->
-    why. documents: task -> how many both were asked. tests: that Holm counts. warnings: (model,
-    task, line). runs: task -> both."""
+    """names: of both. rows: largest difference first, in standard errors. refusals: task -> why.
+    pairs: of the compared tasks."""
 
-    first: str
-    second: str
+    names: tuple[str, str]
     rows: Sequence[ComparedNumber]
     refusals: Mapping[str, str]
-    documents: Mapping[str, int]
-    tests: int
-    warnings: Sequence[tuple[str, str, str]]
+    pairs: Mapping[str, Pair]
     notes: Sequence[str]
-    runs: Mapping[str, tuple[Run, Run]]
+
+    @property
+    def tests(self) -> int:
+        """How many Holm counts."""
+        return sum(not isnan(row.p) for row in self.rows)
+
+    @property
+    def warnings(self) -> list[str]:
+        lines = []
+        for task, pair in self.pairs.items():
+            mine, theirs = pair.one.warnings, pair.two.warnings
+            for line in dict.fromkeys((*mine, *theirs)):
+                name = self.names[line not in mine]
+                both = line in mine and line in theirs
+                lines.append(f"{'both' if both else name}, {task}: {line}")
+        return lines
 
 
 def comparison(
@@ -84,41 +97,30 @@ def comparison(
     TASK/NAME, in place of the primary numbers. across: values of `ACROSS` in which the runs may
     differ. Raises UsageError for a name that no run has.
     """
-    if metrics is not None:
-        check_metrics(metrics, [*first, *second])
+    check_metrics(metrics or (), [*first, *second])
     of_first, of_second = ({run.task: run for run in runs} for runs in (first, second))
     rows: list[ComparedNumber] = []
     refusals: dict[str, str] = {}
-    documents: dict[str, int] = {}
-    all_notes = list(notes)
+    pairs: dict[str, Pair] = {}
     for task in sorted(of_first.keys() | of_second.keys()):
         if task not in of_first or task not in of_second:
             refusals[task] = f"only {names[task in of_second]} was asked it"
             continue
         try:
-            one, two = of_first[task], of_second[task]
-            pair = Pair(one, two, answers, common, across)
+            pair = Pair(of_first[task], of_second[task], answers, common, across)
             rows += pair.rows(metrics, groups)
-            documents[task] = len(pair.documents)
-            all_notes += pair.notes
+            pairs[task] = pair
         except UsageError as error:
             refusals[task] = str(error)
     # answers that are the same need no test
-    adjusted = holm([nan if row.why else row.difference.p for row in rows])
+    adjusted = holm([nan if row.difference.why else row.difference.p for row in rows])
     rows = [
         row._replace(p=float(p), verdict=of_difference(row.metric, row.difference, p))
         for row, p in zip(rows, adjusted, strict=True)
     ]
     rows.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
-    warnings = []
-    for task in documents:
-        mine, theirs = of_first[task].warnings, of_second[task].warnings
-        warnings += [("both" if line in theirs else names[0], task, line) for line in mine]
-        warnings += [(names[1], task, line) for line in theirs if line not in mine]
-    tests = sum(not isnan(row.p) for row in rows)
-    unique = list(dict.fromkeys(all_notes))
-    runs = {task: (of_first[task], of_second[task]) for task in documents}
-    return Comparison(*names, rows, refusals, documents, tests, warnings, unique, runs)
+    all_notes = dict.fromkeys([*notes, *(note for pair in pairs.values() for note in pair.notes)])
+    return Comparison(names, rows, refusals, pairs, list(all_notes))
 
 
 @dataclass
@@ -171,9 +173,15 @@ class Pair:
         other = other_prompts(mine, theirs, common)
         if other and self.one.words == self.two.words:
             raise UsageError(f"other prompts, in {other:,} of {len(common):,} documents")
-        if settings := _other_settings(mine, theirs, common):
+        settings = [
+            against(key, str(a), str(b))
+            for key, a, b in different(self.one.generation, self.two.generation)
+            if key != "seed"
+        ]
+        if settings:
+            texts = ", ".join(settings)
             self._note(
-                f"answers were generated with other settings ({settings}), so a difference may be "
+                f"answers were generated with other settings ({texts}), so a difference may be "
                 "theirs"
             )
         return common
@@ -181,33 +189,33 @@ class Pair:
     def change(self, key: Key) -> Difference:
         return difference(self.runs[0], self.runs[1], key)
 
-    def rows(self, metrics: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
+    def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
-        task, (first, second) = self.one.task, self.runs
-        if first.answers == second.answers:
+        first, _ = self.runs
+        if self.runs[0].answers == self.runs[1].answers:
             self._note("all answers are the same in both runs")
-        keys: list[Key] = [(name, None) for name in first.summary.values]
-        if groups:
-            keys += [(name, group) for name, of in first.summary.groups.items() for group in of]
-        runs = self.one, self.two
         return [
             ComparedNumber(
-                task,
+                self.one.task,
                 metric,
-                key[1],
+                group,
                 self.change(key),
-                self.besides,
-                ranges,
-                sizes=[
-                    counted(run.number(key), run.records, metric.by, key[1]) for run in self.runs
+                [
+                    (
+                        of.number(key)._replace(
+                            n=counted(of.number(key), of.records, metric.by, group)
+                        ),
+                        "" if group else run.range_text(metric),
+                    )
+                    for run, of in zip((self.one, self.two), self.runs, strict=True)
                 ],
-                own=[kind(run, metric, run.number(*key)) for run in runs],
+                [kind(run, metric, run.number(*key)) for run in (self.one, self.two)],
+                self.besides,
             )
-            for metric in first.measure.metrics
-            if metric.unit not in ("p", "t") and is_shown(metric, task, metrics)
-            for key in keys
-            if key[0] == metric.name
-            for ranges in [["" if key[1] else run.range_text(metric) for run in runs]]
+            for metric, _ in self.one.shown(names)
+            if metric.unit not in ("p", "t")
+            for group in (None, *(first.summary.groups.get(metric.name, ()) if groups else ()))
+            for key in [(metric.name, group)]
         ]
 
 
@@ -229,16 +237,6 @@ def _besides(one: Run, two: Run, across: Collection[str]) -> str:
         hint = f"; compare --across {' '.join(flags)} takes them together" if all(flags) else ""
         raise UsageError(f"asked otherwise: {'; '.join(problems)}{hint}")
     return ", ".join(differ)
-
-
-def _other_settings(mine: Answers, theirs: Answers, common: Iterable[str]) -> str:
-    pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in common}
-    changes: dict[str, tuple[Any, Any]] = {}
-    for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):
-        for one, two in zip(json.loads(a), json.loads(b), strict=False):
-            for key, first, second in different(one, two):
-                changes.setdefault(key, (first, second))
-    return ", ".join(against(key, str(a), str(b)) for key, (a, b) in changes.items())
 
 
 LEGEND = (

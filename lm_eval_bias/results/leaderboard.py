@@ -1,7 +1,7 @@
 """Runs of several models -> a table for each task, a row for each model, a column a number."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -21,13 +21,15 @@ from lm_eval_bias.results.runs import (
     Question,
     Run,
     by_question,
+    check_metrics,
     distinguishing,
-    last_date,
     listed,
+    nearest_number,
 )
 from lm_eval_bias.results.samples import Answers, template_name
+from lm_eval_bias.results.table import unit_text
 from lm_eval_bias.results.verdict import QUOTED, kind
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError
 
 Replicated = Mapping[str, Replicates]
 """Model -> its numbers without each group of clusters."""
@@ -49,53 +51,40 @@ class Column(NamedTuple):
     """One number of all models. band: the null band of a test. ranked: how many have ranks. paired:
     on the same documents."""
 
-    task: str
+    name: str
     metric: Metric
     entries: Mapping[str, Entry]
     band: Ends | None = None
     ranked: int = 0
     paired: bool = False
 
-    @property
-    def name(self) -> str:
-        return f"{self.task}/{self.metric.name}"
-
 
 class Section(NamedTuple):
-    """The columns of one task. settings: what its runs have in common; distinct: those of them in
-    which other sections of the task differ. date: of the last run."""
+    """The columns of one task. runs: of models that were asked the same, `settings`. distinct:
+    those of them in which other sections of the task differ."""
 
     task: str
     settings: Mapping[str, str]
     distinct: Mapping[str, str]
     columns: Sequence[Column]
-    date: str = ""
+    runs: Sequence[Run]
 
     @property
     def title(self) -> str:
         return f"{self.task} ({listed(self.distinct)})" if self.distinct else self.task
 
-    @property
-    def models(self) -> set[str]:
-        return {model for column in self.columns for model in column.entries}
-
-
-class Model(NamedTuple):
-    """A row. tasks: those that it was asked. warnings: title of a section, and line."""
-
-    name: str
-    tasks: Sequence[str]
-    warnings: Sequence[tuple[str, str]]
-
 
 class Board(NamedTuple):
-    """models: the rows, in order. tasks: all that any was asked. sorted_by: a column's name."""
+    """models: their names, in order. sorted_by: a column's name."""
 
-    models: Sequence[Model]
-    tasks: Sequence[str]
+    models: Sequence[str]
     sections: Sequence[Section]
     notes: Sequence[str]
     sorted_by: str | None
+
+    @property
+    def tasks(self) -> list[str]:
+        return sorted({section.task for section in self.sections})
 
 
 def conditions(finished: FinishedRuns) -> Iterator[Run]:
@@ -122,52 +111,26 @@ def board(
     them, best first, else the greatest. answers: what the samples of a run hold, None where the
     task is not known here; without it ranks are from the intervals alone. Raises UsageError for a
     name that no run has."""
-    if metrics is not None:
-        check_metrics(metrics, finished.runs)
-    runs, notes = list(conditions(finished)), list(finished.notes)
-    questions = by_question(runs)
+    check_metrics(metrics or (), finished.runs)
+    notes = list(finished.notes)
+    questions = by_question(conditions(finished))
     paired: dict[Question, Replicated] = {}
     if answers is not None:
         questions, paired, further = _by_documents(questions, answers)
         notes += further
     sections = []
-    tasks_of: dict[str, dict[str, None]] = {}
-    warnings: dict[str, list[tuple[str, str]]] = {}
-    for question, same in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
+    for question, runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
         task, settings = question
-        replicated = paired.get(question, {})
-        columns = [_column(task, metric, same, replicated) for metric in _shown(same, metrics)]
+        shown = {metric.name: metric for run in runs[::-1] for metric, _ in run.shown(metrics)}
+        columns = [_column(metric, runs, paired.get(question, {})) for metric in shown.values()]
         distinct = distinguishing(question, questions)
-        section = Section(task, dict(settings), distinct, columns, last_date(same))
-        if columns:
-            sections.append(section)
-        for run in same:
-            tasks_of.setdefault(run.model, {})[task] = None
-            warnings.setdefault(run.model, []).extend((section.title, w) for w in run.warnings)
-    names = sorted(tasks_of, key=lambda name: (name.casefold(), name))
-    models = [Model(name, list(tasks_of[name]), warnings[name]) for name in names]
+        sections.append(Section(task, dict(settings), distinct, columns, runs))
+    models = sorted({run.model for run in finished.runs}, key=lambda name: (name.casefold(), name))
     column = _sorted_by(sort, sections)
     if column:
         # stable: what has no number keeps the order of names, at the end
-        models.sort(key=lambda model: order(column, column.entries.get(model.name)))
-    tasks = sorted({run.task for run in runs})
-    name = column.name if column else None
-    return Board(models, tasks, sections, notes, name)
-
-
-def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
-    """UsageError for a name that no run has."""
-    known = {name for run in runs for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--metrics {name}: no run has that number; {_guess(name, known)}")
-
-
-def _guess(name: str, known: Collection[str]) -> str:
-    """The nearest name, or the short ones: all would fill the screen."""
-    guess = nearest(name, sorted(known))
-    short = sorted(k for k in known if "/" not in k)
-    return guess if guess.startswith("did") else nearest(name, short)
+        models.sort(key=lambda model: order(column, column.entries.get(model)))
+    return Board(models, sections, notes, column and column.name)
 
 
 # ---- Who was asked the same documents
@@ -181,44 +144,38 @@ def _by_documents(
     paired: dict[Question, Replicated] = {}
     notes = []
     for (task, settings), runs in questions.items():
-        if len(runs) < 2:
-            result[task, settings] = runs
-            continue
-        read: dict[str, Answers | None] = {}
-        for run in runs:
+        read: dict[str, Answers] = {}
+        for run in runs if len(runs) > 1 else ():
             try:
-                read[run.model] = answers(run) if run.samples else None
+                if run.samples and (of := answers(run)):
+                    read[run.model] = of
             except UsageError as error:
-                read[run.model] = None
                 notes.append(
                     f"{run.results}: the samples of {task} are not read, so its ranks are "
                     f"unpaired: {error}"
                 )
-        known = [(run, of) for run in runs if (of := read[run.model])]
-        several = len({of.which for _, of in known}) > 1
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        worded = {(of.which, run.words, of.prompts) for run, of in known if of.prompts}
-        places = Counter((which, words) for which, words, _ in worded)
-        otherwise = max(places.values(), default=0) > 1
+        asked = [(run, read[run.model]) for run in runs if run.model in read]
+        worded = {(of.which, run.words, of.prompts) for run, of in asked if of.prompts}
+        places = Counter((documents, words) for documents, words, _ in worded)
+        several = len({of.which for of in read.values()}) > 1
         groups: dict[Question, list[Run]] = {}
         for run in runs:
-            of = read[run.model]
-            more: list[tuple[str, str]] = []
+            of = read.get(run.model)
+            more = []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", of.which if of else "not known"))
             if of and places[of.which, run.words] > 1:
                 more.append(("which prompts", of.prompts or "not known"))
             groups.setdefault((task, (*settings, *more)), []).append(run)
-        for condition, which in (
-            (several, "other documents, as many as each other"),
-            (otherwise, "the same documents in other words"),
-        ):
-            if condition:
-                notes.append(f"{task}: models were asked {which}, and stand in tables of their own")
+        if len(groups) > 1:
+            other = "other documents, as many as each other"
+            other = other if several else "the same documents in other words"
+            notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
         for question, same in groups.items():
             try:
-                paired[question] = _replicates([(run.model, read[run.model]) for run in same])
+                paired[question] = _replicates([(run.model, read.get(run.model)) for run in same])
             except UsageError as error:
                 notes.append(f"{task}: ranks are unpaired: {error}")
         result |= groups
@@ -240,31 +197,15 @@ def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
 # ---- Columns
 
 
-def _shown(runs: Sequence[Run], names: Sequence[str] | None) -> list[Metric]:
-    shown: dict[str, Metric] = {}
-    for run in runs:
-        for metric in run.metrics:
-            if is_shown(metric, run.task, names) and (metric.name, None) in run.numbers:
-                shown.setdefault(metric.name, metric)
-    return list(shown.values())
-
-
-def is_shown(metric: Metric, task: str, names: Sequence[str] | None) -> bool:
-    """Whether a metric is among METRIC or TASK/METRIC; without names, a primary one."""
-    if names is None:
-        return metric.primary
-    return metric.name in names or f"{task}/{metric.name}" in names
-
-
-def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
-    key = (metric.name, None)
+def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
+    task, key = runs[0].task, (metric.name, None)
     entries = {
         run.model: Entry(number, range=run.range_text(metric), verdict=kind(run, metric, number))
         for run in runs
         if (number := run.numbers.get(key))
     }
     of = families(task, metric.name, runs[0].options) if metric.question else []
-    column = Column(task, metric, entries, band(of))
+    column = Column(f"{task}/{metric.name}", metric, entries, band(of))
     return _ranked(column, replicated) if direction(metric) else column
 
 
@@ -273,11 +214,11 @@ def direction(metric: Metric) -> str | None:
     return "near" if metric.null_value is not None else metric.better
 
 
-def goal(metric: Metric) -> str:
-    way = direction(metric)
-    if way is None:
-        return "no direction"
-    return f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
+def about(metric: Metric) -> str:
+    """Its unit, and which is better: "points, best near 0"."""
+    way, unit = direction(metric), unit_text(metric.unit)
+    better = f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
+    return ", ".join(filter(None, (unit, way and better)))
 
 
 def _ranked(column: Column, replicated: Replicated) -> Column:
@@ -300,8 +241,7 @@ def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     if not replicated or not column.entries.keys() <= replicated.keys():
         return None
     runs = [replicated[name] for name in column.entries]
-    declared = [m for m in runs[0].measure.metrics if m.name == metric.name]
-    if not declared or not measured(declared[0]):
+    if not any(m.name == metric.name and measured(m) for m in runs[0].measure.metrics):
         return None
     if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
         return None
@@ -328,9 +268,9 @@ def _unpaired_ranks(column: Column) -> Ranks:
     values, lows, highs = (
         np.array([getattr(n, end) for n in numbers]) for end in ("value", "low", "high")
     )
-    df = np.array([inf if not n.clusters else max(n.clusters - 1, 1) for n in numbers])
-    if metric.own_interval:
-        df = np.array([implied_df(*n[:4], most) for n, most in zip(numbers, df, strict=True)])
+    df = np.array(
+        [implied_df(*n[:4], max(n.clusters - 1, 1) if n.clusters else inf) for n in numbers]
+    )
     if metric.null_value is not None:
         null = metric.null_value
         return ranks(values - null, lows - null, highs - null, distances=True, df=df)
@@ -352,7 +292,7 @@ def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
     names = list(dict.fromkeys(column.name for column in chosen))
     if not chosen:
         known = {name for column in columns for name in (column.metric.name, column.name)}
-        raise UsageError(f"--sort {sort}: there is no such column; {_guess(sort, known)}")
+        raise UsageError(f"--sort {sort}: there is no such column; {nearest_number(sort, known)}")
     if len(names) > 1:
         raise UsageError(
             f"--sort {sort}: several tasks have that number; say which: {', '.join(names)}"

@@ -116,7 +116,7 @@ class Run(NamedTuple):
     parts: bool = False
     of: int | None = None
     others: Sequence[Run] = ()
-    generation: Options | None = None
+    generation: Options = MappingProxyType({})
     condition: Mapping[str, str] = MappingProxyType({})
     place: Place = Place()
 
@@ -202,13 +202,13 @@ class Run(NamedTuple):
     @property
     def tested(self) -> list[tuple[Metric, Number]]:
         """Its primary numbers that test a question."""
-        return [(m, n) for m, n in self.primaries if tests(m)]
+        return [(m, n) for m, n in self.primaries if is_test(m)]
 
     def metric(self, name: str | None) -> Metric | None:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-def tests(metric: Metric) -> bool:
+def is_test(metric: Metric) -> bool:
     """Whether a number tests a question."""
     return metric.question is not None and metric.null_value is not None
 
@@ -312,6 +312,23 @@ def find(
     named = _named_apart([_with_phrases(run, phrases) for run in kept])
     runs = [_by_condition(run, conditions) for run in named]
     return FinishedRuns(runs, notes, unread, short, conditions)
+
+
+def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
+    """UsageError for a name that no run has."""
+    known = {name for run in runs for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"--metrics {name}: no run has that number; {nearest_number(name, known)}"
+            )
+
+
+def nearest_number(name: str, known: Collection[str]) -> str:
+    """The nearest name, or the short ones: all would fill the screen."""
+    guess = nearest(name, sorted(known))
+    short = sorted(k for k in known if "/" not in k)
+    return guess if guess.startswith("did") else nearest(name, short)
 
 
 # ---- What runs were asked
@@ -523,7 +540,10 @@ def _run(
         samples=samples,
         parts=date is None,
         of=_count(at(content, "n-samples", task, "original")) or None,
-        generation=mapping(config, "generation_kwargs"),
+        generation={
+            **mapping(config, "generation_kwargs"),
+            **mapping(content, "config", "gen_kwargs"),
+        },
     )
     system = str(content.get("system_instruction_sha") or "")[:12]
     condition = {

@@ -186,28 +186,13 @@ def missing_parts(runs: Iterable[Options]) -> list[str]:
     return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]
 
 
-def documents_of_all(parts: Sequence[tuple[Options, int | None]]) -> int | None:
-    """How many documents a task has, from the options and numbers of its runs; None where unknown.
-    Missing parts count as the others."""
-    known: dict[tuple[int, int], int] = {}
-    for options, documents in parts:
-        if not documents:
-            return None
-        known[part_of(options) or (1, 1)] = documents
-    divided = {of for _, of in known}
-    return (
-        math.ceil(sum(known.values()) * divided.pop() / len(known)) if len(divided) == 1 else None
-    )
-
-
 class Document(NamedTuple):
-    """A document of a run. hash: of its content. prompt: that of what was asked. settings: how
-    answers were generated, as JSON. place: among all documents of the task."""
+    """A document of a run. hash: of its content. prompt: that of what was asked. place: among all
+    documents of the task."""
 
     hash: str
     prompt: str | None
     records: Table
-    settings: str | None = None
     place: int = 0
 
 
@@ -314,10 +299,9 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
                         "other items do not belong together"
                     )
-            prompt, settings = _asked(sample)
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            yield Document(document, prompt, records, settings, in_whole)
+            yield Document(document, _prompt(sample), records, in_whole)
 
 
 def requests_of(sample: Json) -> list[list[Any]]:
@@ -329,26 +313,20 @@ def requests_of(sample: Json) -> list[list[Any]]:
     return [values(request) for request in values(sample.get("arguments") or [])]
 
 
-def _asked(sample: Json) -> tuple[str | None, str | None]:
-    """The checksum of all that was asked of a document, and how its answers were generated."""
+def _prompt(sample: Json) -> str | None:
+    """The checksum of all that was asked of a document."""
     texts: list[Any] = []
-    settings: list[Any] = []
     for value in (value for request in requests_of(sample) for value in request):
         turns = at(value, "turns")
         if isinstance(turns, list):  # a conversation
             own = [_without(turn, "generation_kwargs") for turn in turns]
             texts.append([value.get("system"), *own])
-            settings += [_without(at(turn, "generation_kwargs"), "seed") for turn in turns]
-        elif isinstance(value, dict):
-            settings.append(_without(value, "seed"))
-        else:
+        elif not isinstance(value, dict):
             texts.append(value)
-    generated = [of for of in settings if isinstance(of, dict) and of]
-    sent = sys.intern(json.dumps(generated, sort_keys=True)) if generated else None
-    if not texts:
+    if not texts:  # a baseline
         prompt = sample.get("prompt_hash")
-        return (prompt if isinstance(prompt, str) else None), sent
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16], sent
+        return prompt if isinstance(prompt, str) else None
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
 def _without(value: Any, left_out: str) -> Any:
@@ -431,11 +409,17 @@ def merged(
     metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}
     config = {k: v for k, v in mapping(first, "configs", task.name).items() if k != "error"}
     config |= {"metadata": metadata, "cells": cells}
-    parts = [
-        (mapping(of, "configs", task.name, "metadata"), at(of, "n-samples", task.name, "original"))
+    # missing parts count as the others
+    parts = {
+        part_of(mapping(of, "configs", task.name, "metadata")) or (1, 1): at(
+            of, "n-samples", task.name, "original"
+        )
         for of in runs.values()
-    ]
-    original = documents_of_all(parts) if parts and len(parts) == len(files) else None
+    }
+    original = None
+    if len(runs) == len(files) and all(parts.values()):
+        (of_parts,) = {of for _, of in parts}
+        original = math.ceil(sum(parts.values()) * of_parts / len(parts))
     return {
         "task": task.name,
         "files": list(map(str, files)),

@@ -61,16 +61,12 @@ class SampledQuestion(NamedTuple):
     read: tuple[str, ...] | None
 
 
-class CutOff(NamedTuple):
+class Transcript(NamedTuple):
     """answers: those looked at; cut: those that seem cut off."""
 
+    questions: tuple[SampledQuestion, ...]
     answers: int
     cut: int
-
-
-class Transcript(NamedTuple):
-    questions: tuple[SampledQuestion, ...]
-    cut_off: CutOff
     notes: tuple[str, ...]
 
 
@@ -107,7 +103,7 @@ def transcript(files: Sequence[Path]) -> Transcript:
                 f"{path}: samples of another version, without questions and answers; run again "
                 "with --log_samples to see them"
             )
-    return Transcript(tuple(shown), CutOff(len(cut), sum(cut)), tuple(notes))
+    return Transcript(tuple(shown), len(cut), sum(cut), tuple(notes))
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -14,7 +14,7 @@ from lm_eval_bias.exhibit import Ends, Exhibit, Row
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
-from lm_eval_bias.results.runs import Run, number_of
+from lm_eval_bias.results.runs import Run, is_test, number_of
 from lm_eval_bias.results.table import number_text
 
 KINDS = YES, REVERSE, UNCLEAR, NO, UNKNOWN = (
@@ -71,16 +71,18 @@ class Tested(NamedTuple):
 
 def judged(runs: Iterable[Run]) -> list[Tested]:
     """The primary numbers that test a question."""
-    tests = []
-    for run in runs:
-        for metric, number in run.primaries:
-            if metric.question is not None and metric.null_value is not None:
-                of = families(run.task, metric.name, run.options)
-                distance = number.arms_from(metric.null_value)
-                tests.append(
-                    Tested(run, metric, number, of, verdict(run, metric, number), distance)
-                )
-    return tests
+    return [
+        Tested(
+            run,
+            metric,
+            number,
+            families(run.task, metric.name, run.options),
+            verdict(run, metric, number),
+            number.arms_from(metric.null_value or 0.0),
+        )
+        for run in runs
+        for metric, number in run.tested
+    ]
 
 
 def strongest(tests: Iterable[Tested]) -> list[Tested]:
@@ -135,8 +137,7 @@ def verdict(run: Run, metric: Metric, number: Number) -> Verdict:
 
 def kind(run: Run, metric: Metric, number: Number) -> str:
     """Of a number that tests a question; empty for another one."""
-    tests = metric.question is not None and metric.null_value is not None
-    return verdict(run, metric, number).kind if tests else ""
+    return verdict(run, metric, number).kind if is_test(metric) else ""
 
 
 def _unusable(run: Run, number: Number) -> str:
@@ -244,7 +245,7 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
     of_whole, of_parts = [], []
     names: list[str] = []
     for run, rows in models:
-        metric = next((m for m in run.metrics if m.name == figure.test), None)
+        metric = run.metric(figure.test)
         if metric is None or metric.null_value is None:
             return ""
         whole = run.number(metric.name)

@@ -1,12 +1,14 @@
 """The page of a comparison of two runs."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, intervals
 from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
-from lm_eval_bias.results.leaderboard import direction, goal
+from lm_eval_bias.results.leaderboard import about, direction
 from lm_eval_bias.results.table import Cell, Table, interval_text, number_cell, number_text
 from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
@@ -16,15 +18,14 @@ DRAWN, SHOWN, ANSWER = 25, 6, 600
 """Differences in a figure; answers to a question, and characters of each."""
 
 
-def page(comparison: Comparison, draws: bool = True) -> Page:
-    """draws: with figures."""
-    about = {row.metric.name: row.metric.description for row in comparison.rows}
+def page(comparison: Comparison) -> Page:
+    texts = {row.metric.name: row.metric.description for row in comparison.rows}
     sections = [
         Section(
             "Differences",
             [_differences(comparison)],
-            _figures(comparison) if draws else (),
-            about={name: text for name, text in about.items() if text},
+            _figures(comparison),
+            about={name: text for name, text in texts.items() if text},
         ),
         Section(
             "The answers that changed",
@@ -32,22 +33,21 @@ def page(comparison: Comparison, draws: bool = True) -> Page:
             "sum of the differences between the shares of their answers.",
             folds=[
                 _changed(task, of)
-                for task, (one, two) in comparison.runs.items()
-                if (of := changed(one.samples, two.samples))
+                for task, pair in comparison.pairs.items()
+                if (of := changed(pair.one.samples, pair.two.samples))
             ],
         ),
     ]
-    lead = [f"First: {comparison.first}. Second: {comparison.second}.", f"{summary(comparison)}."]
-    remarks = {
-        "Not compared": [f"{task}: {why}" for task, why in comparison.refusals.items()],
-        "Read these with care": [": ".join((f"{m}, {t}", w)) for m, t, w in comparison.warnings],
-        "Notes": comparison.notes,
-    }
+    first, second = comparison.names
     return Page(
         "Comparison",
-        [*lead, *(page_figures.missing() if draws else ())],
+        [f"First: {first}. Second: {second}.", f"{summary(comparison)}."],
         [of for of in sections if of.folds or (of.tables and comparison.rows)],
-        remarks,
+        {
+            "Not compared": [f"{task}: {why}" for task, why in comparison.refusals.items()],
+            "Read these with care": comparison.warnings,
+            "Notes": comparison.notes,
+        },
         LEGEND,
         _rows(comparison),
     )
@@ -55,7 +55,7 @@ def page(comparison: Comparison, draws: bool = True) -> Page:
 
 def summary(comparison: Comparison) -> str:
     different = sum(row.verdict.kind == YES for row in comparison.rows)
-    compared, refused = len(comparison.documents), len(comparison.refusals)
+    compared, refused = len(comparison.pairs), len(comparison.refusals)
     tests = (
         f"{different} of {comparison.tests} numbers differ after Holm"
         if comparison.tests
@@ -70,24 +70,28 @@ def _differences(comparison: Comparison) -> Table:
     rows = []
     for row in comparison.rows:
         of, unit = row.difference, row.metric.unit
-        about = ", ".join(part for part in (unit, goal(row.metric)) if part)
         both = [
-            number_cell(Number(value, n=n), unit, "; ".join(filter(None, (own, of_range))))
-            for value, n, own, of_range in zip(of[:2], row.sizes, row.own, row.ranges, strict=True)
+            number_cell(Number(number.value, n=number.n), unit, "; ".join(filter(None, notes)))
+            for (number, *notes) in _both(row)
         ]
         text = number_text(of.difference, unit)
         signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
         change = Cell(signed, interval_text(of.number, unit), value=of.difference)
         verdict = Cell(row.verdict.sentence, note=row.besides)
-        name = Cell(f"{row.task}/{row.name}", note=about)
+        name = Cell(f"{row.task}/{row.name}", note=about(row.metric))
         rows.append([name, *both, change, Cell(number_text(row.p, "p"), value=row.p), verdict])
     title = "Largest first, in standard errors; p after Holm"
     return Table([Cell(title) for title in titles], rows, frozenset({0, 5}), title)
 
 
+def _both(row: ComparedNumber) -> list[tuple[Number, str, str]]:
+    """Of each run its number, what that says, and its range."""
+    return [(number, own, text) for (number, text), own in zip(row.numbers, row.own, strict=True)]
+
+
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """A flat row for each number, and one for each task that is not compared."""
-    models = {"first": comparison.first, "second": comparison.second}
+    models = dict(zip(("first", "second"), comparison.names, strict=True))
     rows = [models | _row(comparison, row) for row in comparison.rows]
     return rows + [{**models, "task": t, "refused": why} for t, why in comparison.refusals.items()]
 
@@ -95,11 +99,9 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     of, kind = row.difference, row.verdict.kind
     both: dict[str, Any] = {}
-    for which, *parts in zip(
-        ("first", "second"), of[:2], row.sizes, row.own, row.ranges, strict=True
-    ):
-        for key, part in zip(("value", "n", "verdict", "range"), parts, strict=True):
-            both[f"{which}_{key}"] = None if part == "" else part
+    for which, (number, own, text) in zip(("first", "second"), _both(row), strict=True):
+        both[f"{which}_value"], both[f"{which}_n"] = number.value, number.n
+        both[f"{which}_verdict"], both[f"{which}_range"] = own or None, text or None
     return {
         "task": row.task,
         "metric": row.metric.name,
@@ -113,15 +115,15 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
         "p_holm": row.p,
         "tests": comparison.tests,
         "clusters": of.clusters,
-        "documents": comparison.documents[row.task],
+        "documents": len(comparison.pairs[row.task].documents),
         "verdict": kind,
         "towards": row.verdict.sentence.partition(" (")[0] if kind == YES else None,
-        "why": row.why or None,
+        "why": of.why or None,
         "besides_the_model": row.besides or None,
     }
 
 
-def _figures(comparison: Comparison) -> list[str]:
+def _figures(comparison: Comparison) -> list[Callable[[], str]]:
     """The differences of each unit with their intervals, the largest first."""
     units: dict[str, list[dict[str, Any]]] = {}
     for row in comparison.rows:
@@ -137,9 +139,10 @@ def _figures(comparison: Comparison) -> list[str]:
                 }
             )
     how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
-    names = (("first", comparison.first), ("second", comparison.second))
+    first, second = comparison.names
     return [
-        page_figures.figure(
+        partial(
+            page_figures.figure,
             how,
             rows[:DRAWN],
             (Column("difference", "Second less first", unit),),
@@ -149,9 +152,13 @@ def _figures(comparison: Comparison) -> list[str]:
             seen=f"Do numbers in {unit} differ? {counts([row['verdict'] for row in rows])}",
             source=page_figures.source(
                 [
-                    run._replace(model=f"{which} {model}")
+                    run
                     for task in {row["task"]: None for row in rows[:DRAWN]}
-                    for (which, model), run in zip(names, comparison.runs[task], strict=True)
+                    for pair in [comparison.pairs[task]]
+                    for run in (
+                        pair.one._replace(model=f"first {first}"),
+                        pair.two._replace(model=f"second {second}"),
+                    )
                 ]
             ),
         )
@@ -183,12 +190,8 @@ def _answers(of: Changed) -> list[Table]:
         shown = sorted(texts, key=lambda text: -max(of.get(text, 0) for of in both))[:SHOWN]
         head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
         rows = [
-            [Cell(text[:ANSWER]), *(Cell(_percent(of.get(text, 0))) for of in both)]
+            [Cell(text[:ANSWER]), *(Cell(number_text(100 * of.get(text, 0), "%")) for of in both)]
             for text in shown
         ]
         tables.append(Table(head, rows, title="Answers of both"))
     return tables
-
-
-def _percent(share: float) -> str:
-    return "<0.1" if 0 < share < 0.001 else f"{100 * share:.1f}"

@@ -3,7 +3,6 @@ the papers print beside."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from math import isnan
@@ -24,8 +23,6 @@ from lm_eval_bias.results.table import (
     unit_text,
 )
 from lm_eval_bias.usage import Options
-
-logger = logging.getLogger(__name__)
 
 Rows = Sequence[Row]
 Place = tuple[str, PaperTable, PaperCell, Comparison]
@@ -79,19 +76,6 @@ class PaperRows(NamedTuple):
     source: str
     incomparable: str
     differs: str
-
-
-class Broken(ValueError):
-    """An exhibit whose rows cannot be made of a run; the text says why."""
-
-
-def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
-    """The rows of an exhibit. Raises Broken where its own code fails: it may be a person's."""
-    try:
-        return exhibits.rows(exhibit, tables)
-    except Exception as error:
-        logger.debug("%s", exhibit.name, exc_info=True)
-        raise Broken(f"{type(error).__name__}: {error}") from error
 
 
 # ---- What the papers print
@@ -163,8 +147,8 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
                 tables.setdefault(cell.place.table, []).append(places[key])
             places[key][cell.place.column] = number
     try:
-        made = rows(exhibit, tables)
-    except Broken:  # a table that is worked out of columns which no paper prints
+        made = exhibits.rows(exhibit, tables)
+    except Exception:  # a table that is worked out of columns which no paper prints
         return []
     shown = [column.name for column in exhibit.columns]
     return [row for row in made if any(isinstance(row.get(name), PaperNumber) for name in shown)]
@@ -187,8 +171,6 @@ def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
     if comparison.template and not run.template:
         unknown = "perhaps " if run.template == "" else ""
         reasons.append(f"this run had {unknown}no chat template")
-    if run.generation is None and known.generation:
-        reasons.append("the settings with which this run's answers were generated are not known")
     had = {**known.defaults, **run.options, **(run.generation or known.generation)}
     papers = (
         {**known.defaults, **known.generation, **comparison.options, **settings}

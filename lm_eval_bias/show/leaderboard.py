@@ -1,5 +1,7 @@
 """The page of a leaderboard."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lm_eval_bias import exhibit
@@ -10,13 +12,12 @@ from lm_eval_bias.results.leaderboard import (
     Board,
     Column,
     Entry,
-    Model,
     Section,
+    about,
     direction,
-    goal,
     order,
 )
-from lm_eval_bias.results.runs import listed
+from lm_eval_bias.results.runs import Run, last_date, listed
 from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell
 from lm_eval_bias.results.verdict import band_text
 from lm_eval_bias.show import page as pages
@@ -24,39 +25,57 @@ from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.page import Page
 
 
-def page(board: Board, draws: bool = True) -> Page:
-    """draws: with figures."""
-    missing = {
-        model.name: [task for task in board.tasks if task not in model.tasks]
+def page(board: Board) -> Page:
+    lacking = {
+        model: [task for task in board.tasks if not _runs(board, model, task)]
         for model in board.models
     }
     remarks = {
         "Read these with care": [
-            f"{model.name}, {title}: {warning}"
+            f"{model}, {title}: {warning}"
             for model in board.models
-            for title, warning in model.warnings
+            for title, run in _runs(board, model)
+            for warning in run.warnings
         ],
-        "Not asked": [f"{m} was not asked {', '.join(of)}" for m, of in missing.items() if of],
+        "Not asked": [f"{m} was not asked {', '.join(of)}" for m, of in lacking.items() if of],
         "Notes": board.notes,
     }
     lead = f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
     lead += "number has its own unit and question."
+    sections = [section for section in board.sections if section.columns]
     return Page(
         "Leaderboard",
-        [lead, *(page_figures.missing() if draws else ())],
+        [lead],
         [
             pages.Section(
                 shortened(section.title, 200),
                 [_table(board, section)],
-                _figures(section, i) if draws else (),
+                _figures(section, i),
                 about={c.metric.name: c.metric.description for c in section.columns},
             )
-            for i, section in enumerate(board.sections, 1)
+            for i, section in enumerate(sections, 1)
         ],
         remarks,
         LEGEND,
-        [row for model in board.models for row in _rows(board, model)],
+        [
+            _row(section, run, column)
+            for model in board.models
+            for section in sections
+            for run in section.runs
+            for column in section.columns
+            if run.model == model and model in column.entries
+        ],
     )
+
+
+def _runs(board: Board, model: str, task: str | None = None) -> list[tuple[str, Run]]:
+    """The runs of a model, each with the title of its section."""
+    return [
+        (section.title, run)
+        for section in board.sections
+        for run in section.runs
+        if run.model == model and task in (None, run.task)
+    ]
 
 
 def summary(board: Board) -> str:
@@ -65,33 +84,29 @@ def summary(board: Board) -> str:
 
 
 def _table(board: Board, section: Section) -> Table:
-    head = [Cell("model"), *(Cell(c.metric.name, note=about(c)) for c in section.columns)]
+    head = [Cell("model"), *(Cell(c.metric.name, note=_about(c)) for c in section.columns)]
     rows = [
-        [
-            Cell(model.name),
-            *(_cell(column, column.entries.get(model.name)) for column in section.columns),
-        ]
+        [Cell(model), *(_cell(column, column.entries.get(model)) for column in section.columns)]
         for model in board.models
-        if model.name in section.models
+        if any(model in column.entries for column in section.columns)
     ]
     common = {key: of for key, of in section.settings.items() if key not in section.distinct}
     return Table(head, rows, title=shortened(listed(common), 300))
 
 
-def about(column: Column) -> str:
+def _about(column: Column) -> str:
     """Unit and goal, below a column's title."""
-    if not column.ranked:
-        return column.metric.unit
-    parts = (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
     without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
-    return ", ".join(part for part in (*parts, without) if part)
+    more = ("paired" if column.paired else "", without) if column.ranked else ()
+    return ", ".join(filter(None, (about(column.metric), *more)))
 
 
-def _figures(section: Section, number: int) -> list[str]:
+def _figures(section: Section, number: int) -> list[Callable[[], str]]:
     """For each number with ranks its values with intervals, the best first, and beside each the
     ranks that the data leave open."""
     return [
-        page_figures.figure(
+        partial(
+            page_figures.figure,
             exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
                 label="rank", band=column.band
             ),
@@ -109,8 +124,9 @@ def _figures(section: Section, number: int) -> list[str]:
             name=f"f{number}-{i}",
             title=column.metric.description,
             seen=_first(column),
-            source=f"Source: {section.task}, {listed(section.settings)}; {section.date}. Right: "
-            "ranks; models that share a letter do not differ significantly",
+            source=f"Source: {section.task}, {listed(section.settings)}; "
+            f"{last_date(section.runs)}. Right: ranks; models that share a letter do not differ "
+            "significantly",
             n=ends_text(entry.number.n for entry in column.entries.values()),
             width=page_figures.COLUMN,
         )
@@ -140,25 +156,13 @@ def place(entry: Entry) -> str:
     return "–".join(dict.fromkeys(map(str, entry.rank or ())))
 
 
-def _rows(board: Board, model: Model) -> list[dict[str, Any]]:
-    """A row for each number of a model."""
-    return [
-        {
-            "model": model.name,
-            **_row(section, column, column.entries[model.name]),
-            "warnings": "; ".join(line for title, line in model.warnings if title == section.title),
-        }
-        for section in board.sections
-        for column in section.columns
-        if model.name in column.entries
-    ]
-
-
-def _row(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
-    metric, number = column.metric, entry.number
+def _row(section: Section, run: Run, column: Column) -> dict[str, Any]:
+    """The row of a number."""
+    metric, entry = column.metric, column.entries[run.model]
     band, rank = column.band or (None, None), entry.rank or (None, None)
     return {
-        "task": column.task,
+        "model": run.model,
+        "task": run.task,
         "metric": metric.name,
         "unit": metric.unit,
         "better": direction(metric),
@@ -166,9 +170,7 @@ def _row(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "null_band_low": band[0],
         "null_band_high": band[1],
         "asked": listed(section.settings),
-        **{part: getattr(number, part) for part in ("value", "low", "high", "stderr")},
-        "clusters": number.clusters,
-        "n": number.n,
+        **entry.number._asdict(),
         "verdict": entry.verdict or None,
         "rank_low": rank[0],
         "rank_high": rank[1],
@@ -176,4 +178,5 @@ def _row(section: Section, column: Column, entry: Entry) -> dict[str, Any]:
         "paired": column.paired if column.ranked else None,
         "ties": entry.ties or None,
         "range": entry.range or None,
+        "warnings": "; ".join(run.warnings),
     }

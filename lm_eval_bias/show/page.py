@@ -11,6 +11,7 @@ from lm_eval_bias.results.escape import harmless, markdown_text, visible
 from lm_eval_bias.results.latex import latex as latex_tables
 from lm_eval_bias.results.table import Table, csv_text, finite
 from lm_eval_bias.show import html as pages
+from lm_eval_bias.show.page_figures import missing
 
 
 class Fold(NamedTuple):
@@ -21,11 +22,11 @@ class Fold(NamedTuple):
 
 
 class Section(NamedTuple):
-    """figures: SVG, as the drawing made it, trusted. about: number -> what it is."""
+    """figures: each makes an SVG, which HTML alone has. about: number -> what it is."""
 
     title: str
     tables: Sequence[Table] = ()
-    figures: Sequence[str] = ()
+    figures: Sequence[Callable[[], str]] = ()
     lead: str = ""
     about: Mapping[str, str] = {}
     folds: Sequence[Fold] = ()
@@ -44,7 +45,9 @@ class Page(NamedTuple):
 
 
 def html(page: Page) -> str:
-    return pages.page("page.html", of=page)
+    drawn = any(section.figures for section in page.sections)
+    lead = [*page.lead, *(missing() if drawn else [])]
+    return pages.page("page.html", of=page._replace(lead=lead))
 
 
 def markdown(page: Page) -> str:

@@ -24,15 +24,13 @@ _END = ("--log_samples", "--output_path", "results")
 def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     asked: dict[tuple[str, ...], list[str]] = {}
-    groups: dict[str, list[str]] = {}
     for run in runs:
         of = facts(run)
         words = (*_model(run, of), *_how(run, of, known.get(run.task, TaskInfo())))
         asked.setdefault(words, []).append(run.task)
-        groups |= _groups(of.get("group_subtasks"))
     return [
-        " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(_names(of, groups)), *_END)))
-        for words, of in asked.items()
+        " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
+        for words, tasks in asked.items()
     ]
 
 
@@ -87,30 +85,6 @@ def _documents(run: Run, limit: Any) -> Iterator[str]:
             yield from ("--samples", json.dumps({run.task: ids}))
         else:
             yield from ("--limit", str(run.n))
-
-
-def _groups(recorded: Any) -> dict[str, list[str]]:
-    pairs = recorded.items() if isinstance(recorded, dict) else ()
-    return {
-        group: [str(of).rpartition("::")[2] for of in parts]
-        for group, parts in pairs
-        if isinstance(parts, list) and parts
-    }
-
-
-def _names(tasks: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """The tasks, those of a whole group under its name."""
-    left = dict.fromkeys(tasks)
-    names = []
-    for group in groups.keys() - {part for parts in groups.values() for part in parts}:
-        inner = [group]
-        for name in inner:
-            inner += [part for part in groups.get(name, ()) if part not in inner]
-        of = {name for name in inner if name not in groups}
-        if of <= left.keys():
-            names.append(group)
-            left = {name: None for name in left if name not in of}
-    return [*sorted(names), *left]
 
 
 def _pairs(values: Any) -> str:

@@ -12,6 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
@@ -19,6 +20,7 @@ from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
+from lm_eval_bias.results.leaderboard import about
 from lm_eval_bias.results.runs import (
     FinishedRuns,
     Question,
@@ -28,9 +30,9 @@ from lm_eval_bias.results.runs import (
     listed,
 )
 from lm_eval_bias.results.table import Cell, Table, csv_text, number_cell, number_text, unit_text
-from lm_eval_bias.results.transcripts import CutOff, SampledQuestion, Transcript, transcript
+from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
-from lm_eval_bias.show.exhibited import MODEL, Broken, PaperRows, Place, Rows, TaskInfo
+from lm_eval_bias.show.exhibited import MODEL, PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page_figures import source
 from lm_eval_bias.usage import UsageError
@@ -92,17 +94,18 @@ class Block:
         )
 
 
-class TaskSection(NamedTuple):
-    """A task on a model's page. open: expanded on the page (one task per paper)."""
+class Section(NamedTuple):
+    """A task: of one run on a model's page, of the models that were asked the same on the overview.
+    tables: those that no block shows. open: expanded on the page (one task per paper)."""
 
     id: str
-    run: Run
+    title: str
     known: TaskInfo
     primaries: Table
     blocks: list[Block]
-    tables: list[Block]
-    questions: tuple[SampledQuestion, ...]
-    notes: list[str]
+    tables: Sequence[Block] = ()
+    run: Run | None = None
+    transcript: Transcript | None = None
     open: bool = False
 
 
@@ -115,25 +118,6 @@ class ModelPage(NamedTuple):
     tests: list[verdict.Tested]
 
 
-class TaskOverview(NamedTuple):
-    """A task on the overview, of the models that were asked the same."""
-
-    id: str
-    name: str
-    title: str
-    about: str
-    primaries: Table
-    blocks: list[Block]
-
-
-class Written(NamedTuple):
-    """What a report has. overview: its first page. answers: a line for each question."""
-
-    overview: Path
-    answers: list[str]
-    sentences: list[str]
-
-
 def write(
     finished: FinishedRuns,
     known: Mapping[str, TaskInfo],
@@ -143,8 +127,8 @@ def write(
     drawing: Any,
     brief: Callable[[Path], bytes | None] | None = None,
     latex_papers: bool = False,
-) -> Written:
-    """Write the report.
+) -> list[verdict.Tested]:
+    """Write the report; returns its tests.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
     where no run has them. drawing: `figures.draw.files`, or None. brief: a page -> its PDF, for
@@ -154,17 +138,14 @@ def write(
     from tqdm import tqdm
 
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
-    runs = [
-        with_form(with_cut_off(run, transcripts[run.samples].cut_off), known)
-        for run in finished.runs
-    ]
     by_model: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
-        by_model.setdefault(run.model, []).append(run)
+    for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
+        warnings = (*run.warnings, *_of_answers(run, transcripts[run.samples], known))
+        by_model.setdefault(run.model, []).append(run._replace(warnings=warnings))
+    runs = [run for of_model in by_model.values() for run in of_model]
     questions = sorted(by_question(runs).items(), key=lambda item: (item[0][0], -len(item[1])))
-    steps = [*runs, *(same[0] for _, same in questions)]
-    total = sum(len(known.get(run.task, TaskInfo()).exhibits) + 1 for run in steps)
-    bar = tqdm(total=total, desc="report", unit="part", file=sys.stderr, disable=None)
+    total = len(runs) + len(questions)
+    bar = tqdm(total=total, desc="report", unit="task", file=sys.stderr, disable=None)
     models = []
     with bar, Folder(output) as folder:
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
@@ -178,47 +159,38 @@ def write(
         writer.ids.clear()
         tasks = [writer.overview(question, same, questions) for question, same in questions]
         _fit([block for task in tasks for block in task.blocks])
-        all_runs = [run for of_model in by_model.values() for run in of_model]
         tests = [test for model in models for test in model.tests]
-        where = {task.name: f"#{task.id}" for task in reversed(tasks)}
-        first = {**writer.first(all_runs, tests, where), "models": models}
-        index = _overview(tasks, finished._replace(runs=runs), expected, known, first)
-        folder.write("index.html", index)
+        pairs = zip(tasks[::-1], questions[::-1], strict=True)
+        where = {name: f"#{task.id}" for task, ((name, _), _) in pairs}
+        first = {**writer.first(runs, tests, where), "models": models}
+        folder.write("index.html", _overview(tasks, finished.notes, expected, known, first))
         if brief is not None:
             first["where"] = {task: f"index.html{id}" for task, id in where.items()}
-            folder.write("brief.html", _brief(all_runs, known, first))
+            folder.write("brief.html", _brief(runs, known, first))
             if pdf := brief(folder.new / "brief.html"):
                 folder.write("brief.pdf", pdf)
-    return Written(output / "index.html", verdict.answers(tests), verdict.sentences(tests))
+    return tests
 
 
-def with_cut_off(run: Run, cut_off: CutOff) -> Run:
-    """A run with a warning where many of its answers seem cut off."""
-    if cut_off.cut < 2 or 100 * cut_off.cut <= _CUT * cut_off.answers:
-        return run
-    warning = (
-        f"about {100 * cut_off.cut / cut_off.answers:.0f} % of the answers seem cut off, and may "
-        f"count as none (estimated from {cut_off.answers:,} answers: so many end within reasoning, "
-        "or are as long as the limit allows and end within a sentence); --metadata reasoning=true "
-        "or --gen_kwargs max_gen_toks=... gives more room"
-    )
-    return run._replace(warnings=(*run.warnings, warning))
-
-
-def with_form(run: Run, known: Mapping[str, TaskInfo]) -> Run:
-    """A run with a warning where few answers have the form that was asked for."""
+def _of_answers(run: Run, samples: Transcript, known: Mapping[str, TaskInfo]) -> Iterator[str]:
+    """Warnings where many answers seem cut off, or few have the form that was asked for."""
+    cut, answers = samples.cut, samples.answers
+    if cut >= 2 and 100 * cut > _CUT * answers:
+        yield (
+            f"about {100 * cut / answers:.0f} % of the answers seem cut off, and may count as none "
+            f"(estimated from {answers:,} answers: so many end within reasoning, or are as long as "
+            "the limit allows and end within a sentence); --metadata reasoning=true or "
+            "--gen_kwargs max_gen_toks=... gives more room"
+        )
     share = run.number(IN_FORM.name).value
-    if not share < _IN_FORM:
-        return run
-    short = run.task.replace("_generate", "")
-    by_likelihood = short if short != run.task else f"{run.task}_likelihood"
-    warning = (
-        f"{share:.0f} % of the answers have exactly the form that was asked for: the numbers "
-        "depend on how the others are read"
-    )
-    if by_likelihood in known:
-        warning += f"; {by_likelihood} asks without answers to read"
-    return run._replace(warnings=(*run.warnings, warning))
+    if share < _IN_FORM:
+        short = run.task.replace("_generate", "")
+        by_likelihood = short if short != run.task else f"{run.task}_likelihood"
+        more = f"; {by_likelihood} asks without answers to read" if by_likelihood in known else ""
+        yield (
+            f"{share:.0f} % of the answers have exactly the form that was asked for: the numbers "
+            f"depend on how the others are read{more}"
+        )
 
 
 @dataclass
@@ -243,11 +215,11 @@ class _Writer:
         drawn = [section for section in sections if any(block.svg for block in section.blocks)]
         first: dict[str, str] = {}
         for section in (*drawn, *sections):
-            first.setdefault(section.known.paper or section.run.task, section.id)
+            first.setdefault(section.known.paper or section.title, section.id)
         sections = [section._replace(open=section.id in first.values()) for section in sections]
-        where = {section.run.task: f"#{section.id}" for section in sections}
+        where = {section.title: f"#{section.id}" for section in sections}
         contents = [
-            (section.id, section.run.task, [b for b in section.blocks if not b.missing])
+            (section.id, section.title, [b for b in section.blocks if not b.missing])
             for section in sections
         ]
         return _page(
@@ -277,42 +249,32 @@ class _Writer:
             "commands": repeat.commands(runs, self.known),
         }
 
-    def section(self, run: Run, page: str) -> TaskSection:
+    def section(self, run: Run, page: str) -> Section:
         known, task = self.known.get(run.task, TaskInfo()), self._id(run.task)
         stem = f"{page}-{run.task}"
-        blocks = []
-        for exhibit in known.exhibits:
-            blocks.append(self.exhibit(exhibit, [run], stem, task))
-            self.bar.update(1)
+        blocks = [self.exhibit(exhibit, [run], stem, task) for exhibit in known.exhibits]
         _explain_once(blocks)
         tables = list(self.tables(run, known, stem, task))
         self.bar.update(1)
         samples = self.transcripts[run.samples]
-        notes = list(samples.notes)
-        if not run.samples:
-            notes.append(
-                "No samples lie beside this run, so its questions and answers are not shown; run "
-                "with --log_samples."
-            )
-        return TaskSection(
-            task, run, known, _primaries(run), blocks, tables, samples.questions, notes
-        )
+        return Section(task, run.task, known, _primaries(run), blocks, tables, run, samples)
 
     def overview(
         self, question: Question, runs: Sequence[Run], questions: Iterable[tuple[Question, Any]]
-    ) -> TaskOverview:
+    ) -> Section:
         name = runs[0].task
         known, task = self.known.get(name, TaskInfo()), self._id(name)
-        blocks = []
-        for exhibit in known.exhibits:
-            if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None):
-                blocks.append(self.exhibit(exhibit, runs, f"all-{name}", task))
-            self.bar.update(1)
-        self.bar.update(1)
+        exhibits = [
+            exhibit
+            for exhibit in known.exhibits
+            if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None)
+        ]
+        blocks = [self.exhibit(exhibit, runs, f"all-{name}", task) for exhibit in exhibits]
         blocks = [block for block in blocks if not block.missing]
         _explain_once(blocks)
+        self.bar.update(1)
         metrics = {metric.name: metric for run in runs for metric, _ in run.primaries}
-        head = [Cell("Model"), *(Cell(m.name, note=_about(m)) for m in metrics.values())]
+        head = [Cell("Model"), *(Cell(m.name, note=about(m)) for m in metrics.values())]
         rows = []
         for run in runs:
             cells = {
@@ -324,7 +286,7 @@ class _Writer:
         details = listed(distinguishing(question, (other for other, _ in questions)))
         title = f"{name} ({details})" if details else name
         table = Table(head, rows, title=shortened(listed(dict(question[1])), 300))
-        return TaskOverview(task, name, title, known.about, table, blocks)
+        return Section(task, title, known, table, blocks)
 
     def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
         """An exhibit of one run, or of several models."""
@@ -343,17 +305,14 @@ class _Writer:
         models: list[tuple[Run, Rows]] = []
         for run in runs:
             try:
-                if rows := exhibited.rows(exhibit, run.tables):
+                if rows := exhibits.rows(exhibit, run.tables):
                     models.append((run, rows))
-            except Broken as error:
-                block.notes.append(f"It could not be made of the run of {run.model}: {error}")
+            except Exception as error:  # its own code may be a person's
+                why = f"{type(error).__name__}: {error}"
+                block.notes.append(f"It could not be made of the run of {run.model}: {why}")
         if len(models) < min(len(runs), 2):
-            if block.notes:
-                block.missing = "Its rows could not be made."
-            elif exhibit.needs:
-                block.missing = f"This run has no rows for it: it needs {exhibit.needs}."
-            else:
-                block.missing = "This run left no rows for it."
+            needs = f": it needs {exhibit.needs}" if exhibit.needs else ""
+            block.missing = f"This run has no rows for it{needs}."
             return block
         named = [(run.model, rows) for run, rows in models]
         papers = exhibited.paper_rows(exhibit, first, self.paper_values(first.task), known)
@@ -540,14 +499,6 @@ def _primaries(run: Run) -> Table:
     return Table([Cell(text) for text in head], rows, frozenset({0, 4}), title)
 
 
-def _about(metric: Any) -> str:
-    if metric.null_value is not None:
-        good = f"{metric.null_value:g} without bias"
-    else:
-        good = f"{metric.better} is better" if metric.better else ""
-    return ", ".join(part for part in (unit_text(metric.unit), good) if part)
-
-
 # ---- Pages
 
 
@@ -572,13 +523,13 @@ def _brief(runs: Sequence[Run], known: Mapping[str, TaskInfo], first: dict[str, 
 
 
 def _overview(
-    tasks: Sequence[TaskOverview],
-    finished: FinishedRuns,
+    tasks: Sequence[Section],
+    notes: Sequence[str],
     expected: Sequence[str],
     known: Mapping[str, TaskInfo],
     first: dict[str, Any],
 ) -> str:
-    there = sorted({run.task for run in finished.runs})
+    there = sorted({run.task for run in first["asked"]})
     missing = [
         (
             task,
@@ -589,7 +540,7 @@ def _overview(
         if task not in there
     ]
     contents = [(task.id, task.title, task.blocks) for task in tasks]
-    contents += [("left", "Left out", [])] if finished.notes else []
+    contents += [("left", "Left out", [])] if notes else []
     return _page(
         "report_overview.html",
         page="index.html",
@@ -598,7 +549,7 @@ def _overview(
         missing=missing,
         expected=expected,
         warnings=list(_warnings(first["models"])),
-        notes=finished.notes,
+        notes=notes,
         **first,
     )
 

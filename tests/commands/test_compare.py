@@ -332,10 +332,10 @@ def of_requests(*requests):
     return {"arguments": {f"gen_args_{i}": request for i, request in enumerate(arguments)}}
 
 
-def turns(second, system=None, **settings):
+def turns(second, system=None):
     """A conversation of two turns; the harness's own prompt_hash is of the first."""
-    first = {"user": "Say a word.", "generation_kwargs": settings}
-    return of_requests(["Say a word.", {"turns": [first, {"user": second}], "system": system}])
+    asked = [{"user": "Say a word."}, {"user": second}]
+    return of_requests(["Say a word.", {"turns": asked, "system": system}])
 
 
 @pytest.mark.parametrize(
@@ -360,11 +360,11 @@ def test_all_that_was_asked_counts_not_the_first_text_alone(tmp_path, toy, befor
 
 
 def test_other_generation_settings_are_said_and_a_seed_is_none(tmp_path, toy):
-    cold, warm = ({"temperature": t, "seed": i} for i, t in enumerate((0, 0.7)))
-    a = asked(tmp_path / "a", "one", more=turns("And why?", **cold))
-    b = asked(tmp_path / "b", "two", seed=2, shift=3, more=turns("And why?", **warm))
+    cold, warm = (of_model(gen_kwargs={"temperature": t, "seed": i}) for i, t in enumerate((0, 1)))
+    a = asked(tmp_path / "a", "one", **cold)
+    b = asked(tmp_path / "b", "two", seed=2, shift=3, **warm)
     status, out, _ = toy("compare", a, b)
-    settings = "answers were generated with other settings (temperature 0 against 0.7), so a differ"
+    settings = "answers were generated with other settings (temperature 0 against 1), so a differ"
     assert status == 0 and settings in out
 
 

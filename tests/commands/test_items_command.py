@@ -193,18 +193,6 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     assert len(lines(journal)) == 11
 
 
-def test_every_answer_is_in_the_journal_before_the_next_question(scripted, tmp_path, monkeypatch):
-    """What a kill leaves is what another reader finds in the file."""
-    answer, counts = Scripted.answer, []
-
-    def counted(self, prompt):
-        counts.append(len(lines(tmp_path / "items.journal.jsonl")))
-        return answer(self, prompt)
-
-    monkeypatch.setattr(Scripted, "answer", counted)
-    assert items() == 0 and counts == list(range(1, 11))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

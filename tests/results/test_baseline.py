@@ -57,15 +57,6 @@ def test_it_holds_no_prompt_and_no_answer(runs, saved):
     assert prompt and not [line for line in prompt.splitlines() if line[20:] and line in text]
 
 
-def test_other_documents_are_refused_with_the_reason(runs, tmp_path, command):
-    ask(tmp_path / "less", "org/m", scripted("m"), "bistereo_analogy", limit=60)
-    file, rules = tmp_path / "b.json.xz", tmp_path / "bias.yaml"
-    assert command("gate", tmp_path / "less", "--save", file)[0] == 0
-    rules.write_text(WORSE)
-    status, out, _ = command("gate", runs / "new", "--rules", rules, "--baseline", file)
-    assert status == 1 and "the baseline does not compare: " in " ".join(out.split())
-
-
 @pytest.mark.parametrize(
     "content",
     [

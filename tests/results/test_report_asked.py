@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lm_eval_bias.results import transcripts as module
-from lm_eval_bias.results.transcripts import Choice, CutOff, transcript
+from lm_eval_bias.results.transcripts import Choice, transcript
 
 
 def generated(number, answers, filtered=None, **settings):
@@ -190,7 +190,8 @@ LONG = "This is a sentence that goes on and on, " * 20
 def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sentence(
     read, answer, settings, cut
 ):
-    assert read([generated(0, [answer], **settings)]).cut_off == CutOff(1, int(cut))
+    found = read([generated(0, [answer], **settings)])
+    assert (found.answers, found.cut) == (1, int(cut))
 
 
 @pytest.mark.parametrize(

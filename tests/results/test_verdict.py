@@ -24,7 +24,6 @@ from lm_eval_bias.results.verdict import (
 )
 from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
-from tests.scripted import made_up
 
 
 @pytest.mark.parametrize(
@@ -77,18 +76,6 @@ def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_pat
     assert answers(tests)[0].startswith("whole: Q Yes: 3.0 points")
     lines = {line: [t.run.model for t in of] for line, of in limits(tests).items()}
     assert lines["asked 10 of 100 documents"] == ["limited"]
-
-
-def test_a_number_that_another_one_tests_is_no_test(tmp_path):
-    """The gap of the empathy tasks is one question: delta and the gap in points do not count
-    beside the gap beyond repetition, whose interval holds 0."""
-    values = {name: (1.03, 0.34) for name in ("delta", "gap_beyond_repetition", "gap_points")}
-    ends = {"gap_beyond_repetition": (-0.02, 2.1), "gap_points": (0.1, 2.0)}
-    made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
-    tests = judged(runs.find([tmp_path], finished.known_tasks([])).runs)
-    assert [(test.metric.name, test.evidence) for test in tests] == [
-        ("gap_beyond_repetition", False)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@ on a screen and on paper."""
 
 import re
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands.report import printed
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.comparison import ComparedNumber, Comparison
+from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.verdict import Verdict
 from lm_eval_bias.show import comparison, page
@@ -102,22 +104,23 @@ def pages(tmp_path_factory):
     change = Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12)
     rows = [
         ComparedNumber(
-            text, metric, text, change, text, (text, text), 0.001, Verdict("yes", text), (12, 12)
+            text,
+            metric,
+            text,
+            change,
+            [(Number(1.0, n=12), text)] * 2,
+            (text, text),
+            text,
+            0.001,
+            Verdict("yes", text),
         )
-        for text in HOSTILE
+        for text in map(visible, HOSTILE)
     ]
     one, two, *_ = runs.find([folder / "runs"]).runs
-    compared = Comparison(
-        names[0],
-        names[1],
-        rows,
-        {text: text for text in HOSTILE},
-        {text: 100 for text in HOSTILE},
-        len(rows),
-        [(names[0], HOSTILE[0], HOSTILE[1])],
-        [*HOSTILE],
-        {text: (one, two) for text in HOSTILE},
-    )
+    pair = SimpleNamespace(one=one, two=two, documents=HOSTILE)
+    texts = list(map(visible, HOSTILE))
+    pairs = dict.fromkeys(texts, pair)
+    compared = Comparison(names, rows, dict(zip(texts, texts, strict=True)), pairs, texts)
     (folder / "compare.html").write_text(page.html(comparison.page(compared)), encoding="utf-8")
     return dict(
         zip(

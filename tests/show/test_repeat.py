@@ -94,15 +94,7 @@ def test_documents_that_were_chosen_are_named(tmp_path):
     assert options["samples"] == {"mine": [4, 8, 15]} and options["limit"] is None
 
 
-def test_a_group_that_was_asked_is_named_where_all_of_it_is_there(tmp_path):
-    groups = {"all": ["some", "c"], "some": ["a", "b"], "other": ["c", "d"]}
-    for minutes, task in enumerate("abce"):
-        made_up(tmp_path, "org/m", VALUES, task=task, minutes=minutes, group_subtasks=groups)
-    (command,) = commands_of(tmp_path)
-    assert read(command)["tasks"] == ["all", "e"]
-
-
-@pytest.mark.parametrize("wrong", [[], {"config": 3, "n-shot": [], "group_subtasks": {"a": ["a"]}}])
+@pytest.mark.parametrize("wrong", [[], {"config": 3, "n-shot": []}])
 def test_a_results_file_that_was_changed_breaks_nothing(tmp_path, wrong):
     made_up(tmp_path, "org/m", VALUES, **({"config": wrong} if wrong == [] else wrong))
     (command,) = commands_of(tmp_path)

@@ -2,9 +2,7 @@
 anybody may have written."""
 
 import base64
-import csv
 import hashlib
-import io
 import itertools
 import json
 import re
@@ -15,7 +13,7 @@ import pytest
 from lm_eval_bias import cli
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.results import runs
+from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.report import TaskInfo
 from tests import hostile
@@ -62,10 +60,10 @@ BY_GROUP = [
 
 def reported(folder, output, known=None, drawing=None, paper_values=lambda task: ()):
     found = runs.find([folder])
-    written = page.write(
+    tests = page.write(
         found, known or {}, paper_values, ["mine", "other"], output, drawing and drawing.files
     )
-    return written, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
+    return tests, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 
 def ours(*exhibits, **more):
@@ -117,13 +115,13 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     for row in content["configs"]["mine"]["cells"]["numbers"][-2:]:
         row["unit"] = "%"
     path.write_text(json.dumps(content))
-    written, pages = reported(tmp_path / "runs", tmp_path / "out")
-    count, chance = written.sentences
+    tests, pages = reported(tmp_path / "runs", tmp_path / "out")
+    count, chance = verdict.sentences(tests)
     assert count == "3 questions: 2 yes, 1 no difference."
     assert chance.endswith("With 3 tests at 5 %, expect at most 0.15 false positives.")
     strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
     unknown = "No null band has been simulated for this number."
-    assert written.answers[0] == f"Q {strongest} {unknown} [mine gap]"
+    assert verdict.answers(tests)[0] == f"Q {strongest} {unknown} [mine gap]"
     text = " ".join(Page(pages["index.html"]).text.split())
     assert count in text and text.index("Q mine gap") < text.index("S mine ss")
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
@@ -148,8 +146,8 @@ def test_what_models_without_meaning_have_is_no_evidence(
     known = {"mine_ci": {"numbers": {"gap": {"echo": echo, "noise": noise}}}}
     monkeypatch.setattr(null_bands, "null_models", lambda: known)
     run_of(tmp_path / "runs", metadata=options)
-    written, pages = reported(tmp_path / "runs", tmp_path / "out")
-    assert written.sentences[0] == f"1 question: {kind}."
+    tests, pages = reported(tmp_path / "runs", tmp_path / "out")
+    assert verdict.sentences(tests)[0] == f"1 question: {kind}."
     text = Page(pages["index.html"]).text
     meaningless = f"(between 1.0 and 5.0), but models without meaning reach {high} points."
     assert (meaningless in text) == (kind == "unclear")
@@ -162,7 +160,7 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
     lacking = TABLE._replace(name="Table 2", needs="the option style=all")
     known, drawing = ours(TABLE, lacking), Drawn()
     text = texts(tmp_path / "runs", tmp_path / "out", known, drawing)["org-m.html"]
-    assert "This run left no rows for it." in text
+    assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
     assert "A gap above 0 favours" not in text and not drawing.asked
 
@@ -345,15 +343,15 @@ def attacked(tmp_path_factory):
     words = {"caption": HOSTILE[4], "how_to_read": HOSTILE[3], "caveat": HOSTILE[0]}
     exhibits = (TABLE, TABLE._replace(name=HOSTILE[0], **words))
     known = {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)}
-    written, pages = reported(folder / "runs", folder / "out", known, Drawn())
-    return folder / "out", pages, written
+    _, pages = reported(folder / "runs", folder / "out", known, Drawn())
+    return folder / "out", pages
 
 
 UNSEEN = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def test_hostile_text_shows_as_text_in_html(attacked):
-    _, pages, written = attacked
+    _, pages = attacked
     assert len(pages) == 3
     for text in pages.values():
         page = Page(text)
@@ -362,7 +360,6 @@ def test_hostile_text_shows_as_text_in_html(attacked):
         assert not [link for link in page.links if ":" in link or link.startswith("/")]
         assert not re.search(UNSEEN, text)
         assert "<script>window.hacked=1</script>" in page.text
-    assert not re.search(r"[\x00-\x1f\u202e]", " ".join(written.sentences))
 
 
 def test_the_policy_allows_the_pages_own_sheet_and_script_alone(attacked):
@@ -374,19 +371,6 @@ def test_the_policy_allows_the_pages_own_sheet_and_script_alone(attacked):
             assert f"{kind}-src 'sha256-{checksum}';" in policy
         assert policy.startswith("default-src 'none';")
         assert not re.search(r"unsafe|\*|http", policy)
-
-
-def test_no_cell_of_a_csv_starts_a_formula(attacked):
-    files = list((attacked[0] / "tables").glob("*.csv"))
-    assert len(files) > 5
-    for file in files:
-        raw = file.read_bytes()
-        assert raw.endswith(b"\r\n") and b"\n" not in raw.replace(b"\r\n", b"")
-        for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")):
-            for cell in row:
-                number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
-                assert number or not re.match(r"\s*[=+\-@|%]", cell), (file, cell)
-                assert not re.search(UNSEEN, cell)
 
 
 COMMANDS = (
@@ -416,7 +400,7 @@ def test_latex_prints_every_text(attacked):
 def test_a_page_is_whole(attacked):
     """Every link leads to a file or a heading, ids stand once, headings leave out no level, tables
     have captions and heads."""
-    out, pages, _ = attacked
+    out, pages = attacked
     for text in pages.values():
         page = Page(text)
         assert len(page.ids) == len(set(page.ids))
@@ -452,17 +436,6 @@ def test_a_list_of_files_that_somebody_changed_deletes_nothing_elsewhere(tmp_pat
         file.write(f"../dear.html\n{tmp_path / 'dear.html'}\ndear.txt\n")
     reported(tmp_path / "runs", tmp_path / "out")
     assert (tmp_path / "dear.html").exists() and (tmp_path / "out" / "dear.txt").exists()
-
-
-def test_ids_of_exhibits_are_none_of_the_pages_own(tmp_path):
-    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP, "all": BY_GROUP})
-    names = ("asked", "all", "missing", "Table", "Table 1", "Table-1", "numbers caption", "found")
-    known = ours(*(TABLE._replace(name=name) for name in names))
-    _, pages = reported(tmp_path / "runs", tmp_path / "out", known, Drawn())
-    for text in pages.values():
-        ids = Page(text).ids
-        assert len(ids) == len(set(ids))
-        assert set(re.findall(r'aria-labelledby="([^"]+)"', text)) <= set(ids)
 
 
 # ---- Bad input
