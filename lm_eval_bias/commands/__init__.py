@@ -26,10 +26,7 @@ def examples(commands: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A mistyped command, option or choice is answered with the nearest there is.
-
-    Python 3.14's `suggest_on_error` does so for commands and choices only.
-    """
+    """A mistyped command, option or choice is answered with the nearest there is."""
 
     def parse_known_args(self, args, namespace=None):  # type: ignore[no-untyped-def, override]
         self.words = args

@@ -17,10 +17,10 @@ from lm_eval_bias.gate import draft, page, rules, verdicts
 from lm_eval_bias.gate.draft import NULL_BAND
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
-from lm_eval_bias.gate.verdicts import Changes, Judged, Verdict
+from lm_eval_bias.gate.verdicts import Changes, Judged
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.results.baseline import SUFFIX, packed
-from lm_eval_bias.results.comparison import Pair
+from lm_eval_bias.results.comparison import Pair, paired
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
 from lm_eval_bias.show.page import markdown, text
@@ -159,7 +159,8 @@ def _judge(
     )
     _check_baseline(wanted, finished_runs.runs, baseline)
     judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
-    judged = [_with_documents(one, finished_runs.runs, known) for one in judged]
+    for one in judged:
+        _with_documents(one, finished_runs.runs, known)
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
     runs = [run for run in finished_runs.runs if run.task in tasks]
@@ -189,25 +190,17 @@ def _judge(
     return code
 
 
-def _with_documents(
-    one: Judged, runs: Sequence[Run], known: Mapping[str, catalogue.Task]
-) -> Judged:
-    """What would decide its inconclusive rules, in documents where that can be planned."""
+def _with_documents(one: Judged, runs: Sequence[Run], known: Mapping[str, catalogue.Task]) -> None:
+    """Say what would decide its inconclusive rules, in documents where that can be planned."""
     of_task = {run.task: run for run in runs if run.model == one.model}
-
-    @cache
-    def pilot_of(task: str) -> plan.Pilot | None:
-        return plan.pilot_of(of_task[task], known)
-
-    def better(verdict: Verdict) -> Verdict:
-        metric, narrower = verdict.metric, verdict.narrower
-        if isnan(narrower) or metric is None or verdict.rule.group is not None:
-            return verdict
+    pilot_of = cache(lambda task: plan.pilot_of(of_task[task], known))
+    for verdict in one.verdicts:
+        metric = verdict.metric
+        if isnan(verdict.narrower) or metric is None or verdict.rule.group is not None:
+            continue
         pilot = pilot_of(verdict.task)
-        planned = plan.to_decide(pilot, metric, narrower, known) if pilot else ""
-        return verdict._replace(todo=f"{verdict.todo}: {planned}" if planned else verdict.todo)
-
-    return one._replace(verdicts=[better(verdict) for verdict in one.verdicts])
+        if pilot and (planned := plan.to_decide(pilot, metric, verdict.narrower, known)):
+            verdict.todo += f": {planned}"
 
 
 def _bound(text: str) -> str | float:
@@ -314,7 +307,7 @@ def changes(known: Mapping[str, catalogue.Task]) -> Changes:
         which = (now.results, before.results, now.task)
         if which not in pairs:
             with finished.reader(known, 2) as answers:
-                pairs[which] = Pair(before, now, answers)
+                pairs[which] = paired(before, now, answers)
         if notes := pairs[which].notes:
             raise UsageError("; ".join(notes))
         return pairs[which].change(key)

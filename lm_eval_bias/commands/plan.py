@@ -136,12 +136,11 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | 
 
 
 class Pilot:
-    """A run, and what the documents of its task and its answers tell of clusters.
+    """A run, and its clusters.
 
     labels: the cluster of each document of the task, in the first clustering; grown: clusters of
     the first n documents, shape (clusterings, documents + 1). records: of each document of the run.
-    clusters: of the run, in each clustering. UsageError without samples, and where the documents of
-    the task cannot be made.
+    UsageError without samples, and where the documents cannot be made.
     """
 
     def __init__(self, run: Run, task: catalogue.Task, measure: Measure) -> None:

@@ -1,8 +1,5 @@
-"""The first rules of a team, from runs of its models: bounds that the documents can decide.
-
-Bounds come from the sample size, the null band or the team, never from the run's own result. So a
-run cannot propose the bound that it just passes.
-"""
+"""The first rules of a team: bounds from the sample size, the null band or the team, never from the
+run's own result."""
 
 from __future__ import annotations
 
@@ -54,8 +51,7 @@ Errors = Callable[[Run, Key], tuple[float, int] | None]
 
 
 def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) -> list[Proposal]:
-    """A proposal for each number that tests a question. Of several models the widest interval
-    counts.
+    """A proposal for each number that tests a question; the widest interval counts.
 
     kind: None for a change that the documents can decide, a number for that change in percent and
     points, NULL_BAND for the values of models without meaning. errors: None without a baseline.
@@ -158,10 +154,8 @@ def _band(
 def _decidable(
     metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
 ) -> SmallestBound:
-    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time; of
-    models without a standard error, such as one that always says the same, nothing follows.
-    errors: those of a change, which is that of two independent runs where none is known; None for
-    the number itself."""
+    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time.
+    errors: those of a change, by default of two independent runs; None for the number itself."""
     bounds, why = [], ""
     for run, number in of:
         clusters = number.clusters or 0

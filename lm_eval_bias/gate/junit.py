@@ -1,7 +1,7 @@
-"""Verdicts as JUnit XML, which GitLab, Jenkins and the test reporters of GitHub read.
+"""Verdicts as JUnit XML: a suite for each model and task, a case for each rule.
 
-A suite for each model and task, a case for each rule. It keeps what the schemas of Ant
-(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common.
+It keeps what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in
+common.
 """
 
 from __future__ import annotations

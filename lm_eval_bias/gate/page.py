@@ -74,7 +74,7 @@ def percent(confidence: float) -> str:
 def numbers(verdict: Verdict) -> str:
     if isnan(verdict.value):
         return ""
-    unit = verdict.metric.unit if verdict.metric else ""
+    unit = verdict.unit
     if verdict.rule.condition == UNUSABLE:
         return with_unit(verdict.value, "%")
     value, low, high, way = verdict.value, verdict.low, verdict.high, ""
@@ -94,7 +94,7 @@ def details(verdict: Verdict) -> str:
     """Before and now, clusters, documents. Nothing for a cap, whose reason has them."""
     if verdict.rule.condition == UNUSABLE:
         return ""
-    unit = verdict.metric.unit if verdict.metric else ""
+    unit = verdict.unit
     parts = []
     if not isnan(verdict.before) and not isnan(verdict.now):
         parts.append(

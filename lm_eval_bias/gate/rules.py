@@ -53,8 +53,8 @@ _EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: 
 
 
 class Rule(NamedTuple):
-    """task: `EVERY` for a cap on all. bound: in the metric's unit, of a cap in percent. metric:
-    None for a cap. group: None for the whole."""
+    """task: `EVERY` for a cap on all. bound: in the metric's unit, of a cap in percent. group: None
+    for the whole."""
 
     line: int
     task: str
@@ -163,8 +163,8 @@ def check(
     groups: Mapping[str, Mapping[str, Collection[str]]],
     baseline: bool,
 ) -> None:
-    """Check names, units and bounds against what tasks declare: a UsageError with a line for each
-    mistake. groups: task -> number -> its groups in the runs. baseline: whether there is one."""
+    """UsageError with a line for each name, unit or bound that does not fit. groups: task -> number
+    -> its groups in the runs. baseline: whether there is one."""
     problems = []
     for rule in rules.rules:
         cause = ""

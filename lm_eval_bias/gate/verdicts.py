@@ -14,6 +14,7 @@ the two one-sided tests procedure and the power approach, 1987.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
 
@@ -39,20 +40,17 @@ ROUNDING = 1e-9
 """Percent by which a rate may exceed its cap, since it is computed from a share."""
 
 
-class Verdict(NamedTuple):
-    """The verdict on a rule for a model. metric: None where unknown, and for a cap.
-
-    value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
-    interval at `confidence`, the level at which Holm decided. narrower: of an inconclusive one, the
-    part of its interval's width that would decide, if the number stayed where it is.
-    n: of the number. n_documents: asked; of_documents: of the task. before, now: the two numbers of
-    a change. todo: empty for a pass.
-    """
+@dataclass
+class Verdict:
+    """value: the number; of a change, by how much it is worse; of a cap, percent. low, high: its
+    interval at `confidence`, the level at which Holm decided. narrower: the part of its interval's
+    width that would decide, if the number stayed where it is. n: of the number. n_documents: asked;
+    of_documents: of the task. before, now: the two numbers of a change."""
 
     rule: Rule
     model: str
     task: str
-    verdict: str
+    verdict: str = ERROR
     metric: Metric | None = None
     value: float = nan
     low: float = nan
@@ -67,6 +65,14 @@ class Verdict(NamedTuple):
     reason: str = ""
     todo: str = ""
     narrower: float = nan
+
+    @property
+    def unit(self) -> str:
+        return self.metric.unit if self.metric else ""
+
+    def settle(self, verdict: str, reason: str, todo: str = "") -> Verdict:
+        self.verdict, self.reason, self.todo = verdict, reason, todo
+        return self
 
 
 class Judged(NamedTuple):
@@ -83,9 +89,7 @@ Changes = Callable[[Run, Run, Key], Difference]
 
 
 class _Settled(Exception):
-    def __init__(self, verdict: Verdict, outcome: str, reason: str, todo: str) -> None:
-        super().__init__(reason)
-        self.verdict = verdict._replace(verdict=outcome, reason=reason, todo=todo)
+    """What settles a verdict without its interval: verdict, reason, todo."""
 
 
 # ---- Numbers and intervals
@@ -110,8 +114,8 @@ def student(alpha: float, df: float) -> float:
 
 
 def intervals(number: Number, metric: Metric) -> At:
-    """The intervals of a number: made again where that is made of its error and its clusters; else
-    each side times the ratio of Student's quantiles, on the degrees of freedom that it implies."""
+    """Made again where the number's own is made of its error and its clusters; else each side times
+    the ratio of Student's quantiles, on the degrees of freedom that it implies."""
     clusters = number.clusters or 0
     df = implied_df(*number[:4], float(clusters - 1))
     least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
@@ -132,7 +136,7 @@ def change_of_distance(change: At, first: At, second: At, null_value: float) -> 
     """The intervals of |second - null_value| - |first - null_value|.
 
     It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
-    null value. Ends of S are sums of the two's: two dependent numbers can stray no further.
+    null value. The ends of S are sums of theirs, which is the widest that it can be.
     """
 
     def interval(alpha: float) -> Interval:
@@ -201,8 +205,8 @@ class Level(NamedTuple):
 
 
 def levels(p: Sequence[float], alpha: float) -> list[Level]:
-    """Holm's step-down: the k-th smallest of m is tested at alpha / (m - k + 1), until one is
-    larger; the rest are tested as that one."""
+    """Holm: the k-th smallest of m is tested at alpha / (m - k + 1), until one is larger; the rest
+    as that one."""
     if not p:
         return []
     adjusted = holm(p).tolist()
@@ -241,19 +245,21 @@ def _judged(
 ) -> Judged:
     caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
     on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
-    tests = []
+    tests: list[tuple[Verdict, _Test | None]] = []
     for rule in on_numbers:
         cap = caps.get(rule.task, caps.get(EVERY, CAP))
+        verdict = Verdict(rule, model, rule.task)
         try:
-            verdict, run = _blank(rule, model, rule.task, runs)
-            tests.append(_test(verdict, run, cap, baseline, changes))
+            test = _test(verdict, _run(verdict, runs), cap, baseline, changes)
+            tests.append((verdict, test))
         except _Settled as settled:
-            tests.append(_Test(settled.verdict, None))
-    p = [p_values(test.quantity) if test.quantity else (1.0, 1.0) for test in tests]
+            tests.append((verdict.settle(*settled.args), None))
+    p = [p_values(test.quantity) if test else (1.0, 1.0) for _, test in tests]
     fails, passes = (levels([pair[side] for pair in p], rules.alpha) for side in (0, 1))
-    decided = {}
-    for test, fail, pass_ in zip(tests, fails, passes, strict=True):
-        decided[test.verdict.rule] = _decided(test, fail, pass_)
+    decided = {
+        verdict.rule: _decided(verdict, test, fail, pass_) if test else verdict
+        for (verdict, test), fail, pass_ in zip(tests, fails, passes, strict=True)
+    }
     tasks = dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)])
     verdicts = []
     for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY):
@@ -263,23 +269,19 @@ def _judged(
     return Judged(model, worst, verdicts, len(on_numbers))
 
 
-def _blank(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> tuple[Verdict, Run]:
-    verdict, run = Verdict(rule, model, task, ERROR), runs.get(task)
+def _run(verdict: Verdict, runs: Mapping[str, Run]) -> Run:
+    task, run = verdict.task, runs.get(verdict.task)
     if run is None:
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"the runs of this model have no task {task}",
-            f"run it: lm_eval --tasks {task} --log_samples",
-        )
-    return verdict._replace(n_documents=run.n, of_documents=run.of), run
+        todo = f"run it: lm_eval --tasks {task} --log_samples"
+        raise _Settled(ERROR, f"the runs of this model have no task {task}", todo)
+    verdict.n_documents, verdict.of_documents = run.n, run.of
+    return run
 
 
 class _Test(NamedTuple):
-    """quantity: None where the verdict is settled. no_pass: why the rule cannot pass."""
+    """no_pass: why the rule cannot pass."""
 
-    verdict: Verdict
-    quantity: Quantity | None
+    quantity: Quantity
     no_pass: str = ""
 
 
@@ -292,121 +294,74 @@ def _test(
     if metric is None or key not in run.numbers:
         group = f" of {rule.group}" if rule.group else ""
         part = f" ({_part(run)})" if run.of and run.n < run.of else ""
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"the run has no {rule.metric}{group}{part}",
-            "run the task again, whole and with this version",
-        )
-    number = run.numbers[key]
-    verdict = verdict._replace(metric=metric, value=number.value, n=number.n)
+        todo = "run the task again, whole and with this version"
+        raise _Settled(ERROR, f"the run has no {rule.metric}{group}{part}", todo)
+    number, name = run.numbers[key], metric.name
+    verdict.metric, verdict.value, verdict.n = metric, number.value, number.n
     if not isfinite(number.value):
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"{metric.name} is not defined in this run",
-            "see the task's other numbers and answers for why",
-        )
+        todo = "see the task's other numbers and answers for why"
+        raise _Settled(ERROR, f"{name} is not defined in this run", todo)
     no_pass = _no_pass(run, rule, cap)
     if rule.condition != WORSE:
-        verdict = _with_clusters(verdict, number.clusters)
-        shown = _intervals(verdict, number, metric, metric.name)
-        return _Test(verdict, quantity(rule, metric, number.value, shown), no_pass)
+        _check_clusters(verdict, number.clusters)
+        shown = _intervals(number, metric, name)
+        return _Test(quantity(rule, metric, number.value, shown), no_pass)
 
     before = baseline_of(run, baseline)
     if before is None or changes is None:
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"the baseline has no task {run.task}",
-            "run it on the baseline model too, with --log_samples",
-        )
+        todo = "run it on the baseline model too, with --log_samples"
+        raise _Settled(ERROR, f"the baseline has no task {run.task}", todo)
     try:
         change = changes(run, before, key)
     except UsageError as error:
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"the baseline does not compare: {error}",
-            "run it again as this model was run, with --log_samples",
-        ) from None
+        todo = "run it again as this model was run, with --log_samples"
+        raise _Settled(ERROR, f"the baseline does not compare: {error}", todo) from None
     if not no_pass and (why := _no_pass(before, rule, cap)):
         no_pass = f"of the baseline: {why}"
-    return _test_of_change(verdict, metric, change, run, before, no_pass)
-
-
-def _test_of_change(
-    verdict: Verdict, metric: Metric, change: Difference, run: Run, before: Run, no_pass: str
-) -> _Test:
-    rule, name = verdict.rule, metric.name
-    verdict = verdict._replace(value=nan, before=change.first, now=change.second)
-    verdict = _with_clusters(verdict, change.clusters)
+    verdict.value, verdict.before, verdict.now = nan, change.first, change.second
+    _check_clusters(verdict, change.clusters)
     for value, where in ((change.first, "the baseline"), (change.second, "this run")):
         if isnan(value):
-            raise _Settled(verdict, ERROR, f"{name} is not defined in {where}", "see its answers")
-    verdict = verdict._replace(value=_worse(metric, change.first, change.second))
+            raise _Settled(ERROR, f"{name} is not defined in {where}", "see its answers")
+    verdict.value = _worse(metric, change.first, change.second)
     if isnan(change.stderr):
-        raise _Settled(
-            verdict,
-            INCONCLUSIVE,
-            f"a change of {name} has no error: {change.why}",
-            "bound the number itself: below, above or within",
-        )
-    paired = metric._replace(scale=(-inf, inf))
-    interval = _intervals(verdict, change.number, paired, f"the change of {name}")
+        todo = "bound the number itself: below, above or within"
+        raise _Settled(INCONCLUSIVE, f"a change of {name} has no error: {change.why}", todo)
+    unbounded = metric._replace(scale=(-inf, inf))
+    interval = _intervals(change.number, unbounded, f"the change of {name}")
     if metric.null_value is not None:
-        first, second = (
-            _intervals(verdict, side.numbers[rule.metric or "", rule.group], metric, what)
-            for side, what in ((before, f"{name} of the baseline"), (run, name))
-        )
+        first = _intervals(before.numbers[key], metric, f"{name} of the baseline")
+        second = _intervals(number, metric, name)
         interval = change_of_distance(interval, first, second, metric.null_value)
     elif metric.better != "lower":
         interval = _negative(interval)
-    return _Test(verdict, Quantity(verdict.value, rule.bound, interval, interval), no_pass)
+    return _Test(Quantity(verdict.value, rule.bound, interval, interval), no_pass)
 
 
-def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
-    verdict = verdict._replace(clusters=clusters)
+def _check_clusters(verdict: Verdict, clusters: int | None) -> None:
+    verdict.clusters = clusters
     if clusters is None:
-        raise _Settled(
-            verdict,
-            INCONCLUSIVE,
-            "it is unknown on how many clusters the number rests",
-            "run the task again; where it is your own, declare `clusters` in its measure",
-        )
+        todo = "run the task again; where it is your own, declare `clusters` in its measure"
+        raise _Settled(INCONCLUSIVE, "it is unknown on how many clusters the number rests", todo)
     if clusters < FEWEST_CLUSTERS:
-        raise _Settled(
-            verdict,
-            INCONCLUSIVE,
-            f"{clusters} clusters; with fewer than {FEWEST_CLUSTERS} intervals are too narrow",
-            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters",
-        )
-    return verdict
+        why = f"{clusters} clusters; with fewer than {FEWEST_CLUSTERS} intervals are too narrow"
+        todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters"
+        raise _Settled(INCONCLUSIVE, why, todo)
 
 
-def _intervals(verdict: Verdict, number: Number, metric: Metric, what: str) -> At:
+def _intervals(number: Number, metric: Metric, what: str) -> At:
     low, high = number.low, number.high
     if (number.stderr == 0 and isnan(low)) or low == high == number.value:
-        raise _Settled(
-            verdict,
-            INCONCLUSIVE,
-            f"{what} has zero variance across clusters, so no interval can be computed",
-            "look at the answers: are they all the same, or those of the baseline?",
-        )
+        why = f"{what} has zero variance across clusters, so no interval can be computed"
+        todo = "look at the answers: are they all the same, or those of the baseline?"
+        raise _Settled(INCONCLUSIVE, why, todo)
     if isnan(low) or isnan(high):
-        raise _Settled(
-            verdict,
-            INCONCLUSIVE,
-            f"{what} has no interval: too few clusters of equal size, or no standard error",
-            "ask more documents of other clusters; see its standard error in the results",
-        )
+        why = f"{what} has no interval: too few clusters of equal size, or no standard error"
+        todo = "ask more documents of other clusters; see its standard error in the results"
+        raise _Settled(INCONCLUSIVE, why, todo)
     if not low <= number.value <= high:
-        raise _Settled(
-            verdict,
-            ERROR,
-            f"{what} lies outside its own interval",
-            "see its other numbers in the results",
-        )
+        why = f"{what} lies outside its own interval"
+        raise _Settled(ERROR, why, "see its other numbers in the results")
     return intervals(number, metric)
 
 
@@ -431,8 +386,8 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
 
 
 def unusable(run: Run, group: str | None = None) -> dict[str, float]:
-    """Rates of refusals and unusable answers in percent, of the whole run and of a group. `refused`
-    and `unparsed` exclude each other, and are added."""
+    """In percent, of the whole run and of a group. `refused` and `unparsed` exclude each other, and
+    are added."""
     rates = run.rates()  # a declared rate that is missing may be high
     if group:
         rates |= {f"{name} of {group}": rate for name, rate in run.rates(group).items()}
@@ -448,86 +403,58 @@ def _percent(rate: float, cap: float) -> str:
 
 def _capped(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> Verdict:
     """A cap counts all of this run's answers: it is no estimate, and takes no part in Holm."""
+    verdict = Verdict(rule, model, task)
     try:
-        verdict, run = _blank(rule, model, task, runs)
+        run = _run(verdict, runs)
     except _Settled as settled:
-        return settled.verdict
+        return verdict.settle(*settled.args)
     rates = unusable(run)
     if not rates:
-        return verdict._replace(
-            verdict=INCONCLUSIVE,
-            reason="its measure counts no unusable answers",
-            todo=f"declare one of {', '.join(sorted(RATES))}",
-        )
+        todo = f"declare one of {', '.join(sorted(RATES))}"
+        return verdict.settle(INCONCLUSIVE, "its measure counts no unusable answers", todo)
     for name, rate in rates.items():
         if isnan(rate):
-            return verdict._replace(
-                reason=f"{name} is not defined", todo="see the answers in the samples"
-            )
-    name, rate = max(rates.items(), key=lambda item: item[1])
-    reason = f"{name} {_percent(rate, rule.bound)} % of {run.n:,} documents' answers"
-    verdict = verdict._replace(verdict=PASS, value=rate, reason=reason)
-    if rate > rule.bound + ROUNDING:
-        return verdict._replace(
-            verdict=FAIL,
-            todo="read the answers in the samples: a chat template, more tokens or another prompt "
-            "may help",
-        )
+            return verdict.settle(ERROR, f"{name} is not defined", "see the answers in the samples")
+    name, verdict.value = max(rates.items(), key=lambda item: item[1])
+    reason = f"{name} {_percent(verdict.value, rule.bound)} % of {run.n:,} documents' answers"
+    if verdict.value > rule.bound + ROUNDING:
+        todo = "read the answers in the samples: a chat template, more tokens or another prompt "
+        return verdict.settle(FAIL, reason, f"{todo}may help")
     if run.of is None:
-        return verdict._replace(
-            verdict=INCONCLUSIVE,
-            reason=f"{reason}; it is unknown how many the task has",
-            todo="gate the run's own folder",
-        )
+        reason += "; it is unknown how many the task has"
+        return verdict.settle(INCONCLUSIVE, reason, "gate the run's own folder")
     if run.n < run.of:
-        return verdict._replace(
-            verdict=INCONCLUSIVE, reason=f"{reason}; {_part(run)}", todo="run without --limit"
-        )
-    return verdict
+        return verdict.settle(INCONCLUSIVE, f"{reason}; {_part(run)}", "run without --limit")
+    return verdict.settle(PASS, reason)
 
 
-def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
-    verdict, of = test.verdict, test.quantity
-    if of is None:
-        return verdict
-    unit = verdict.metric.unit if verdict.metric else ""
-    apart = unit_of_difference(unit)
+def _decided(verdict: Verdict, test: _Test, fails: Level, passes: Level) -> Verdict:
+    of, apart = test.quantity, unit_of_difference(verdict.unit)
     beyond = of.value > of.bound
-    nearest = fails if beyond else passes
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
-    low, high = of.shown(level.alpha)
-    verdict = verdict._replace(verdict=INCONCLUSIVE, low=low, high=high, confidence=1 - level.alpha)
+    verdict.low, verdict.high = of.shown(level.alpha)
+    verdict.confidence = 1 - level.alpha
     low, high = of.interval(0.05)
     if (fails.rejected and not low < of.value) or (passes.rejected and not high > of.value):
-        return verdict._replace(
-            reason="the interval has zero width on the side of the bound",
-            todo="look at the answers: are they all the same?",
-        )
+        why = "the interval has zero width on the side of the bound"
+        return verdict.settle(INCONCLUSIVE, why, "look at the answers: are they all the same?")
     if fails.rejected:
         over = with_unit(of.value - of.bound, apart)
         least = with_unit(of.interval(fails.alpha)[0] - of.bound, apart)
-        return verdict._replace(
-            verdict=FAIL,
-            reason=f"over its bound by {over}, by {least} at least",
-            todo="see where in the finer numbers: lm-eval-bias report",
-        )
+        todo = "see where in the finer numbers: lm-eval-bias report"
+        return verdict.settle(FAIL, f"over its bound by {over}, by {least} at least", todo)
     if passes.rejected and test.no_pass:
-        return verdict._replace(
-            reason=f"the interval keeps the bound, but it cannot pass: {test.no_pass}",
-            todo="fix this and run again",
-        )
+        why = f"the interval keeps the bound, but it cannot pass: {test.no_pass}"
+        return verdict.settle(INCONCLUSIVE, why, "fix this and run again")
     if passes.rejected:
         spare = with_unit(of.bound - of.interval(passes.alpha)[1], apart)
-        return verdict._replace(
-            verdict=PASS, reason=f"the whole interval keeps the bound, with {spare} to spare"
-        )
-    low, high = of.interval(nearest.alpha)
-    half = of.value - low if beyond else high - of.value
-    reason = f"the interval holds the bound of {number_text(verdict.rule.bound, unit)}"
+        return verdict.settle(PASS, f"the whole interval keeps the bound, with {spare} to spare")
+    low, high = of.interval((fails if beyond else passes).alpha)
+    narrower = abs(of.value - of.bound) / (of.value - low if beyond else high - of.value)
+    reason = f"the interval holds the bound of {number_text(verdict.rule.bound, verdict.unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
     low, high = of.shown(0.05)
-    narrower = abs(of.value - of.bound) / half
     width = (high - low) * narrower
     if width == 0:
         todo = "no interval would decide: the number lies on the bound"
@@ -538,8 +465,8 @@ def _decided(test: _Test, fails: Level, passes: Level) -> Verdict:
             f"an interval of {with_unit(width, apart)} from end to end would decide "
             f"({FAIL if beyond else PASS}), if the number stayed where it is"
         )
-        verdict = verdict._replace(narrower=narrower)
-    return verdict._replace(reason=reason, todo=todo)
+        verdict.narrower = narrower
+    return verdict.settle(INCONCLUSIVE, reason, todo)
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -1,7 +1,7 @@
-"""A baseline: what a comparison needs of finished runs, in one small file.
+"""A baseline: what a comparison needs of finished runs, as JSON compressed by xz.
 
-JSON, compressed by xz: {"lm_eval_bias_baseline": 1, "files": {name: content}}. Of a sample stay the
-hash of its document, the checksum of its prompt, and its records.
+{"lm_eval_bias_baseline": 1, "files": {name: content}}; of a sample the hash of its document, the
+checksum of its prompt, and its records.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Spread = Mapping[str, float]
 
 class Changed(NamedTuple):
     """A question, and for each turn how both models answer. distance: half the sum of the
-    differences of their shares, of the answers as the task reads them, as a mean over turns."""
+    differences of the shares of their answers, as a mean over turns."""
 
     distance: float
     asked: SampledQuestion

@@ -1,16 +1,12 @@
-"""Two runs of a task: which of their numbers differ, by how much, and how sure that is.
-
-Runs on the same documents are compared on them (`results.paired`).
-"""
+"""Two runs of a task on the same documents: which of their numbers differ, and by how much."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
 from math import isfinite, isnan, nan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import Metric, Number, counted
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
 from lm_eval_bias.results.runs import (
@@ -22,15 +18,13 @@ from lm_eval_bias.results.runs import (
     check_metrics,
     different,
 )
-from lm_eval_bias.results.samples import Answers, other_prompts
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs. numbers: of each run, with its n, and its `Run.range_text`. own:
-    what each says by itself. besides: what else than the model differs. p: after Holm. verdict:
-    whether they differ."""
+    """One number of both runs, each with its `Run.range_text`. own: what each says by itself.
+    besides: what else than the model differs. p: after Holm."""
 
     task: str
     metric: Metric
@@ -93,23 +87,27 @@ def comparison(
 ) -> Comparison:
     """Every task that both have.
 
-    answers: what the samples of a run hold; None where the task is not known here. metrics: NAME or
-    TASK/NAME, in place of the primary numbers. across: values of `ACROSS` in which the runs may
-    differ. Raises UsageError for a name that no run has.
+    answers: None where the task is not known here. metrics: NAME or TASK/NAME, in place of the
+    primary numbers. across: values of `ACROSS` in which the runs may differ. UsageError for a name
+    that no run has.
     """
     check_metrics(metrics or (), [*first, *second])
     of_first, of_second = ({run.task: run for run in runs} for runs in (first, second))
     rows: list[ComparedNumber] = []
     refusals: dict[str, str] = {}
     pairs: dict[str, Pair] = {}
+    all_notes = list(notes)
     for task in sorted(of_first.keys() | of_second.keys()):
         if task not in of_first or task not in of_second:
             refusals[task] = f"only {names[task in of_second]} was asked it"
             continue
         try:
-            pair = Pair(of_first[task], of_second[task], answers, common, across)
+            pair = paired(of_first[task], of_second[task], answers, common, across)
             rows += pair.rows(metrics, groups)
             pairs[task] = pair
+            if pair.runs[0].answers == pair.runs[1].answers:
+                all_notes.append(f"{task}: all answers are the same in both runs")
+            all_notes += pair.notes
         except UsageError as error:
             refusals[task] = str(error)
     # answers that are the same need no test
@@ -119,104 +117,85 @@ def comparison(
         for row, p in zip(rows, adjusted, strict=True)
     ]
     rows.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
-    all_notes = dict.fromkeys([*notes, *(note for pair in pairs.values() for note in pair.notes)])
-    return Comparison(names, rows, refusals, pairs, list(all_notes))
+    return Comparison(names, rows, refusals, pairs, list(dict.fromkeys(all_notes)))
 
 
-@dataclass
-class Pair:
-    """Two runs of a task on the same documents. common, across: as of `comparison`. besides: what
-    else than the model differs. UsageError says why they cannot be compared."""
+class Pair(NamedTuple):
+    """Two runs of a task on the same documents. besides: what else than the model differs."""
 
     one: Run
     two: Run
-    answers: InitVar[Reader]
-    common: bool = False
-    across: Collection[str] = ()
-    besides: str = field(init=False)
-    documents: list[str] = field(init=False)
-    runs: list[Replicates] = field(init=False)
-    notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self, answers: Reader) -> None:
-        one, two = self.one, self.two
-        self.besides = _besides(one, two, self.across)
-        if one.template != two.template and CHAT_TEMPLATE not in self.besides:
-            self._note(
-                "each model was asked with a chat template of its own, so a difference may be the "
-                "template's"
-            )
-        if lacking := " and ".join(str(run.results) for run in (one, two) if not run.samples):
-            raise UsageError(f"{lacking} has no samples beside it; run it again with --log_samples")
-        mine, theirs = answers(one), answers(two)
-        if mine is None or theirs is None:
-            raise UsageError("its measure is not known here; name its folder with --include_path")
-        self.documents = self._common(mine, theirs)
-        self.runs = replicated([mine, theirs], self.documents)
-
-    def _note(self, text: str) -> None:
-        self.notes.append(f"{self.one.task}: {text}")
-
-    def _common(self, mine: Answers, theirs: Answers) -> list[str]:
-        """The documents that both were asked, in the order of the first run."""
-        common = [name for name in mine.documents if name in theirs.documents]
-        first, second = len(mine.documents), len(theirs.documents)
-        if len(common) < max(first, second):
-            if not common or not self.common:
-                raise UsageError(
-                    f"other documents: {first:,} against {second:,}, of which {len(common):,} are "
-                    f"the same{'; --common compares these' if common else ''}"
-                )
-            self._note(
-                f"the {len(common):,} documents that both were asked, of {first:,} and {second:,}"
-            )
-        other = other_prompts(mine, theirs, common)
-        if other and self.one.words == self.two.words:
-            raise UsageError(f"other prompts, in {other:,} of {len(common):,} documents")
-        settings = [
-            against(key, str(a), str(b))
-            for key, a, b in different(self.one.generation, self.two.generation)
-            if key != "seed"
-        ]
-        if settings:
-            texts = ", ".join(settings)
-            self._note(
-                f"answers were generated with other settings ({texts}), so a difference may be "
-                "theirs"
-            )
-        return common
+    besides: str
+    documents: Sequence[str]
+    runs: Sequence[Replicates]
+    notes: Sequence[str]
 
     def change(self, key: Key) -> Difference:
         return difference(self.runs[0], self.runs[1], key)
 
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
-        first, _ = self.runs
-        if self.runs[0].answers == self.runs[1].answers:
-            self._note("all answers are the same in both runs")
+        sides = ((self.one, self.runs[0]), (self.two, self.runs[1]))
         return [
             ComparedNumber(
                 self.one.task,
                 metric,
                 group,
-                self.change(key),
+                self.change((metric.name, group)),
                 [
-                    (
-                        of.number(key)._replace(
-                            n=counted(of.number(key), of.records, metric.by, group)
-                        ),
-                        "" if group else run.range_text(metric),
-                    )
-                    for run, of in zip((self.one, self.two), self.runs, strict=True)
+                    (of.number((metric.name, group)), "" if group else run.range_text(metric))
+                    for run, of in sides
                 ],
-                [kind(run, metric, run.number(*key)) for run in (self.one, self.two)],
+                [kind(run, metric, run.number(metric.name, group)) for run, _ in sides],
                 self.besides,
             )
             for metric, _ in self.one.shown(names)
             if metric.unit not in ("p", "t")
-            for group in (None, *(first.summary.groups.get(metric.name, ()) if groups else ()))
-            for key in [(metric.name, group)]
+            for group in (None, *(self.runs[0].summary.groups.get(metric.name, ()) if groups else ()))
         ]
+
+
+def paired(
+    one: Run, two: Run, answers: Reader, common: bool = False, across: Collection[str] = ()
+) -> Pair:
+    """Two runs on their documents in common; these are fewer than a run's if `common` is true.
+    UsageError says why they cannot be compared."""
+    besides, notes = _besides(one, two, across), []
+    if one.template != two.template and CHAT_TEMPLATE not in besides:
+        notes.append(
+            "each model was asked with a chat template of its own, so a difference may be the "
+            "template's"
+        )
+    if lacking := " and ".join(str(run.results) for run in (one, two) if not run.samples):
+        raise UsageError(f"{lacking} has no samples beside it; run it again with --log_samples")
+    mine, theirs = answers(one), answers(two)
+    if mine is None or theirs is None:
+        raise UsageError("its measure is not known here; name its folder with --include_path")
+    documents = [name for name in mine.documents if name in theirs.documents]
+    first, second, n = len(mine.documents), len(theirs.documents), f"{len(documents):,}"
+    if len(documents) < max(first, second):
+        if not documents or not common:
+            raise UsageError(
+                f"other documents: {first:,} against {second:,}, of which {n} are the same"
+                f"{'; --common compares these' if documents else ''}"
+            )
+        notes.append(f"the {n} documents that both were asked, of {first:,} and {second:,}")
+    prompts = [(mine.documents[name].prompt, theirs.documents[name].prompt) for name in documents]
+    other = sum(a is not None and b is not None and a != b for a, b in prompts)
+    if other and one.words == two.words:
+        raise UsageError(f"other prompts, in {other:,} of {n} documents")
+    settings = [
+        against(key, str(a), str(b))
+        for key, a, b in different(one.generation, two.generation)
+        if key != "seed"
+    ]
+    if settings:
+        notes.append(
+            f"answers were generated with other settings ({', '.join(settings)}), so a difference "
+            "may be theirs"
+        )
+    runs = replicated([mine, theirs], documents)
+    return Pair(one, two, besides, documents, runs, [f"{one.task}: {note}" for note in notes])
 
 
 def _besides(one: Run, two: Run, across: Collection[str]) -> str:

@@ -1,5 +1,4 @@
-"""Text that anybody may have written, such as a model's name, where it is shown: nothing in it
-steers a terminal, a table or a spreadsheet."""
+"""Text that anybody may have written: nothing in it steers a terminal, a table or a spreadsheet."""
 
 import re
 from html import escape
@@ -38,8 +37,7 @@ def shortened(text: object, most: int = LONGEST) -> str:
 
 
 def clean(value: Any) -> Any:
-    """Plain data in which no text steers a terminal or a page, or fills it: what is read from
-    files is shown as it is from here on."""
+    """Plain data from a file, in which no text steers a terminal or a page, or fills it."""
     if isinstance(value, str):
         return value if len(value) <= TEXT and value.isprintable() else shortened(value, TEXT)
     if isinstance(value, list):
@@ -50,8 +48,7 @@ def clean(value: Any) -> Any:
 
 
 def csv_cell(value: object) -> object:
-    """A cell of a CSV: a finite number as it is, other numbers empty, and a text that no
-    spreadsheet takes for a formula."""
+    """A finite number as it is, other numbers empty, and a text that is no formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) or value is None:

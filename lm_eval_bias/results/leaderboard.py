@@ -36,9 +36,8 @@ Replicated = Mapping[str, Replicates]
 
 
 class Entry(NamedTuple):
-    """One number of one model. verdict: one of `verdict.KINDS`. rank: least and greatest, if any.
-    ties: a letter for each set of models that do not differ significantly. range: its
-    `Run.range_text`."""
+    """One number of one model. rank: least and greatest, if any. ties: a letter for each set of
+    models that do not differ significantly. range: its `Run.range_text`."""
 
     number: Number
     rank: tuple[int, int] | None = None
@@ -60,8 +59,8 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The columns of one task. runs: of models that were asked the same, `settings`. distinct:
-    those of them in which other sections of the task differ."""
+    """The columns of one task. runs: of models that were asked the same. distinct: the settings in
+    which other sections of the task differ."""
 
     task: str
     settings: Mapping[str, str]
@@ -88,8 +87,8 @@ class Board(NamedTuple):
 
 
 def conditions(finished: FinishedRuns) -> Iterator[Run]:
-    """The runs and their `others`, each with the chat template among its settings ("none", "the
-    model's", or the checksum of another one) unless it is compared."""
+    """The runs and their `others`, each with its chat template among its settings unless that is
+    compared."""
     for run in finished.runs:
         asked = (run, *run.others)
         own = next((of.template for of in asked if of.template), None)
@@ -107,10 +106,9 @@ def board(
     sort: str | None = None,
     answers: Reader | None = None,
 ) -> Board:
-    """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
-    them, best first, else the greatest. answers: what the samples of a run hold, None where the
-    task is not known here; without it ranks are from the intervals alone. Raises UsageError for a
-    name that no run has."""
+    """metrics: NAME or TASK/NAME, in place of the primary numbers. sort: one of them, best first,
+    else the greatest. answers: None where the task is not known; without it ranks are from the
+    intervals alone. UsageError for a name that no run has."""
     check_metrics(metrics or (), finished.runs)
     notes = list(finished.notes)
     questions = by_question(conditions(finished))

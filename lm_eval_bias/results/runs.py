@@ -1,8 +1,7 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
-The harness writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it,
-which a person may compress to .gz. `lm-eval-bias merge --output` writes one task of one model,
-`reasons --output` a table of the samples that it names.
+The harness writes `results_DATE.json` and `samples_TASK_DATE.jsonl`, which may be compressed to
+.gz; `merge` a results file of one task, `reasons` a table of the samples that it names.
 """
 
 from __future__ import annotations
@@ -89,13 +88,11 @@ class Place(NamedTuple):
 class Run(NamedTuple):
     """One task, asked of one model. None is what no file says.
 
-    model: as shown. identity: as the harness was given it. metrics: what the task declares; read
-    from its numbers where the task is not known here. settings: what must be equal for two runs to
-    have asked the same. template: `samples.chat_template`, "" where unknown.
-    condition: what `--across` knows of how it was asked. n: documents asked; of: how many the task
-    has. generation: the settings with which its answers were generated. tables: the finer numbers.
-    results, samples: its files; place: where they lie. parts: whether `merge` put it together.
-    others: runs that differ in wording, chat template or system message alone.
+    model: as shown. identity: as the harness was given it. settings: what must be equal for two
+    runs to have asked the same. condition: what `--across` knows of how it was asked. template:
+    `samples.chat_template`. n: documents asked; of: how many the task has. place: where its files
+    lie. parts: whether `merge` put it together. others: runs that differ in wording, chat template
+    or system message alone.
     """
 
     model: str
@@ -214,9 +211,8 @@ def is_test(metric: Metric) -> bool:
 
 
 class FinishedRuns(NamedTuple):
-    """notes: what was left out and why; unread: those of results that could not be read; short:
-    those of newer runs that were skipped because an older one covered more documents. across: the
-    conditions that name models."""
+    """notes: what was left out and why; unread: what could not be read; short: newer runs skipped
+    because an older one covered more documents. across: the conditions that name models."""
 
     runs: list[Run]
     notes: list[str]
@@ -239,10 +235,10 @@ def find(
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
-    more documents. Parts (option `shard`) count once `merge` has put them together. known: the
-    tasks by name. tasks: only these. across: values of `ACROSS`, which then name models. names: of
-    the models of runs below the paths; a file `NAME` gives one, too. Raises UsageError for a path
-    or a task that is not there, without results, and for a name that is not of one model.
+    more documents. Parts count once `merge` has put them together. known: the tasks by name.
+    across: values of `ACROSS`, which then name models. names: of models; a file `NAME` gives one,
+    too. UsageError for a path or a task that is not there, without results, and for a name that is
+    not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
     places = [
@@ -446,8 +442,8 @@ def _kind(path: Path) -> bytes | None:
 def _of_results(
     path: Path, date: str | None, content: Json, known_tasks: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
-    """Its runs, its tasks without a measure, and what is wrong with others. date: None of a file
-    of `merge`, which names its samples."""
+    """Its runs, its tasks without a measure, and what is wrong with others. date: None of a file of
+    `merge`."""
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
         raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")

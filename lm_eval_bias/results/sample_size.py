@@ -39,9 +39,8 @@ class Window(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The part of the variance that clusters add, from 0 to 1, and its range. known: whether
-    windows show it; else it is 1, the worst case. matters: False where all documents bring
-    clusters."""
+    """The part of the variance that clusters add, from 0 to 1. known: whether windows show it; else
+    it is 1. matters: False where all documents bring clusters."""
 
     value: float
     low: float
@@ -55,7 +54,7 @@ UNKNOWN = Share(1.0, 0.0, 1.0, False)
 
 class SizePlan(NamedTuple):
     """documents: so many make the width; least, most: its range; None where the task has not so
-    many. at_full: the width with all documents. cannot: why there is no plan."""
+    many. at_full: the width with all documents."""
 
     width: float
     wanted: float
@@ -87,8 +86,7 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
 
 
 def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The ends of windows on documents: halves, quarters. They begin and end where the label
-    changes, as far as that can be done."""
+    """The ends of halves and quarters of documents, as far as possible where the label changes."""
     changes = [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
     cuts = np.array([0, *changes, len(labels)])
     pairs: dict[tuple[int, int], None] = {}
@@ -196,8 +194,8 @@ def plan(
 ) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
-    grown: as `growth` of all the task's documents. parts: windows of the pilot. ends: numbers of
-    documents that cut no cluster apart; None for any.
+    grown: as `growth` of the task's documents. parts: windows of the pilot. ends: numbers of
+    documents that cut no cluster apart.
     """
     n, cannot = min(pilot.clusters, default=0), ""
     if n < FEWEST_CLUSTERS:

@@ -52,8 +52,7 @@ def mapping(content: Any, *path: str) -> Json:
 
 
 def model_name(results: Json) -> str | None:
-    """The model of a results file, and "@" its revision where one was asked for; None if it has no
-    name there."""
+    """The model, and "@" its revision; None if it has no name there."""
     arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
@@ -80,7 +79,7 @@ the harness does not see which."""
 
 def chat_template(results: Json) -> str | None:
     """The checksum of the chat template, or `OF_THE_SERVER`; None if there was none, "" if nothing
-    says so, as in results of `simple_evaluate` that Python saved."""
+    says so, as in results that Python saved."""
     template, kind = results.get("chat_template_sha"), at(results, "config", "model")
     if isinstance(template, str) and template:
         return template
@@ -197,8 +196,7 @@ class Document(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the samples of a run hold: documents by the hash of their content, and the options of
-    the summary. step: as of `paired.JackknifePlan`."""
+    """What samples hold. documents: by their hash. step: as of `paired.JackknifePlan`."""
 
     measure: Measure
     documents: Mapping[str, Document]
@@ -232,19 +230,10 @@ def _measure(task: Task) -> Measure:
     return task.measure
 
 
-def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int:
-    """How many documents, of those in common, were asked in other words."""
-    pairs = [(first.documents[name].prompt, second.documents[name].prompt) for name in common]
-    return sum(a is not None and b is not None and a != b for a, b in pairs)
-
-
 def documents(task: Task, files: Sequence[Path]) -> list[Document]:
-    """The documents of sample files, in the order of a whole run; records that the run could not
-    make are made now.
-
-    Raises UsageError for what are no samples of the task, for a document that stands there twice,
-    and for runs on different items.
-    """
+    """The documents of sample files, in the order of a whole run, with the records of the first
+    wording; records that the run could not make are made now. UsageError for other samples, for a
+    document that stands there twice, and for runs on different items."""
     return [
         document._replace(records=next(iter(by_wording(document.records).values()), []))
         for document in in_order(task, files)
@@ -339,7 +328,7 @@ def remade(
     task: Task, sample: dict[str, Any], repeats: int | None = None, wordings: int = 1
 ) -> Table:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
-    was asked; several processes may write more answers. wordings: in how many it was asked."""
+    was asked. wordings: in how many it was asked."""
     measure = _measure(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
@@ -385,9 +374,8 @@ def _answers(written: Any) -> Any:
 def merged(
     task: Task, files: Sequence[Path], options: Options = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The samples of several runs as one results file; of the runs' own the first, without its
-    part. options: those of the task, where no results file has them. UsageError for files that do
-    not belong together."""
+    """The samples of several runs as one results file, else as that of the first. options: those of
+    the task, where no results file has them. UsageError for files that do not belong together."""
     runs = {path: of for path in files if (of := results_of(task.name, path)) is not None}
     check_together(task, runs)
     first = of_tasks(next(iter(runs.values()), {}), [task.name])

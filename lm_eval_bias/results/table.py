@@ -20,8 +20,8 @@ _ROUNDING, _GREAT = 1e-12, 1e9
 
 
 class Cell(NamedTuple):
-    """A text or a number as it is shown. interval: "[low, high]". note: a second line; of a title,
-    the unit. link: a page that the text leads to. value: the number, which sorts."""
+    """interval: "[low, high]". note: a second line; of a title, the unit. link: a page that the
+    text leads to. value: the number, which sorts."""
 
     text: str
     interval: str = ""
@@ -50,8 +50,8 @@ def texts(rows: Sequence[Sequence[Cell]]) -> frozenset[int]:
 
 
 def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> str:
-    """A number as it is shown everywhere: none but 0 shows as 0, and a dash is one that does not
-    exist. beside: the rest of value and interval."""
+    """A number as it is shown everywhere: none but 0 shows as 0; a dash does not exist. beside: the
+    rest of value and interval."""
     if isnan(value):
         return "–"
     if not isfinite(value):
@@ -183,8 +183,7 @@ def _markdown(cell: Cell) -> str:
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:
-    """Values after RFC 4180: numbers with all digits, what does not exist empty, texts quoted. The
-    mark at the beginning (BOM) tells a spreadsheet that it is UTF-8."""
+    """Values after RFC 4180, texts quoted. The mark at the beginning (BOM) says it is UTF-8."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([csv_cell(title) for title in head])

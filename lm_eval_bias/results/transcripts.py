@@ -34,8 +34,8 @@ _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class Choice(NamedTuple):
-    """before: the prompt or other sentence that belongs to this choice alone. score: its log-
-    likelihood, in nats; None where it is no number."""
+    """before: the prompt or sentence of this choice alone. score: its log-likelihood, if it is a
+    number."""
 
     text: str
     score: float | None
@@ -52,8 +52,8 @@ class Turn(NamedTuple):
 
 
 class SampledQuestion(NamedTuple):
-    """One document. system: the instruction before it, None where it is in the first prompt. read:
-    what the task's parser made of the answers."""
+    """system: the instruction before it, unless in the first prompt. read: what the parser made of
+    the answers."""
 
     number: str
     system: str | None

@@ -1,7 +1,5 @@
-"""What a number says: one of five verdicts, from its interval, the value without bias, and what
-models without meaning have. Every page quotes it, and no other module compares an interval with a
-null value; the rules of a gate have levels of their own.
-"""
+"""What a number says: one of five verdicts, which every page quotes. No other module compares an
+interval with a null value, but for the rules of a gate, with levels of their own."""
 
 import re
 from collections import Counter
@@ -54,8 +52,8 @@ class Verdict(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """A number that answers a question. families: of models without meaning. distance: signed, from
-    the null value, in lengths of its interval on that side."""
+    """families: of models without meaning. distance: signed, from the null value, in lengths of its
+    interval on that side."""
 
     run: Run
     metric: Metric
@@ -237,8 +235,8 @@ def answers(tests: Sequence[Tested]) -> list[str]:
 
 
 def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> str:
-    """The heading of a figure that tests a question: the verdict of the whole of each model, and
-    those of its parts. Empty for other figures, and where a run declares no such test."""
+    """The verdict of the whole of each model, and those of its parts. Empty for a figure that tests
+    nothing."""
     figure = exhibit.figure
     if figure is None or not figure.test:
         return ""
@@ -272,10 +270,8 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
 
 
 def of_difference(metric: Metric, change: Difference, p: float) -> Verdict:
-    """The verdict of the difference of two runs. p: after Holm.
-
-    Its sentence says whether the second is nearer, farther or across (of its null value), better or
-    worse, higher or lower; or why there is no test."""
+    """The verdict of the difference of two runs, with its direction, or why there is no test. p:
+    after Holm."""
     if change.why:
         return Verdict(UNKNOWN, change.why)
     flipped = f" ({SIGN_FLIP})" * (change.test == SIGN_FLIP)

@@ -1,5 +1,4 @@
-"""The rows of an exhibit, of one run or of several models, and the tables made of them, with what
-the papers print beside."""
+"""The rows of an exhibit as tables, with what the papers print beside."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ MODEL = "model"
 
 
 class TaskInfo(NamedTuple):
-    """What a report says of a task that is known here. defaults, generation: its settings. folder:
-    where `--include_path` finds it, of a person's own."""
+    """A task that is known here. defaults, generation: its settings. folder: of a person's own."""
 
     about: str = ""
     paper: str = ""
@@ -68,8 +66,8 @@ class PaperNumber(float):
 
 
 class PaperRows(NamedTuple):
-    """Rows of a paper. model: as the page names it. incomparable: why they do not compare with the
-    run. differs: what differs even so."""
+    """model: as the page names it. incomparable: why they do not compare with the run. differs:
+    what differs even so."""
 
     model: str
     rows: list[dict[str, Any]]
@@ -110,8 +108,7 @@ def paper_rows(
 
 
 def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
-    """The cells of one model in one table, in parts of one number in a place, each with the names
-    on the axes that distinguish it."""
+    """The cells of one model in one table, in parts of one number in a place, with its names."""
     parts: dict[tuple[tuple[str, str], ...], list[Place]] = {}
     for place in places:
         cell = place[2]
@@ -218,8 +215,8 @@ def cell(row: Row, name: str, unit: str = "") -> Cell:
 def table(
     exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
 ) -> Table:
-    """The table of an exhibit. models: each with its rows. papers: their numbers stand in columns
-    beside the row of the same texts, and rows that are like none of ours below."""
+    """models: each with its rows. papers: their numbers stand beside the row of the same texts,
+    other rows below."""
     columns, ours = exhibit.columns, [row for _, of_model in models for row in of_model]
     lines = [(Cell(model), row) for model, of_model in models for row in of_model]
     head = [_title(column) for column in columns]

@@ -21,9 +21,9 @@ DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 
 
 class Folder:
-    """A report's files. They are written beside an earlier report and replace it once all are on
-    the disk; what else its folder holds is kept. Raises UsageError for a folder that holds other
-    things, and for what cannot be written."""
+    """A report's files, which replace an earlier report once all are on the disk; what else its
+    folder holds is kept. UsageError for a folder that holds other things, and for what cannot be
+    written."""
 
     def __init__(self, path: Path) -> None:
         writing.check_folder(path)
@@ -63,7 +63,7 @@ class Folder:
 
     def _settle(self) -> None:
         """End a swap, which may have been cut off: the earlier report comes back if no new one is
-        there. Otherwise what is not of it moves into the new one."""
+        there."""
         shutil.rmtree(self.new, ignore_errors=True)
         if not self.old.exists():
             return

@@ -102,8 +102,8 @@ def _about(column: Column) -> str:
 
 
 def _figures(section: Section, number: int) -> list[Callable[[], str]]:
-    """For each number with ranks its values with intervals, the best first, and beside each the
-    ranks that the data leave open."""
+    """For each number with ranks its values, the best first, and the ranks that the data leave
+    open."""
     return [
         partial(
             page_figures.figure,

@@ -33,8 +33,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """lead: paragraphs. remarks: title -> lines. legend: how to read it. rows: what CSV and JSON
-    lines have, each with the same or fewer columns."""
+    """remarks: title -> lines. legend: how to read it. rows: what CSV and JSON lines have."""
 
     title: str
     lead: Sequence[str]

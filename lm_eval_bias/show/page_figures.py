@@ -14,8 +14,7 @@ MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[re
 
 
 def source(runs: Sequence[Run], counterpart: str = "") -> str:
-    """Where a figure comes from: models, tasks and their versions, date, program; the figure of a
-    paper that it is the counterpart of."""
+    """Where a figure comes from: models, tasks, date, program; its counterpart in a paper."""
     models = list(dict.fromkeys(run.model for run in runs))
     tasks = (f"{run.task} version {run.version or '?'}" for run in runs)
     parts = [
@@ -42,8 +41,7 @@ def figure(
     title: str,
     **words: Any,
 ) -> str:
-    """The SVG of rows, with a heading and a line below it; empty where it cannot be drawn, such as
-    of models that share a name."""
+    """The SVG of rows; empty where it cannot be drawn, such as of models that share a name."""
     if missing():
         return ""
     from lm_eval_bias.figures import draw

@@ -48,9 +48,8 @@ def _limits(test: Tested) -> Iterable[str]:
 
 
 class Row(NamedTuple):
-    """A question, and the tests of it, strongest first. band: the null band. at: a value -> its
-    place in pixels. ticks: value, label and alignment. text: the picture in words. limits: lines.
-    """
+    """A question with its tests, strongest first. at: a value -> its place in pixels. ticks: value,
+    label and alignment. text: the picture in words."""
 
     tests: list[Tested]
     band: Ends | None
@@ -69,8 +68,8 @@ class Row(NamedTuple):
 
 
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
-    """The rows of the first figure, strongest first, and what limits all answers of a model. Tests
-    of a task and a null band share a row."""
+    """The rows of the first figure, and what limits all answers of a model. Tests of a task and a
+    null band share a row."""
     groups: dict[object, list[Tested]] = {}
     for test in strongest(tests):
         key = (test.run.task, test.metric.name, band(test.families))

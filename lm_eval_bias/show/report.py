@@ -56,10 +56,9 @@ _IN_FORM = 80
 
 @dataclass
 class Block:
-    """An exhibit, or another table, on a page. heading: of a test its verdict, or else the topic.
-    counterpart: the table or figure of a paper. svg: as the drawing made it, trusted. fold: the
-    title of the fold that hides the tables. missing: what a run lacks that has no rows. same:
-    an earlier exhibit with the same explanation."""
+    """An exhibit, or another table. heading: of a test its verdict. counterpart: the table or
+    figure of a paper. svg: as the drawing made it, trusted. fold: the title of the fold of the
+    tables. missing: what a run lacks. same: an earlier exhibit with the same explanation."""
 
     id: str
     topic: str
@@ -95,8 +94,8 @@ class Block:
 
 
 class Section(NamedTuple):
-    """A task: of one run on a model's page, of the models that were asked the same on the overview.
-    tables: those that no block shows. open: expanded on the page (one task per paper)."""
+    """A task, of one run or of the models that were asked the same. open: expanded on the page (one
+    task per paper)."""
 
     id: str
     title: str
@@ -131,9 +130,8 @@ def write(
     """Write the report; returns its tests.
 
     paper_values: a task -> all that papers print of it. expected: tasks that the overview lists
-    where no run has them. drawing: `figures.draw.files`, or None. brief: a page -> its PDF, for
-    `brief.html`; None for no such page. Raises UsageError for a folder that holds other things, or
-    that cannot be written.
+    where no run has them. drawing: `figures.draw.files`. brief: a page -> its PDF, for
+    `brief.html`. UsageError for a folder that holds other things, or that cannot be written.
     """
     from tqdm import tqdm
 
