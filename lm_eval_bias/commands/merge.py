@@ -10,9 +10,8 @@ from typing import Any
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.results import samples
+from lm_eval_bias.results import merged, samples, table
 from lm_eval_bias.results.escape import clean, shortened
-from lm_eval_bias.results.table import text
 from lm_eval_bias.show import exhibited
 from lm_eval_bias.usage import UsageError
 
@@ -49,18 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     writing.check("--output", arguments.output)
     task = catalogue.task(arguments.task, arguments.include_path)
     files = arguments.files
-    merged = samples.merged(task, files, dict(map(_option, arguments.metadata)))
-    documents = merged["n-samples"][task.name]["effective"]
+    content = merged.merged(task, files, dict(map(_option, arguments.metadata)))
+    documents = content["n-samples"][task.name]["effective"]
     print(f"{task.name}: {documents:,} documents of {len(files)} file{'s' * (len(files) > 1)}")
     runs = [run for file in files if (run := samples.results_of(task.name, file))]
     options = [samples.at(run, "configs", task.name, "metadata") or {} for run in runs]
-    if missing := samples.missing_parts(options):
+    if missing := merged.missing_parts(options):
         print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
-    numbers = merged["configs"][task.name]["cells"]["numbers"]
-    print(text(exhibited.numbers(clean(numbers))))
+    numbers = content["configs"][task.name]["cells"]["numbers"]
+    print(table.text(exhibited.numbers(clean(numbers))))
     if arguments.output:
-        content = json.dumps(defined(merged), indent=1, allow_nan=False)
-        writing.whole(arguments.output, f"{content}\n")
+        text = json.dumps(defined(content), indent=1, allow_nan=False)
+        writing.whole(arguments.output, f"{text}\n")
     return 0
 
 

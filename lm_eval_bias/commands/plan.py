@@ -205,20 +205,9 @@ def _kwargs(task: catalogue.Task) -> dict[str, Any]:
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
-    """The name of the task that asks the same without a fixed size, or its own."""
-
-    def has_size(other: catalogue.Task) -> bool:
-        return FIRST in (other.config.get("dataset_kwargs") or {})
-
-    def question(other: catalogue.Task) -> tuple[Any, ...]:
-        config = other.config
-        named = [getattr(config.get(key), "name", None) for key in ("custom_dataset", "measure")]
-        return (*named, _kwargs(other), config.get("doc_to_text"), config.get("turns"))
-
-    if not has_size(task):
-        return task.name
-    same = (t.name for t in tasks.values() if not has_size(t) and question(t) == question(task))
-    return next(same, task.name)
+    """The name of the task of which NAME_SIZE is a fixed size, or its own."""
+    name, sized = task.name.rpartition("_")[0], task.config.get("dataset_kwargs") or {}
+    return name if FIRST in sized and name in tasks else task.name
 
 
 def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -217,6 +217,12 @@ def about(metric: Metric) -> str:
     way, unit = direction(metric), unit_text(metric.unit)
     better = f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
     return ", ".join(filter(None, (unit, way and better)))
+
+
+def declared(metric: Metric) -> dict[str, Any]:
+    """What a flat row has of a metric."""
+    facts = {"metric": metric.name, "unit": metric.unit, "better": direction(metric)}
+    return {**facts, "null_value": metric.null_value}
 
 
 def _ranked(column: Column, replicated: Replicated) -> Column:

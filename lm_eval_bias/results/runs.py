@@ -27,6 +27,7 @@ from lm_eval_bias.results.samples import (
     PARTS,
     at,
     chat_template,
+    date_of,
     dtype,
     mapping,
     model_name,
@@ -461,10 +462,12 @@ def _of_results(
         known = known_tasks.get(task)
         known = known if known and known.measure else None
         if "numbers" in mapping(configs, task, "cells"):
-            try:
-                runs.append(_run(path, task, content, known, samples, date))
-            except _Unreadable as error:
-                problems.append(f"{task} is left out: {error}")
+            run = _run(path, task, content, known, samples, date)
+            if run.numbers:
+                runs.append(run)
+            else:
+                why = "its table `numbers` is not one; run it again"
+                problems.append(f"{task} is left out: {why}")
         elif known is None:
             foreign.append(task)
         else:
@@ -496,10 +499,10 @@ def _run(
     date: str | None,
 ) -> Run:
     config = content["configs"][task]
-    tables = {name: table for name, table in config["cells"].items() if _is_table(table)}
-    rows = tables.get("numbers")
-    if not rows or not all(isinstance(row.get("metric"), str) for row in rows):
-        raise _Unreadable("its table `numbers` is not one; run it again")
+    tables = {name: table for name, table in mapping(config, "cells").items() if _is_table(table)}
+    rows = tables.get("numbers", [])
+    if not all(isinstance(row.get("metric"), str) for row in rows):
+        rows = []
     tables["numbers"] = [
         {
             **row,
@@ -556,6 +559,12 @@ def _run(
         warnings=tuple(shortened(line, NOTE) for line in warnings),
         condition=condition,
     )
+
+
+def without_numbers(task: Task, samples: Path, results: Json) -> Run:
+    """The run of a sample file, as it was asked."""
+    path = samples.with_name(f"results_{date_of(samples)}.json")
+    return _run(path, task.name, results, task, (samples,), date_of(samples))
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
@@ -629,55 +638,52 @@ def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
     return tuple(kept.items())
 
 
-def _warnings(run: Run, error: Any = None, changed: Any = None) -> tuple[str, ...]:
-    lines = []
+def _warnings(run: Run, error: Any, changed: Any) -> Iterator[str]:
     if 0 < run.n < (run.of or 0):
-        lines.append(f"asked {run.n:,} of {run.of:,} documents")
+        yield f"asked {run.n:,} of {run.of:,} documents"
     if isinstance(error, str):
-        lines.append(f"an error: {error}")
+        yield f"an error: {error}"
     for name, percent in run.rates().items():
         if percent > _MANY:
-            lines.append(f"{name} {percent:.0f} %: the numbers are those of the other answers")
+            yield f"{name} {percent:.0f} %: the numbers are those of the other answers"
     for metric in run.metrics:
         percent = run.number(metric.name).value
         if metric.name.endswith(_MASS) and percent < _LITTLE:
-            lines.append(
+            yield (
                 f"{metric.name} {percent:.0f} %: most of the probability lies on other words "
                 "than the answers"
             )
-    lines += _of_seen(run)
+    yield from _of_seen(run)
     if run.template is None and _CHAT.search(run.model):
-        lines.append("by its name a chat model, asked without its chat template")
+        yield "by its name a chat model, asked without its chat template"
     if run.template == "":
-        lines.append("unknown whether a chat template was applied: its results do not say")
+        yield "unknown whether a chat template was applied: its results do not say"
     if changed:
-        lines.append(f"generation settings of its own: {_plain(changed)}")
-    return tuple(lines)
+        yield f"generation settings of its own: {_plain(changed)}"
 
 
-def _of_seen(run: Run) -> list[str]:
+def _of_seen(run: Run) -> Iterator[str]:
     """Lines of a run whose likelihoods were read from the likeliest tokens."""
-    lines, rows = [], run.tables.get(SEEN, [])
+    rows = run.tables.get(SEEN, [])
     unseen, first = (
         as_float(row.get(key)) for row in rows[:1] or [{}] for key in ("unseen", FIRST_TOKEN)
     )
     if unseen > 0:
-        units = {metric.name: metric.unit for metric in run.metrics}
         changed = []
         for row in rows:
             name = str(row.get("metric"))
+            metric = run.metric(name)
             ends = [as_float(row.get(key)) for key in ("value", WITHOUT_UNSEEN)]
-            with_, without = (number_text(end, units.get(name, "")) for end in ends)
+            with_, without = (number_text(end, metric.unit if metric else "") for end in ends)
             if with_ != without:
                 changed.append(f"{name} {with_} or {without}")
-        lines.append(
+        yield (
             f"{unseen:.0f} % of questions: an answer is not among the tokens that the server "
             "showed. Its probability is taken as the largest possible, and intervals cover 0, too; "
             + (f"with one or the other: {', '.join(changed)}" if changed else "no number changes")
         )
     if first > 0:
-        lines.append(f"{first:.0f} % of questions: an answer was read from its first token alone")
-    return lines
+        yield f"{first:.0f} % of questions: an answer was read from its first token alone"
 
 
 # ---- What a file may hold

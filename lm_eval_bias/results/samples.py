@@ -2,22 +2,20 @@
 
 import hashlib
 import json
-import math
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares, summed_up, tables
-from lm_eval_bias.usage import DESCRIPTIVE, SHARD, Options, UsageError, part, read_options
+from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares
+from lm_eval_bias.usage import SHARD, Options, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
 # are put together.
@@ -137,38 +135,6 @@ def of_tasks(results: Json, tasks: Collection[str]) -> dict[str, Any]:
     return kept
 
 
-def check_together(task: Task, runs: Mapping[Path, Json]) -> None:
-    """UsageError where runs differ in an option, the version, the model or its prompts. runs: the
-    results by the sample file."""
-    # A file may have been moved between the runs; what it holds may not have changed.
-    names = {*task.option_names, *(f"{name}_sha256" for name in task.option_names)}
-    names -= PARTS | DESCRIPTIVE | set(OPTIONS)
-
-    def asked(results: Json) -> dict[str, Any]:
-        config = mapping(results, "configs", task.name)
-        metadata = mapping(config, "metadata")
-        return {
-            "version": at(results, "versions", task.name),
-            "model": model_name(results),
-            "chat template": chat_template(results),
-            "system instruction": results.get("system_instruction_sha"),
-            "repeats": config.get("repeats", 1),
-            "generation": config.get("generation_kwargs") or {},
-            **{key: value for key, value in metadata.items() if key in names},
-            "number of parts": (part_of(metadata) or (1, 1))[1],
-        }
-
-    settings = [(path, asked(results)) for path, results in runs.items()]
-    for other, then in settings[1:]:
-        path, first = settings[0]
-        for key in {**first, **then}:
-            if first.get(key) != then.get(key):
-                raise UsageError(
-                    f"{task.name}: these runs do not belong together: {key} is {then.get(key)!r} "
-                    f"in the run of {other} and {first.get(key)!r} in that of {path}"
-                )
-
-
 def part_of(options: Options) -> tuple[int, int] | None:
     """The part and the number of parts, of a run on a part of the documents."""
     try:
@@ -176,13 +142,6 @@ def part_of(options: Options) -> tuple[int, int] | None:
     except UsageError:
         return None
     return of if of[1] > 1 else None
-
-
-def missing_parts(runs: Iterable[Options]) -> list[str]:
-    """The parts that other parts are of, and that no run asked. runs: the options of each."""
-    there = {of for of in map(part_of, runs) if of}
-    sizes = {parts for _, parts in there}
-    return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]
 
 
 class Document(NamedTuple):
@@ -221,10 +180,10 @@ def answers(task: Task, files: Sequence[Path], written: Options) -> Answers:
     # What a run wrote was checked there, with files that may be elsewhere now.
     options = read_options(task.name, {}, task.options)
     options |= {key: value for key, value in written.items() if key in task.option_names}
-    return Answers(_measure(task), {d.hash: d for d in documents(task, files)}, options)
+    return Answers(measure_of(task), {d.hash: d for d in documents(task, files)}, options)
 
 
-def _measure(task: Task) -> Measure:
+def measure_of(task: Task) -> Measure:
     if task.measure is None:
         raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
     return task.measure
@@ -329,7 +288,7 @@ def remade(
 ) -> Table:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
     was asked. wordings: in how many it was asked."""
-    measure = _measure(task)
+    measure = measure_of(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
     for step in (step for of in filters for step in of["filter"]):
@@ -369,50 +328,3 @@ def _answers(written: Any) -> Any:
             return float(written[0]), written[1] == "True"
         return [_answers(value) for value in written]
     return written
-
-
-def merged(
-    task: Task, files: Sequence[Path], options: Options = MappingProxyType({})
-) -> dict[str, Any]:
-    """The samples of several runs as one results file, else as that of the first. options: those of
-    the task, where no results file has them. UsageError for files that do not belong together."""
-    runs = {path: of for path in files if (of := results_of(task.name, path)) is not None}
-    check_together(task, runs)
-    first = of_tasks(next(iter(runs.values()), {}), [task.name])
-    written = mapping(first, "configs", task.name, "metadata")
-    for key in options.keys() & written.keys():
-        if options[key] != written[key]:
-            raise UsageError(
-                f"{key}={options[key]!r} in --metadata, but the runs had {written[key]!r}"
-            )
-    # What a run wrote was checked there, with files that may be elsewhere now.
-    used = read_options(task.name, options, task.options)
-    used |= {key: value for key, value in written.items() if key in task.option_names}
-    measure, of_files = _measure(task), in_order(task, files)
-    records = [record for document in of_files for record in document.records]
-    try:
-        cells = tables(measure, summed_up(measure, records, used))
-    except ValueError as error:  # a table that is none, too
-        raise UsageError(f"{task.name}: {error}") from error
-    metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}
-    config = {k: v for k, v in mapping(first, "configs", task.name).items() if k != "error"}
-    config |= {"metadata": metadata, "cells": cells}
-    # missing parts count as the others
-    parts = {
-        part_of(mapping(of, "configs", task.name, "metadata")) or (1, 1): at(
-            of, "n-samples", task.name, "original"
-        )
-        for of in runs.values()
-    }
-    original = None
-    if len(runs) == len(files) and all(parts.values()):
-        (of_parts,) = {of for _, of in parts}
-        original = math.ceil(sum(parts.values()) * of_parts / len(parts))
-    return {
-        "task": task.name,
-        "files": list(map(str, files)),
-        **first,
-        "date": max((date_of(path) for path in runs), default=None),
-        "configs": {task.name: config},
-        "n-samples": {task.name: {"original": original, "effective": len(of_files)}},
-    }

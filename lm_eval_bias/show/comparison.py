@@ -8,7 +8,7 @@ from lm_eval_bias.exhibit import Column, intervals
 from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
-from lm_eval_bias.results.leaderboard import about, direction
+from lm_eval_bias.results.leaderboard import about, declared
 from lm_eval_bias.results.table import Cell, Table, interval_text, number_cell, number_text
 from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
@@ -104,11 +104,8 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
         both[f"{which}_verdict"], both[f"{which}_range"] = own or None, text or None
     return {
         "task": row.task,
-        "metric": row.metric.name,
+        **declared(row.metric),
         "group": row.group,
-        "unit": row.metric.unit,
-        "better": direction(row.metric),
-        "null_value": row.metric.null_value,
         **both,
         **{part: getattr(of, part) for part in ("difference", "stderr", "low", "high", "p")},
         "test": of.test or None,

@@ -14,7 +14,7 @@ from lm_eval_bias.results.leaderboard import (
     Entry,
     Section,
     about,
-    direction,
+    declared,
     order,
 )
 from lm_eval_bias.results.runs import Run, last_date, listed
@@ -158,15 +158,12 @@ def place(entry: Entry) -> str:
 
 def _row(section: Section, run: Run, column: Column) -> dict[str, Any]:
     """The row of a number."""
-    metric, entry = column.metric, column.entries[run.model]
+    entry = column.entries[run.model]
     band, rank = column.band or (None, None), entry.rank or (None, None)
     return {
         "model": run.model,
         "task": run.task,
-        "metric": metric.name,
-        "unit": metric.unit,
-        "better": direction(metric),
-        "null_value": metric.null_value,
+        **declared(column.metric),
         "null_band_low": band[0],
         "null_band_high": band[1],
         "asked": listed(section.settings),

@@ -117,18 +117,6 @@ def test_a_folder_of_ones_own_is_listed_but_not_filled(
     assert f"LM_EVAL_BIAS_DATA is set, so the tasks read the files in {own}" in error
 
 
-def test_where_it_cannot_be_kept_the_folder_is_named(released, monkeypatch, tmp_path, command):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    status, _, error = command("data", "fetch")
-    assert status == 1
-    assert (
-        "cannot write" in error
-        and "Not a directory; set XDG_CACHE_HOME to another" in error
-        and error.count("\n") == 1
-    )
-
-
 def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told, tmp_path):
     content = b"unseen"
     blob = hashlib.sha1(b"blob 6\0" + content).hexdigest()

@@ -298,20 +298,6 @@ def test_the_same_answers_are_no_pass(asked, gate):
 
 def test_runs_that_do_not_compare_are_an_error(asked, gate, tmp_path):
     shutil.copytree(asked / "old", tmp_path / "old")
-    (results,) = (tmp_path / "old").rglob("results_*.json")
-    (samples,) = (tmp_path / "old").rglob("samples_*.jsonl")
-    content, lines = json.loads(results.read_text()), samples.read_text()
-
-    def refused(why):
-        status, out, _ = gate(PAIRED, asked / "new", "--baseline", tmp_path / "old")
-        return status == 1 and why in out
-
-    other = {**content, "versions": {TASK: 99}}
-    results.write_text(json.dumps(other))
-    assert refused("asked otherwise: version 99 against 1")
-    results.write_text(json.dumps(content))
-    # As many documents, but not the same.
-    samples.write_text(lines.replace('"doc_hash": "', '"doc_hash": "0', 1))
-    assert refused("other documents: 600 against 600, of which 599 are the same")
-    samples.unlink()
-    assert refused("has no samples beside it; run it again with --log_samples")
+    next((tmp_path / "old").rglob("samples_*.jsonl")).unlink()
+    status, out, _ = gate(PAIRED, asked / "new", "--baseline", tmp_path / "old")
+    assert status == 1 and "has no samples beside it; run it again with --log_samples" in out

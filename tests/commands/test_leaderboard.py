@@ -1,7 +1,6 @@
 """`lm-eval-bias leaderboard`, on runs that the harness wrote and on made-up ones."""
 
 import json
-import re
 
 import pytest
 
@@ -83,20 +82,3 @@ def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_
         assert status == 0 and out.startswith("wrote ") and err.count("\n") == 1
         assert "is ignored" in err and "model" in (tmp_path / f"board{ending}").read_text()
     assert "is ignored" in (tmp_path / "board.md").read_text()
-
-
-def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, run):
-    """That of docs/how-to/own_benchmark.md, asked of two scripted models; the command is told its
-    folder, or reads the results alone."""
-    document = (root / "docs" / "how-to" / "own_benchmark.md").read_text(encoding="utf-8")
-    mine, runs = tmp_path / "mine", tmp_path / "runs"
-    mine.mkdir()
-    for name in ("pay_rise.yaml", "pay_rise.py"):
-        (mine / name).write_text(
-            re.search(rf"```\w+\n# mine/{name}\n(.*?)```", document, re.DOTALL)[1]
-        )
-    for name in ("one", "two"):
-        ask(runs, name, scripted(name), "pay_rise", include=[mine])
-    (status, out, _), again = run(runs), run(runs, "--include_path", mine)
-    table = r"^pay_rise\nversion .* 12, chat template none\nmodel +pay_gap \(points\)\none "
-    assert status == 0 and re.search(table, out, re.M) and again[:2] == (0, out)

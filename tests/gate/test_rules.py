@@ -51,12 +51,10 @@ def wrong(text):
 # The second part of a case is a part of the message. NUMBER: "a number was expected, found ...".
 MISTAKES = [
     ("", "line 1: expected rules, found nothing; write `rules:`"),
-    ("# nothing\n", "line 1: expected rules, found nothing"),
     ("rules:\n", "line 1, rules: expected a list, a dash before each entry; found nothing"),
     ("rules: []\n", "line 1, rules: expected 1 rows at least, found 0"),
     ("confidence: 0.95\n", "line 1: rules is missing; write `rules:`"),
     ("- {task: t, metric: m, below: 1}\n", "line 1: expected rules, found a list"),
-    ("hello\n", "line 1: expected rules, found 'hello'"),
     ("rule:\n  - a\n", "line 1, rule: unknown; did you mean rules?"),
     ("rules:\n  - below 2\n", "line 2, rules > entry 1: expected task, found 'below 2'"),
     ("rules: {task: t}\n", "line 1, rules: expected a list, a dash before each entry; found names"),
@@ -80,13 +78,10 @@ MISTAKES = [
     ("R{task: t, unusable: -1}\n", "unusable: -1 is no percentage"),
     ("R{task: 1, metric: m, below: 2}\n", "task: expected a text, found 1; write it in quotes"),
     ("R{task: t, metric: m, group: no, below: 2}\n", "group: expected a text, found false; write"),
-    ("R{task: t, metric: [m], below: 2}\n", "metric: expected a text, found a list"),
-    ("R{task: t, metric: '', below: 2}\n", "metric: empty"),
     *(
         (f"Rbelow: {value}, task: t, metric: m}}\n".replace("R", "R{", 1), "expected a number")
         for value in (
-            *(".nan", ".inf", "1e999", "1.0e+999", '"2"', "yes", "010", "1:30", "1_0", "0x10"),
-            *("2 points", "", "[2]", "!!python/object/apply:os.system [ls]"),
+            *(".nan", ".inf", "1e999", '"2"', "yes", "010", "1:30", "0x10", "2 points", "", "[2]"),
         )
     ),
     ("R{task: t, metric: m, below: 2,5}\n", "entry 1 > 5: unknown"),
@@ -101,12 +96,6 @@ MISTAKES = [
         "line 3, rules > entry 2 > below: the same number and condition as in line 2",
     ),
     ("R{task: t, metric: m, below: 2\n", "not YAML"),
-    ("rules:\n\t- {task: t}\n", "line 2: not YAML"),
-    ("rules: *a\n", "line 1: not YAML: anchors (&name) and aliases (*name) are not read"),
-    ("a: &a [x]\nb: [*a, *a]\n", "line 1: not YAML: anchors (&name)"),
-    ("rules: []\n---\nrules: []\n", "line 2: not YAML"),
-    ("rules: " + "[" * 3000 + "]" * 3000, "line 1: not YAML: more than 50 levels"),
-    ("rules:\n- \x00\n", "line 2: not YAML: the character '\\x00' is not allowed"),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_bias import catalogue
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.measure import clusters_of
-from lm_eval_bias.results import samples
+from lm_eval_bias.results import merged as merge
 from lm_eval_bias.usage import UsageError
 from tests.overt_rows import rows
 from tests.rule_model import RuleLM, load
@@ -97,7 +97,7 @@ def samples_of(folder, name, **options):
 def test_merged_parts_give_every_number_and_table_of_the_whole(name, settings, tmp_path):
     _, cells = samples_of(tmp_path / "whole", name, **settings)
     files = [samples_of(tmp_path / str(i), name, **settings, shard=f"{i}/3")[0] for i in (3, 1, 2)]
-    merged = samples.merged(TASKS[name], files)
+    merged = merge.merged(TASKS[name], files)
     assert json.dumps(cells) == json.dumps(merged["configs"][name]["cells"])  # NaN is NaN
     values = [row["value"] for row in cells["numbers"]]
     assert 2 * sum(map(math.isnan, values)) < len(values)
@@ -111,7 +111,7 @@ def test_parts_of_different_cuts_do_not_belong_together_and_a_missing_part_is_na
         samples_of(tmp_path / part[0], name, samples=1, shard=part)[0] for part in ("1/3", "2/2")
     ]
     with pytest.raises(UsageError, match=r"number of parts is 2 in .* and 3 in "):
-        samples.merged(TASKS[name], files)
+        merge.merged(TASKS[name], files)
     status, printed, _ = command("merge", name, files[0])
     assert status == 0 and "not all parts: 2/3, 3/3 missing." in printed
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.results import merged as merge
 from lm_eval_bias.results import runs, samples
 from lm_eval_bias.show.report import TaskInfo, write
 from lm_eval_bias.usage import UsageError
@@ -72,7 +73,7 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
     for line in lines:
         line["records"] = [{"error": "x", "instruction": r["instruction"]} for r in line["records"]]
     files[0].write_text("".join(json.dumps(line) + "\n" for line in lines))
-    config = samples.merged(TASKS[AAT], files)["configs"][AAT]
+    config = merge.merged(TASKS[AAT], files)["configs"][AAT]
     assert (
         json.dumps(config["cells"]) == json.dumps(cells) and config["metadata"]["wording"] == "all"
     )

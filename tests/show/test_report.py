@@ -217,26 +217,6 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
     assert "mine (version 2)" in pages["index.html"]
 
 
-def test_conditions_of_a_model_are_rows_and_pages_where_they_are_asked_for(tmp_path):
-    """With a template 1, without 5: one page with a range; or two, by names or by what differs."""
-    for i, template in enumerate((None, "t" * 64)):
-        more = {"values": {"gap": (5.0 - 4 * i, 1.0, 0, None)}, "chat_template_sha": template}
-        run_of(tmp_path / "runs" / str(i), "m", minutes=i, **more)
-    folder = tmp_path / "runs"
-    named = [runs.Place(folder / "0", "plain"), runs.Place(folder / "1", "chat")]
-    by_condition = [f"m (chat template {of})" for of in ("none", "the model's")]
-    for found, names, text in (
-        (runs.find([folder]), ["m"], "range 1.0 to 5.0 over 2 conditions"),
-        (runs.find(named), ["chat", "plain"], "chat 1.0 [-1.0, 3.0] plain 5.0 [3.0, 7.0]"),
-        (runs.find([folder], across=["chat_template"]), by_condition, by_condition[1]),
-    ):
-        output = tmp_path / str(len(list(tmp_path.iterdir())))
-        page.write(found, {}, lambda task: (), [], output, None)
-        files = [Page(f.read_text()).text for f in sorted(output.glob("*.html"))]
-        assert len(files) == 1 + len(names) and text in " ".join(files)
-        assert sorted(run.model for run in found.runs) == names
-
-
 def test_what_is_the_same_for_many_is_said_once(tmp_path):
     """How figures of one kind are read; what a limit left of each task; a unit that the title
     has."""
