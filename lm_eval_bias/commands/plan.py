@@ -21,7 +21,7 @@ from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.table import number_text
+from lm_eval_bias.results.table import number_text, with_unit
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
@@ -232,8 +232,7 @@ def to_decide(
         return ""
     whole, total = whole_task(pilot.task, tasks), len(pilot.labels)
     if made.documents is None:
-        unit = "points" if metric.unit == "%" else metric.unit
-        least = f"{number_text(made.at_full[1], unit)} {unit}".rstrip()
+        least = with_unit(made.at_full[1], "points" if metric.unit == "%" else metric.unit)
         return (
             f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
             f"interval stays at {least}"

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import band, families
 from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, WITHIN, WORSE
-from lm_eval_bias.gate.verdicts import student, unit_of_difference, with_unit
+from lm_eval_bias.gate.verdicts import student, unit_of_difference
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.table import with_unit
 
 NULL_BAND = "null_band"
 PASSES = 0.8

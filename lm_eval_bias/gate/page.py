@@ -19,11 +19,10 @@ from lm_eval_bias.gate.verdicts import (
     overall,
     subject,
     unit_of_difference,
-    with_unit,
 )
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.escape import harmless, visible
-from lm_eval_bias.results.table import Cell, Table, interval_text, number_text
+from lm_eval_bias.results.table import Cell, Table, interval_text, number_text, with_unit
 from lm_eval_bias.show.page import Page, Section
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}

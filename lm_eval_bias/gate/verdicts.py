@@ -27,10 +27,11 @@ from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.student import implied_df
+from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
-from lm_eval_bias.results.table import number_text
+from lm_eval_bias.results.table import number_text, with_unit
 from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
@@ -160,12 +161,6 @@ def quantity(rule: Rule, metric: Metric, value: float, shown: At) -> Quantity:
         return max(0.0, low, -high), max(abs(low), abs(high))
 
     return Quantity(abs(value - null_value), rule.bound, distance, shown)
-
-
-def _worse(metric: Metric, first: float, second: float) -> float:
-    if metric.null_value is not None:
-        return abs(second - metric.null_value) - abs(first - metric.null_value)
-    return second - first if metric.better == "lower" else first - second
 
 
 def _negative(interval: At) -> At:
@@ -323,7 +318,7 @@ def _test(
     for value, where in ((change.first, "the baseline"), (change.second, "this run")):
         if isnan(value):
             raise _Settled(ERROR, f"{name} is not defined in {where}", "see its answers")
-    verdict.value = _worse(metric, change.first, change.second)
+    verdict.value = badness(change.second, metric) - badness(change.first, metric)
     if isnan(change.stderr):
         todo = "bound the number itself: below, above or within"
         raise _Settled(INCONCLUSIVE, f"a change of {name} has no error: {change.why}", todo)
@@ -467,10 +462,6 @@ def _decided(verdict: Verdict, test: _Test, fails: Level, passes: Level) -> Verd
         )
         verdict.narrower = narrower
     return verdict.settle(INCONCLUSIVE, reason, todo)
-
-
-def with_unit(value: float, unit: str) -> str:
-    return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:

@@ -250,7 +250,7 @@ def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
         return None
     numbers = [entry.number for entry in column.entries.values()]
-    values = np.array([_badness(n.value, metric) if n.low < n.high else nan for n in numbers])
+    values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
     p = np.full((len(runs), len(runs)), nan)
     for i, j in combinations(range(len(runs)), 2):
         if isfinite(values[i]) and isfinite(values[j]):
@@ -258,7 +258,7 @@ def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     return ranks_of_tests(values, p)
 
 
-def _badness(value: float, metric: Metric) -> float:
+def badness(value: float, metric: Metric) -> float:
     """Less is better; of what has no direction, more."""
     if metric.null_value is not None:
         return abs(value - metric.null_value)
@@ -308,7 +308,7 @@ def order(column: Column, entry: Entry | None) -> float:
     """What sorts the best first."""
     if entry is None or isnan(entry.number.value):
         return inf
-    return _badness(entry.number.value, column.metric)
+    return badness(entry.number.value, column.metric)
 
 
 LEGEND = (

@@ -105,6 +105,10 @@ def unit_text(unit: str) -> str:
     return "" if unit in ("count", "p", "t") else unit
 
 
+def with_unit(value: float, unit: str) -> str:
+    return f"{number_text(value, unit)} {unit}".rstrip()
+
+
 def finite(value: float) -> float | None:
     """A number that JSON and CSV know; None for NaN and infinity."""
     return value if isfinite(value) else None

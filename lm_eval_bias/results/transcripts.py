@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
-from lm_eval_bias.data.bounds import GZ, Json, Unreadable, loads, opened
+from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
 from lm_eval_bias.results.samples import requests_of
 
 QUESTIONS = 3
 """That are shown."""
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
-_STRIDE = 89
-"""From one place of a file to the next: the first of them are spread over the file, too."""
 WHOLE = 2_000_000
 """Bytes up to which a file is read from its beginning instead of in places."""
 LONGEST = 8_000_000
@@ -117,9 +115,7 @@ def _lines(path: Path) -> list[bytes]:
             return [lines[i * len(lines) // count] for i in range(count)]
         offsets: dict[int, bytes] = {}
         read = 0
-        parts = [i * _STRIDE % LINES for i in range(LINES)]
-        # a compressed file is read from its start for each step back
-        for part in sorted(parts) if path.suffix == GZ else parts:
+        for part in range(LINES):
             if read > LONGEST:  # lines of megabytes: the places so far must do
                 break
             at = part * size // LINES

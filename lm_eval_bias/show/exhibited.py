@@ -218,34 +218,29 @@ def table(
     """models: each with its rows. papers: their numbers stand beside the row of the same texts,
     other rows below."""
     columns, ours = exhibit.columns, [row for _, of_model in models for row in of_model]
-    lines = [(Cell(model), row) for model, of_model in models for row in of_model]
     head = [_title(column) for column in columns]
-    beside: list[list[Cell]] = [[] for _ in ours]
+    names = [Cell(model) for model, of_model in models for _ in of_model]
+    body = [[cell(row, column.name, column.unit) for column in columns] for row in ours]
+    below = []
     for paper in papers:
-        mark, like = (
-            "not comparable" if paper.incomparable else "",
-            _like(columns, paper.rows, ours),
-        )
-        lines += [
-            (Cell(paper.model, note=mark), row)
-            for row, of in zip(paper.rows, like, strict=True)
-            if not of
-        ]
-        counterpart = {id(one): row for row, of in zip(paper.rows, like, strict=True) for one in of}
-        for column in columns if counterpart else ():
+        mark = "not comparable" if paper.incomparable else ""
+        like = list(zip(paper.rows, _like(columns, paper.rows, ours), strict=True))
+        below += [(Cell(paper.model, note=mark), row) for row, of in like if not of]
+        counterpart = {id(one): row for row, of in like for one in of}
+        for column in columns:
             if any(isinstance(row[column.name], PaperNumber) for row in counterpart.values()):
                 title = _title(column)
-                parts = (title.text, title.note, mark)
-                head.append(Cell(paper.model, note=", ".join(part for part in parts if part)))
-                for cells, row in zip(beside, ours, strict=True):
+                parts = filter(None, (title.text, title.note, mark))
+                head.append(Cell(paper.model, note=", ".join(parts)))
+                for cells, row in zip(body, ours, strict=True):
                     cells.append(cell(counterpart.get(id(row), {}), column.name))
-    body = [[cell(row, column.name, column.unit) for column in columns] for _, row in lines]
-    added = len(head) - len(columns)
-    for i, cells in enumerate(body):
-        cells += beside[i] if i < len(ours) else [Cell("–")] * added
-    if len(models) > 1 or len(lines) > len(ours):
+    for name, row in below:
+        names.append(name)
+        shown = [cell(row, column.name, column.unit) for column in columns]
+        body.append([*shown, *[Cell("–")] * (len(head) - len(columns))])
+    if len(models) > 1 or below:
         head = [Cell(MODEL.capitalize()), *head]
-        body = [[first, *cells] for (first, _), cells in zip(lines, body, strict=True)]
+        body = [[first, *cells] for first, cells in zip(names, body, strict=True)]
     return Table(head, body, texts(body))
 
 

@@ -12,11 +12,13 @@ from lm_eval_bias.results.escape import shortened, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 @cache
 def _environment() -> Environment:
     from jinja2 import DictLoader, Environment, StrictUndefined
+    from markupsafe import Markup
 
     templates = {
         file.name: file.read_text(encoding="utf-8")
@@ -30,16 +32,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         loader=loader,
+        finalize=lambda text: text if isinstance(text, Markup) else visible(text),
     )
-    made.filters |= {"visible": visible, "shortened": shortened, "lines": text_lines}
+    made.filters |= {"shortened": shortened, "lines": text_lines}
     return made
 
 
-def text_lines(text: str, most: int) -> str:
-    """A text in its lines, with codes for what is not seen, cut off."""
+def text_lines(text: str, most: int) -> Markup:
+    """A text in its lines, cut off."""
+    from markupsafe import Markup
+
     cut = text[:most].replace("\r\n", "\n")
-    shown = "\n".join(visible(line) for line in cut.split("\n"))
     rest = len(text) - most
+    shown = Markup("\n").join(map(visible, cut.split("\n")))
     return shown + (f" … [{rest:,} more characters]" if rest > 0 else "")
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import FAIL, PASS, estimate, judge
+from lm_eval_bias.gate.verdicts import FAIL, PASS, intervals, judge
 from lm_eval_bias.measure import Counted, Measure, Metric
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
@@ -153,8 +153,8 @@ def nights(themes: int, worse: float, same: bool, rng: Rng) -> Outcomes:
         now = answered(rng, asked, TRUE + worse, changed)
         changes = [{**b, "gap": b["gap"] - a["gap"]} for a, b in zip(before, now, strict=True)]
         for rule, records, bound in (("bound", now, TRUE), ("change", changes, 0)):
-            of = estimate(COUNTED(records).values["gap"], GAP)
-            broken[rule].append([of.interval(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
+            of = intervals(COUNTED(records).values["gap"], GAP)
+            broken[rule].append([of(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
     for rule, fails in broken.items():
         by_level = np.array(fails)
         for i, n in enumerate((1, *NIGHTS)):

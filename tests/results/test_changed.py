@@ -18,7 +18,7 @@ def chosen(number, **shares):
     return {
         "doc_id": number,
         "doc_hash": f"h{number}",
-        "arguments": [[f"Question {number}?", text] for text in shares],
+        "arguments": {text: {"a": f"Question {number}?", "b": text} for text in shares},
         "resps": [[[log(share), False]] for share in shares.values()],
     }
 
@@ -27,7 +27,7 @@ def said(number, *draws, read=None):
     return {
         "doc_id": number,
         "doc_hash": f"h{number}",
-        "arguments": [[f"Question {number}?", {"until": []}]],
+        "arguments": {"gen_args_0": {"arg_0": f"Question {number}?", "arg_1": {"until": []}}},
         "resps": [list(draws)],
         **({} if read is None else {"filtered_resps": [read]}),
     }
