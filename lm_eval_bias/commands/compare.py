@@ -8,7 +8,7 @@ from pathlib import Path
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.results import comparison, runs
 from lm_eval_bias.show import comparison as shown
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError
 
 NOTHING = 2
 """The exit status where no task can be compared."""
@@ -85,12 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
-    models = list(dict.fromkeys(run.model for run in candidates))
-    if name is None and len(models) > 1:
+    chosen = finished.of_model(candidates, name, "--models")
+    models = dict.fromkeys(run.model for run in chosen)
+    if len(models) > 1:
         names = ", ".join(models)
         raise UsageError(f"{path} has {len(models)} models; say which with --models: {names}")
-    model = models[0] if name is None else name
-    if model not in models:
-        guess = nearest(model, models)
-        raise UsageError(f"--models {model}: {path} has no such model; {guess}")
-    return [run for run in candidates if run.model == model]
+    return chosen

@@ -18,7 +18,7 @@ from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import CannotMerge, Result, Source
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import Run, find
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError
 
 FORMATS = ("hub", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
@@ -135,11 +135,7 @@ def _source(arguments: argparse.Namespace) -> Source:
 
 def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
     """The runs of --model. UsageError where the format takes one model alone."""
-    name = arguments.model
-    chosen = [run for run in runs if name in (None, run.model, run.identity)]
-    if not chosen:
-        near = nearest(name, sorted({run.model for run in runs}))
-        raise UsageError(f"--model {name}: no run is of that model; {near}")
+    chosen = finished.of_model(runs, arguments.model, "--model")
     models = sorted({run.model for run in chosen})
     of_one = f"--to {arguments.to}" if arguments.to != "every-eval-ever" else ""
     of_one = of_one or ("--model_id" if arguments.model_id is not None else "")

@@ -12,7 +12,7 @@ from lm_eval_bias.results import samples
 from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.show.page import WRITERS, Page, text
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, nearest
 
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
@@ -107,6 +107,15 @@ def check_output(path: Path | None) -> None:
 def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
     """Every task by its name; of several the last, which is a person's own."""
     return {task.name: task for task in catalogue.tasks(include_path)}
+
+
+def of_model(runs: Sequence[Run], name: str | None, option: str) -> list[Run]:
+    """The runs of a model, by its name or as the harness was given it; of all without a name."""
+    chosen = [run for run in runs if name in (None, run.model, run.identity)]
+    if not chosen and name:
+        near = nearest(name, sorted({run.model for run in runs}))
+        raise UsageError(f"{option} {name}: no run is of that model; {near}")
+    return chosen
 
 
 @contextmanager

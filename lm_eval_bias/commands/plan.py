@@ -16,13 +16,13 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Measure, Metric, clusters_of, quietly
+from lm_eval_bias.measure import Metric, clusters_of, quietly
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import number_text, with_unit
-from lm_eval_bias.usage import UsageError, nearest, read_options
+from lm_eval_bias.usage import UsageError, read_options
 
 BARE = ("%", "points")
 """The units that a width without a name is for."""
@@ -112,11 +112,9 @@ def widths(given: Sequence[str]) -> dict[str, float]:
 def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
     """UsageError for a name that no run has, or that several have in other units."""
     numbers = [(f"{run.task}/{m.name}", m) for run in pilots for m in run.metrics]
-    for name in filter(None, wanted):
-        known = {full if "/" in name else m.name for full, m in numbers}
-        if name not in known:
-            near = nearest(name, sorted(known))
-            raise UsageError(f"--width {name}: the pilot has no such number; {near}")
+    names = list(filter(None, wanted))
+    runs.check_metrics(names, pilots, "--width")
+    for name in names:
         of = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
         if len(of) > 1:
             units = ", ".join(f"{full} in {unit or 'no unit'}" for unit, full in of.items())
@@ -143,8 +141,13 @@ class Pilot:
     UsageError without samples, and where the documents cannot be made.
     """
 
-    def __init__(self, run: Run, task: catalogue.Task, measure: Measure) -> None:
-        self.run, self.task, self.measure = run, task, measure
+    def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]) -> None:
+        task = tasks.get(run.task)
+        if task is None or task.measure is None:
+            raise UsageError("it is not known here; name its folder with --include_path")
+        if not task.measure.clusters:
+            raise UsageError("its measure declares no clusters")
+        self.run, self.task, self.measure = run, task, task.measure
         clusters = self._of_documents()
         self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
         self.grown = plan.growth(clusters)
@@ -155,7 +158,7 @@ class Pilot:
                 f"it has samples of {len(self.records):,} of its {run.n:,} documents, by which "
                 "clusters are counted; run it again with --log_samples"
             )
-        self.clusters = plan.clusters_in(measure, self.records)
+        self.clusters = plan.clusters_in(task.measure, self.records)
 
     def _of_documents(self) -> list[list[list[Any]]]:
         """For each clustering the clusters of each document, with the options of the run and
@@ -212,11 +215,8 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
 
 def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:
     """A finished run as a pilot; None where nothing can be planned from it."""
-    task = tasks.get(run.task)
-    if task is None or task.measure is None or not task.measure.clusters:
-        return None
     try:
-        return Pilot(run, task, task.measure)
+        return Pilot(run, tasks)
     except UsageError:
         return None
 
@@ -245,23 +245,18 @@ def to_decide(
 
 
 def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str, float]) -> str:
-    task = tasks.get(run.task)
     title = f"{run.task}, {run.model}"
-    if task is None or task.measure is None:
-        return f"{title}\n  It is not known here; name its folder with --include_path."
-    if not task.measure.clusters:
-        return f"{title}\n  Its measure declares no clusters, so nothing can be planned."
-    chosen = []
-    for metric in run.metrics:
-        if (metric.name, None) not in run.numbers or not (metric.stderr or metric.own_interval):
-            continue
-        width = width_of(metric, run.task, wanted)
-        if width is not None:
-            chosen.append((metric, width))
-    if not chosen:
-        return f"{title}\n  No width was given for a number with an interval: --width METRIC=VALUE."
+    chosen = [
+        (metric, width)
+        for metric in run.metrics
+        if (metric.name, None) in run.numbers
+        and (metric.stderr or metric.own_interval)
+        and (width := width_of(metric, run.task, wanted)) is not None
+    ]
     try:
-        pilot = Pilot(run, task, task.measure)
+        if not chosen:
+            raise UsageError("no width was given for a number with an interval")
+        pilot = Pilot(run, tasks)
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {error}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
@@ -277,8 +272,8 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         documents = made.documents if known else made.most
         needed.append(documents)
         rows.append((metric.name, metric.unit, *_row(made, known, documents, total, metric.unit)))
-    whole = whole_task(task, tasks)
-    of = f" of {total:,} documents" + (f" of {whole}" if whole != task.name else "")
+    whole = whole_task(pilot.task, tasks)
+    of = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
     lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
         head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "FLOOR")
@@ -293,24 +288,19 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
                 f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
                 f"{enough[0]} --log_samples"
             )
-    if needed:
-        lines.append(f"  {_conclusion(whole, needed, total)}")
+    reached = [n for n in needed if n is not None]
+    if len(reached) < len(needed):
+        line = "It is not certain that all of these can be reached with the"
+        lines.append(f"  {line} {total:,} documents of {whole}.")
+    elif reached:
+        most = max(reached)
+        line = f"For all of this table: {most:,} documents: lm_eval --tasks {whole} --limit {most}"
+        lines.append(f"  {line}")
     return "\n".join(lines)
 
 
 def _filled(note: str) -> str:
     return textwrap.fill(note, WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _conclusion(task: str, needed: Sequence[int | None], total: int) -> str:
-    known = [n for n in needed if n is not None]
-    if len(known) < len(needed):
-        return (
-            "It is not certain that all of these can be reached with the "
-            f"{total:,} documents of {task}."
-        )
-    most = max(known)
-    return f"For all of this table: {most:,} documents: lm_eval --tasks {task} --limit {most}"
 
 
 def _row(

@@ -40,11 +40,8 @@ class Proposal(NamedTuple):
         return f"  - {{{rule}}}  # {self.reason}"
 
 
-class SmallestBound(NamedTuple):
-    """A bound that the documents can decide. why: why there is none."""
-
-    bound: float
-    why: str = ""
+class _NoRule(ValueError):
+    """Why there is no rule."""
 
 
 Errors = Callable[[Run, Key], tuple[float, int] | None]
@@ -64,12 +61,19 @@ def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) 
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
     proposals = []
     for (task, metric), of in tests.items():
+        condition = WORSE
+        bound: float | None = None
         if kind == NULL_BAND:
-            made = _band(task, metric, of, _decidable(metric, of, None, alpha))
-        else:
-            least = _decidable(metric, of, errors or (lambda *_: None), alpha)
-            made = _change(task, metric, of, least, kind, errors is not None)
-        proposals.append(made)
+            condition = BELOW if metric.better == "lower" else WITHIN
+        try:
+            if kind == NULL_BAND:
+                bound, reason = _band(task, metric, of, alpha)
+            else:
+                least = _decidable(metric, of, errors or (lambda *_: None), alpha)
+                bound, reason = _change(metric, of, least, kind, errors is not None)
+        except _NoRule as why:
+            reason = str(why)
+        proposals.append(Proposal(task, metric.name, metric.unit, condition, bound, reason))
     return proposals
 
 
@@ -101,60 +105,53 @@ def rules_text(proposals: Sequence[Proposal], runs: Sequence[Run]) -> str:
 
 
 def _change(
-    task: str,
     metric: Metric,
     of: Sequence[tuple[Run, Number]],
-    least: SmallestBound,
+    least: float,
     kind: str | float | None,
     paired: bool,
-) -> Proposal:
-    unit, apart = metric.unit, unit_of_difference(metric.unit)
-    blank = Proposal(task, metric.name, unit, WORSE, None, "")
-    if least.why:
-        return blank._replace(reason=least.why)
-    bound = _nice(least.bound)
-    if isinstance(kind, float) and unit in ("%", "points"):
-        if kind < least.bound:
-            return blank._replace(
-                reason=f"{with_unit(kind, apart)} cannot be decided with these documents; "
+) -> tuple[float, str]:
+    apart, bound = unit_of_difference(metric.unit), _nice(least)
+    if isinstance(kind, float) and metric.unit in ("%", "points"):
+        if kind < least:
+            raise _NoRule(
+                f"{with_unit(kind, apart)} cannot be decided with these documents; "
                 f"{with_unit(bound, apart)} can."
             )
-        return blank._replace(bound=kind, reason="Your bound.")
+        return kind, "Your bound."
     how = "paired with the baseline" if paired else "no older run was given, so perhaps too wide"
-    return blank._replace(bound=bound, reason=f"{_of(of)}; {how}.")
+    return bound, f"{_of(of)}; {how}."
 
 
 def _band(
-    task: str, metric: Metric, of: Sequence[tuple[Run, Number]], least: SmallestBound
-) -> Proposal:
+    task: str, metric: Metric, of: Sequence[tuple[Run, Number]], alpha: float
+) -> tuple[float, str]:
     null, apart = metric.null_value or 0.0, unit_of_difference(metric.unit)
     one_sided = metric.better == "lower"
-    blank = Proposal(task, metric.name, metric.unit, BELOW if one_sided else WITHIN, None, "")
     bands = [band(families(task, metric.name, run.options)) for run, _ in of]
     ends = None if None in bands else bands[0]
     if ends is None:
-        return blank._replace(reason="No null band has been simulated for this number.")
-    if least.why:
-        return blank._replace(reason=least.why)
+        raise _NoRule("No null band has been simulated for this number.")
+    least = _decidable(metric, of, None, alpha)
     bound = _nice(ends[1] - null if one_sided else max(ends[1] - null, null - ends[0]))
-    if bound < least.bound:
-        return blank._replace(
-            reason=f"The null band ends at {with_unit(bound, apart)}, but this sample can only "
-            f"detect {with_unit(_nice(least.bound), apart)}."
+    if bound < least:
+        raise _NoRule(
+            f"The null band ends at {with_unit(bound, apart)}, but this sample can only "
+            f"detect {with_unit(_nice(least), apart)}."
         )
     for run, number in of:
         far = number.high - null if one_sided else max(number.high - null, null - number.low)
         if 0 <= bound - far < (number.high - number.low) / 2:
-            return blank._replace(
-                reason=f"{run.model} would only just keep {with_unit(bound, apart)}, the most that "
+            raise _NoRule(
+                f"{run.model} would only just keep {with_unit(bound, apart)}, the most that "
                 "models without meaning reach."
             )
-    return blank._replace(bound=null + bound if one_sided else bound, reason=f"{_of(of)}.")
+    return null + bound if one_sided else bound, f"{_of(of)}."
 
 
 def _decidable(
     metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
-) -> SmallestBound:
+) -> float:
     """The least bound that a number at zero keeps with its whole interval `PASSES` of the time.
     errors: those of a change, by default of two independent runs; None for the number itself."""
     bounds, why = [], ""
@@ -171,7 +168,9 @@ def _decidable(
         else:
             df = clusters - 1
             bounds.append((student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
-    return SmallestBound(max(bounds)) if bounds else SmallestBound(inf, why)
+    if not bounds:
+        raise _NoRule(why)
+    return max(bounds)
 
 
 def _nice(bound: float) -> float:

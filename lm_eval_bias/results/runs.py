@@ -311,13 +311,13 @@ def find(
     return FinishedRuns(runs, notes, unread, short, conditions)
 
 
-def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
+def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
     """UsageError for a name that no run has."""
     known = {name for run in runs for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
     for name in names:
         if name not in known:
             raise UsageError(
-                f"--metrics {name}: no run has that number; {nearest_number(name, known)}"
+                f"{option} {name}: no run has that number; {nearest_number(name, known)}"
             )
 
 

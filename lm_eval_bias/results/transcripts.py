@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF
 from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
-from lm_eval_bias.results.samples import requests_of
+from lm_eval_bias.results.samples import at, requests_of
 
 QUESTIONS = 3
 """That are shown."""
@@ -156,26 +156,36 @@ def _shown(sample: Json) -> SampledQuestion:
         return SampledQuestion(number, None, (_scored(requests, responses),), None)
     draws = _listed(responses[0])
     read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], *draws[:1]))
-    if not isinstance(settings, dict) or "turns" not in settings:
-        drawn = tuple(map(str, draws[:REPEATS]))
-        return SampledQuestion(number, None, (Turn(first, drawn, of=len(draws)),), read)
     turns = []
-    for k, turn in enumerate(settings["turns"]):
-        prompt = str(turn.get("user") or turn.get("user_template") or "")
-        answers = [draw[k] for draw in map(_listed, draws) if k < len(draw)]
-        if turn.get("choices") and answers and isinstance(answers[0], list):
-            texts = zip(turn["choices"], answers[0], strict=False)
+    for prompt, answers, _, choices in _generated(requests[:1], responses):
+        if choices and answers and isinstance(answers[0], list):
+            texts = zip(choices, answers[0], strict=False)
             scored = [Choice(str(text), _score(answer)) for text, answer in texts]
             turns.append(Turn(prompt, choices=_likeliest(scored), of=len(scored)))
         else:
             turns.append(Turn(prompt, tuple(map(str, answers[:REPEATS])), of=len(answers)))
-    system, own = settings.get("system"), turns[0].prompt
+    system, own = at(settings, "system"), turns[0].prompt
     if own and own in first and own != first:
         # As the model's template made it, which may add a system message of its own, or as a
         # transcript; later turns are messages alone.
         turns[0] = turns[0]._replace(prompt=first)
         system = None if system and str(system) in first else system
     return SampledQuestion(number, str(system) if system else None, tuple(turns), read)
+
+
+def _generated(
+    requests: Sequence[tuple[str, Any]], responses: Sequence[Any]
+) -> Iterator[tuple[str, list[Any], Json, Any]]:
+    """Of each turn its prompt, answers, settings, and the choices that a model scores there."""
+    for (prompt, settings), response in zip(requests, responses, strict=False):
+        draws = _listed(response)
+        turns = at(settings, "turns")
+        if turns is None and not isinstance(settings, str):
+            yield prompt, draws, settings or {}, None
+        for k, turn in enumerate(turns or ()):
+            answers = [draw[k] for draw in map(_listed, draws) if k < len(draw)]
+            user = str(turn.get("user") or turn.get("user_template") or "")
+            yield user, answers, turn.get("generation_kwargs") or {}, turn.get("choices")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -240,24 +250,14 @@ def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
 
 def _cut(sample: Json) -> list[bool]:
     try:
-        return [_is_cut(text, most) for text, most in _generated(sample)]
+        return [
+            _is_cut(text, settings.get("max_gen_toks", settings.get("max_new_tokens")))
+            for _, answers, settings, _ in _generated(_requests(sample), sample["resps"])
+            for text in answers
+            if isinstance(text, str)
+        ]
     except _DAMAGED:
         return []
-
-
-def _generated(sample: Json) -> Iterator[tuple[str, Any]]:
-    for (_, settings), response in zip(_requests(sample), sample["resps"], strict=False):
-        if isinstance(settings, str):
-            continue
-        turns = settings.get("turns")
-        for draw in _listed(response):
-            parts = [(draw, settings)]
-            if turns:
-                of_turns = [turn.get("generation_kwargs") or {} for turn in turns]
-                parts = list(zip(_listed(draw), of_turns, strict=False))
-            for text, of in parts:
-                if isinstance(text, str):
-                    yield text, of.get("max_gen_toks", of.get("max_new_tokens"))
 
 
 def _is_cut(text: str, most: int | None) -> bool:

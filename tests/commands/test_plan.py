@@ -104,7 +104,7 @@ def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_
 ):
     made_up(tmp_path, "evil\x1b[2J", {"gap": (1.0, 0.5)}, task="no\x1b]0;such")
     status, out, text = plan(tmp_path, "2")
-    assert status == 0 and "\x1b" not in out and "It is not known here" in text
+    assert status == 0 and "\x1b" not in out and "it is not known here" in text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_
         (["nan"], "expected a number above 0"),
         (["gap=wide"], "--width gap=wide: expected"),
         (["2", "3"], "--width 3: another width of it was given before"),
-        (["gup=2"], "no such number; did you mean gap"),
+        (["gup=2"], "no run has that number; did you mean gap"),
     ],
 )
 def test_a_width_that_is_none_is_refused(tmp_path, plan, given, message):

@@ -2,9 +2,7 @@
 themselves."""
 
 import gzip
-import json
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -90,12 +88,3 @@ def test_a_compressed_file_that_is_cut_off_is_said(runs):
     results.unlink()
     notes = find([runs]).notes
     assert any("results_" in note and "cannot be read" in note for note in notes), notes
-
-
-def test_lines_are_spread_over_a_large_compressed_file(tmp_path):
-    path = tmp_path / "samples.jsonl.gz"
-    lines = [json.dumps({"doc_id": i, "text": "x" * 500}) + "\n" for i in range(6000)]
-    path.write_bytes(gzip.compress("".join(lines).encode()))
-    chosen = [json.loads(line)["doc_id"] for line in transcripts._lines(path)]
-    assert len(chosen) > 150 and chosen[0] < 60 and chosen[-1] > 5900
-    assert max(b - a for a, b in pairwise(chosen)) < 100

@@ -3,20 +3,16 @@ on a screen and on paper."""
 
 import re
 from importlib.util import find_spec
-from types import SimpleNamespace
 
 import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands.report import printed
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results import runs
-from lm_eval_bias.results.comparison import ComparedNumber, Comparison
-from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.paired import Difference
-from lm_eval_bias.results.verdict import Verdict
-from lm_eval_bias.show import comparison, page
+from lm_eval_bias.results.table import Cell, Table
+from lm_eval_bias.show import page
+from lm_eval_bias.show.page import Fold
 from lm_eval_bias.show.report import TaskInfo, write
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
@@ -100,28 +96,14 @@ def pages(tmp_path_factory):
     assert (
         cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
     )
-    metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
-    change = Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12)
-    rows = [
-        ComparedNumber(
-            text,
-            metric,
-            text,
-            change,
-            [(Number(1.0, n=12), text)] * 2,
-            (text, text),
-            text,
-            0.001,
-            Verdict("yes", text),
-        )
-        for text in map(visible, HOSTILE)
-    ]
-    one, two, *_ = runs.find([folder / "runs"]).runs
-    pair = SimpleNamespace(one=one, two=two, documents=HOSTILE)
-    texts = list(map(visible, HOSTILE))
-    pairs = dict.fromkeys(texts, pair)
-    compared = Comparison(names, rows, dict(zip(texts, texts, strict=True)), pairs, texts)
-    (folder / "compare.html").write_text(page.html(comparison.page(compared)), encoding="utf-8")
+    texts = list(HOSTILE)
+    cells = Table([Cell("answer"), Cell("first")], [[Cell(text), Cell("1")] for text in texts])
+    folds = [Fold(text, [(text, HOSTILE, [cells])]) for text in texts]
+    about = dict(zip(texts, texts[::-1], strict=True))
+    section = page.Section(texts[0], [cells], lead=texts[1], about=about)
+    sections = [section, page.Section(texts[1], folds=folds)]
+    made = page.Page(texts[0], texts, sections, {"Notes": texts}, texts, [])
+    (folder / "compare.html").write_text(page.html(made), encoding="utf-8")
     return dict(
         zip(
             PAGES,

@@ -3,8 +3,6 @@
 import csv
 import io
 import re
-import shutil
-import subprocess
 from hashlib import sha256
 from math import inf, nan
 from pathlib import Path
@@ -18,7 +16,7 @@ from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import content, paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, rows
-from lm_eval_bias.results.latex import PACKAGES, latex
+from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 from lm_eval_bias.show import exhibited
@@ -305,33 +303,3 @@ def test_latex_has_the_papers_numbers_where_they_are_asked_for(tmp_path):
         assert cli.main(command) == 0 and "GPT-4o" in (out / "m.html").read_text()
         table = (out / "tables" / "m-mist_wabt-Table-4.tex").read_text()
         assert "competence" in table and ("GPT-4o" in table) == bool(more)
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
-def test_latex_compiles(tmp_path):
-    """Every sign that a text may hold beside letters of other scripts, in a long table and a wide
-    one."""
-    latin = {chr(c) for c in range(32, 0x180) if not 127 <= c < 0xA1} - set("ĦħĸĿŀŉŦŧſ")
-    signs = "".join(sorted(latin)) + "–—…±∞−×≤≥→←↔≈≠√’‘“”αβγδεζηθικλμνξπρστυφχψωΔΣΩ"
-    cells = [Cell(signs[i : i + 12]) for i in range(0, len(signs), 12)]
-    row = [Cell("m & n"), *cells, Cell("-0.5", "[-1.0, 0.0]")]
-    table = Table([Cell("[a] *b")] * len(row), [row] * 100, title="100 %")
-    content = latex([table, table], "C_1", "tab:c")
-    assert "lualatex" not in content
-    (tmp_path / "t.tex").write_text(content, encoding="utf-8")
-    packages = "".join(f"\\usepackage{{{name}}}\n" for name in PACKAGES)
-    (tmp_path / "d.tex").write_text(
-        f"\\documentclass{{article}}\n\\usepackage[T1]{{fontenc}}\n{packages}"
-        "\\begin{document}\n\\input{t.tex}\n\\end{document}\n"
-    )
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
-    if "adjustbox.sty' not found" in done.stdout:
-        pytest.skip("LaTeX is there without adjustbox")
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "too large" not in done.stdout and "Overfull" not in done.stdout
