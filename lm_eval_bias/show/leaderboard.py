@@ -18,7 +18,7 @@ from lm_eval_bias.results.leaderboard import (
     order,
 )
 from lm_eval_bias.results.runs import Run, last_date, listed
-from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell
+from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell, unit_text
 from lm_eval_bias.results.verdict import band_text
 from lm_eval_bias.show import page as pages
 from lm_eval_bias.show import page_figures
@@ -96,9 +96,10 @@ def _table(board: Board, section: Section) -> Table:
 
 def _about(column: Column) -> str:
     """Unit and goal, below a column's title."""
+    if not column.ranked:
+        return unit_text(column.metric.unit)
     without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
-    more = ("paired" if column.paired else "", without) if column.ranked else ()
-    return ", ".join(filter(None, (about(column.metric), *more)))
+    return ", ".join(filter(None, (about(column.metric), "paired" * column.paired, without)))
 
 
 def _figures(section: Section, number: int) -> list[Callable[[], str]]:
