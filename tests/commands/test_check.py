@@ -12,20 +12,6 @@ GROUPS = {
     },
     "attributes": {"q": {"positive": ["good"], "negative": ["bad"]}},
 }
-OWN = """
-from lm_eval_bias.harness.dataset import CustomDataset
-from lm_eval_bias.data.schema import Fields, ItemFile, Rows, Text, checked, load
-
-FILES = {"items": ItemFile(None, Rows(Fields(text=Text())))}
-
-def documents(items=None):
-    return [dict(row) for row in load(FILES, items=items)["items"]]
-
-def options(items=None):
-    return checked(FILES, items=items)
-
-build = CustomDataset(documents, files=FILES)
-"""
 
 
 @pytest.fixture
@@ -81,23 +67,3 @@ def test_mistakes_end_with_one_line(folder, capsys, arguments, message):
     (folder / "mine" / "bare.yaml").write_text("task: bare\n")
     status, said = check(capsys, *arguments.split())
     assert status == 1 and message in said and len(said.splitlines()) == 1
-
-
-def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, capsys):
-    mine = folder / "mine"
-    mine.mkdir()
-    (mine / "own.py").write_text(OWN)
-    (mine / "own.yaml").write_text(
-        "class: !function lm_eval_bias.harness.task.BiasTask\ntask: "
-        "own\ncustom_dataset: !function own.build\noptions: !function own.options\n"
-    )
-    (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
-    arguments = ("texts.jsonl", "--for", "own", "--include_path", "mine")
-    assert check(capsys, *arguments) == (0, "texts.jsonl: items of own: 2 rows\n2 documents\n")
-    (folder / "texts.jsonl").write_text('{"txt": "one"}\n{"text": ""}\n')
-    status, said = check(capsys, *arguments)
-    assert status == 1 and said.splitlines()[1:] == [
-        "  texts.jsonl, line 1, txt: unknown; did you mean text?",
-        "  texts.jsonl, line 1: text is missing",
-        "  texts.jsonl, line 2, text: empty",
-    ]

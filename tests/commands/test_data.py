@@ -95,14 +95,6 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
     )
 
 
-def test_a_file_that_differs_is_said_and_fetched_again(released, told, tmp_path):
-    told("fetch")
-    (folder(tmp_path, "one") / "first.csv").write_bytes(b"a,b\n1,3\n")
-    assert told("list", "one")[1][2:] == ["first.csv 8 differs", "big.bin 1,000,000 kept"]
-    assert told("fetch")[1][0].startswith("one/first.csv: fetched")
-    assert told("list", "one")[1][2] == "first.csv 8 kept"
-
-
 def test_a_folder_of_ones_own_is_listed_but_not_filled(
     released, server, told, monkeypatch, tmp_path, command
 ):
