@@ -136,6 +136,7 @@ class Pair(NamedTuple):
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
         sides = ((self.one, self.runs[0]), (self.two, self.runs[1]))
+        split = self.runs[0].summary.groups if groups else {}
         return [
             ComparedNumber(
                 self.one.task,
@@ -151,7 +152,7 @@ class Pair(NamedTuple):
             )
             for metric, _ in self.one.shown(names)
             if metric.unit not in ("p", "t")
-            for group in (None, *(self.runs[0].summary.groups.get(metric.name, ()) if groups else ()))
+            for group in (None, *split.get(metric.name, ()))
         ]
 
 

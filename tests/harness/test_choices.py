@@ -69,5 +69,3 @@ def test_a_model_without_a_tokenizer_is_warned_of(caplog):
     with caplog.at_level(logging.WARNING):
         assert Nesting(object())("a", ["1", "10"]) == [[], []]
     assert "no tokenizer to find choices that begin with others" in caplog.text
-
-
