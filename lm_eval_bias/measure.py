@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -72,11 +71,6 @@ class Number(NamedTuple):
     clusters: int | None = None
     n: int | None = None
 
-    @classmethod
-    def crossed(cls, of: Any) -> Number:
-        """A `metrics.crossed.CrossedMean`."""
-        return cls(of.value, of.stderr, of.low, of.high, n=of.n)
-
     def arms_from(self, reference: float) -> float:
         """Its signed distance from a value, over its interval's length on that side: beyond 1 the
         interval leaves the value out. 0 without an interval."""
@@ -109,14 +103,9 @@ def number(
     else:
         known = stderr if clusters >= errors.FEWEST_CLUSTERS else nan
         low, high = map(float, errors.t_interval(value, known, max(clusters - 1, 1), alpha))
-    return cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
-
-
-def cut(of: Number, scale: Ends | None) -> Number:
-    """A number whose interval does not leave the scale."""
-    if scale is None or isnan(of.low) or isnan(of.high):
-        return of
-    return of._replace(low=max(of.low, scale[0]), high=min(of.high, scale[1]))
+    least, most = scale or RANGE.get(unit, (-inf, inf))
+    ends = (nan, nan) if isnan(low) else (max(low, least), min(high, most))
+    return Number(value, stderr, *ends, clusters)
 
 
 def beyond(of: Number, other: Number) -> Number:
@@ -136,9 +125,8 @@ class Metric(NamedTuple):
 
     unit: one of `UNITS`. description: one sentence. better: None for a signed gap or a description.
     null_value: its value without bias. primary: whether it is in the harness's table. cell: the
-    paper's table or figure that has it. stderr: whether it has a standard error. by: the column
-    that splits it into groups. own_interval: whether the summary gives the interval, in place of
-    Student's. scale: its ends, by default the unit's. paired: whether its error comes from the
+    paper's table or figure that has it. stderr: whether it has an error. by: the column that splits
+    it into groups. scale: its ends, by default the unit's. paired: whether its error comes from the
     measure's clusters alone. question: what the number tests, in plain words: its interval without
     `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
     the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
@@ -155,7 +143,6 @@ class Metric(NamedTuple):
     cell: str | None = None
     stderr: bool = True
     by: str | None = None
-    own_interval: bool = False
     scale: Ends | None = None
     paired: bool = True
     question: str | None = None
@@ -397,7 +384,7 @@ def with_intervals(metric: Metric, of: Any) -> list[Number]:
 
     from lm_eval_bias.metrics.errors import share_interval, t_interval
 
-    if not (metric.stderr or metric.own_interval):
+    if not metric.stderr:
         of = of._replace(variance=np.full(len(of.value), nan))
     stderr = np.sqrt(of.variance)
     if of.ends is not None:
@@ -463,18 +450,10 @@ IN_FORM = Metric(
 
 def of_written(measure: Measure) -> Measure:
     """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
-
-    if isinstance(measure.summary, Counted):
-        counted = copy(measure.summary)
-        counted.metrics = {**counted.metrics, IN_FORM.name: IN_FORM}
-        return measure._replace(summary=counted, metrics=(*measure.metrics, IN_FORM))
-
-    def summary(records: Sequence[Record], **options: Any) -> Summary:
-        result = measure.summary(records, **options)
-        share = averaged((r.get("in_form") for r in records), 100)
-        return result._replace(values={**result.values, IN_FORM.name: share})
-
-    return measure._replace(summary=summary, metrics=(*measure.metrics, IN_FORM))
+    counted = copy(measure.summary)
+    assert isinstance(counted, Counted)
+    counted.metrics = {**counted.metrics, IN_FORM.name: IN_FORM}
+    return measure._replace(summary=counted, metrics=(*measure.metrics, IN_FORM))
 
 
 INSTRUCTION, WORDINGS = "instruction", "wordings"
@@ -544,38 +523,17 @@ def without_unseen(
         return measure.summary(others, errors=errors, **options)
 
 
-def _with_interval(metric: Metric, of: Number, clusters: int | None) -> Number:
-    if metric.stderr and not metric.own_interval:
-        of = number(of, clusters or 0, metric.unit, metric.scale)
-    return cut(of, metric.scale or RANGE.get(metric.unit))
-
-
-def counted(of: Number, records: Records, by: str | None, group: str | None) -> int:
-    """The n of a number of a summary. by: the column of its group."""
-    if of.n is not None:
-        return int(of.n)
-    return len(records) if group is None else sum(str(r.get(by or "")) == group for r in records)
-
-
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
-    by = set() if isinstance(measure.summary, Counted) else {m.by for m in measure.metrics}
-    clusters = {column: fewest_clusters(records, measure.clusters, column) for column in by}
 
     def completed(metric: Metric, group: str | None, of: Number) -> Number:
-        if of.clusters is not None:
-            if others and not isnan(of.value):
-                of = beyond(of, others.number((metric.name, group)))
-            return of
-        size = counted(of, records, metric.by, group)
-        n = clusters[metric.by].get(group)
-        of = _with_interval(metric, of, n)
         if others and not isnan(of.value):
-            other = others.number((metric.name, group))
-            of = beyond(of, _with_interval(metric, other, n))
+            of = beyond(of, others.number((metric.name, group)))
+        if of.n is None and group is None:
+            of = of._replace(n=len(records))
         value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
-        return Number(value, stderr, low, high, n, size)
+        return Number(value, stderr, low, high, of.clusters, of.n)
 
     values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {
@@ -707,33 +665,6 @@ def _no_names(columns: Sequence[str]) -> UsageError:
     )
 
 
-def fewest_clusters(
-    records: Iterable[Mapping[str, Any]],
-    clusterings: Sequence[tuple[str, ...]],
-    by: str | None = None,
-) -> dict[str | None, int]:
-    """How many effective clusters the records have, rounded, in the clustering with fewest: under
-    None of all records, under each value of the column `by` of those with it."""
-    from lm_eval_bias.metrics.errors import effective_clusters
-
-    sizes: dict[Any, list[Counter[Any]]]
-    sizes = defaultdict(lambda: [Counter() for _ in clusterings or [()]])
-    whole = sizes[None]
-    for i, record in enumerate(records):
-        groups = [whole]
-        if by is not None and record.get(by) is not None:
-            groups.append(sizes[record[by]])
-        labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
-        for group in groups:
-            for counts, clusters in zip(group, labels, strict=True):
-                for cluster in clusters:
-                    counts[cluster] += 1
-    return {
-        group: min(round(float(effective_clusters(list(of.values())))) for of in counts)
-        for group, counts in sizes.items()
-    }
-
-
 def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
     """`numbers` and the summary's own tables. ValueError for unequal columns and nested values."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
@@ -819,12 +750,6 @@ def estimate(name: str, of: Number) -> dict[str, float]:
 def unmeasured(value: float, n: int | None = None) -> Number:
     """A number without a standard error."""
     return Number(float(value), n=n)
-
-
-def averaged(values: Iterable[float | None], times: float = 1.0) -> Number:
-    """The mean of what is there, without a standard error."""
-    given = [v for v in values if v is not None]
-    return unmeasured(times * mean(given), len(given))
 
 
 def mean(values: Iterable[float | None]) -> float:

@@ -39,7 +39,7 @@ TAILS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "heavy": lambda rng, n: rng.standard_t(3, n) / np.sqrt(3),
     "skewed": lambda rng, n: (np.exp(rng.normal(size=n)) - np.exp(0.5)) / 2.161,
 }
-MEAN = Metric("mean", "points", "", own_interval=True)
+MEAN = Metric("mean", "points", "")
 
 
 def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:

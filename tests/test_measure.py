@@ -31,6 +31,7 @@ from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.measure import (
     RANGE,
     UNITS,
+    Counted,
     Measure,
     Metric,
     Number,
@@ -38,7 +39,6 @@ from lm_eval_bias.measure import (
     Summary,
     beyond,
     clusters_of,
-    fewest_clusters,
     first_seen,
     mean,
     number,
@@ -167,43 +167,34 @@ def test_the_interval_of_a_share_is_korn_and_graubards():
 
 
 def test_summarise_gives_each_number_its_clusters_and_one_interval():
-    """22 scenes, 12 of them red; the count has no error, the gap an interval of its own."""
-    records = [{"colour": "red" if s < 12 else "blue", "scene": s} for s in range(22)]
-    gap = Metric("gap", "points", "A gap.", own_interval=True)
-    values = {"share": Number(40, 2), "count": Number(3), "gap": Number(1, 1, -7, 8)}
-    measure = Measure(
-        lambda doc, results: {},
-        lambda records, errors, **options: Summary(values, {"share": {"red": Number(50, 3)}}),
-        [*TOY.metrics, gap],
-        clusters=(("scene",),),
-    )
-    summary = summarise(measure, records, {})
-    assert summary.values["share"] == number((40, 2), 22, "%")._replace(n=22)
-    assert summary.groups["share"]["red"] == number((50, 3), 12, "%")._replace(n=12)
-    assert summary.values["gap"] == Number(1, 1, -7, 8, 22, 22)
-    assert summary.values["count"].clusters == 22 and isnan(summary.values["count"].low)
-    assert summarise(measure._replace(clusters=()), records[:2], {}).values["gap"].clusters == 2
-
-
-def test_clusters_are_counted_in_the_clustering_that_has_fewest():
-    """Three scenes, and of these red ones have two; words are drawn within a kind, so `run` is two
-    words; None is no word."""
+    """22 scenes of 2 records, 12 of them red: of each colour Student's interval over its scenes, of
+    all 22; the count has none."""
+    x = np.random.default_rng(3).normal(size=(22, 2))
     records = [
-        {"colour": "red", "scene": 1, "kind": ["noun", "verb"], "word": ["run", "run"]},
-        {"colour": "red", "scene": 2, "kind": ["noun"], "word": ["sun"]},
-        {"colour": "blue", "scene": 3, "kind": ["noun", "noun"], "word": ["run", None]},
+        {"colour": "red" if s < 12 else "blue", "scene": s, "x": y} for s in range(22) for y in x[s]
     ]
-    scenes, words = ("scene",), ("kind", "word")
-    assert fewest_clusters(records, [scenes], "colour") == {None: 3, "red": 2, "blue": 1}
-    assert fewest_clusters(records, [words], "colour") == {None: 3, "red": 3, "blue": 1}
-    assert fewest_clusters(records, [scenes, words], "colour") == {None: 3, "red": 2, "blue": 1}
-    assert fewest_clusters(records, [], "colour") == {None: 3, "red": 2, "blue": 1}
-    # 7 and 1 of eight tell as much as 8^2 / (7^2 + 1) = 1.28, 5 and 3 as 64 / 34 = 1.88
-    for scene, effective in (([1] * 7 + [2], 1), ([1] * 5 + [2] * 3, 2)):
-        assert fewest_clusters([{"scene": s} for s in scene], [scenes]) == {None: effective}
-    assert fewest_clusters([], [scenes]) == {None: 0}
+    metrics = [Metric("gap", "points", "", by="colour"), Metric("n", "count", "", stderr=False)]
+    clusters = (("scene",),)
+
+    def values(x, total, **_):
+        return {"gap": (total(x["x"]) / total(1), total(1)), "n": (total(1), total(1))}
+
+    counted = Counted(lambda x, **_: {"all": x}, {"all": values}, metrics, clusters)
+    summary = summarise(Measure(lambda *_: {}, counted, metrics, clusters=clusters), records, {})
+    for gap, scenes in ((summary.values["gap"], x), (summary.groups["gap"]["red"], x[:12])):
+        own = scenes.mean(axis=1)
+        assert gap[:2] == pytest.approx((own.mean(), own.std(ddof=1) / len(own) ** 0.5))
+        assert gap.low < gap.value < gap.high and gap[4:] == (len(own), 2 * len(own))
+    assert summary.values["n"].value == 44 and isnan(summary.values["n"].low)
+
+
+def test_a_record_has_a_cluster_or_one_for_each_of_its_parts():
+    """Words are drawn within a kind; None is no word."""
+    record = {"scene": 1, "kind": ["noun", "verb", "noun"], "word": ["run", "run", None]}
+    assert clusters_of(record, ("scene",)) == [(1,)]
+    assert clusters_of(record, ("kind", "word")) == [("noun", "run"), ("verb", "run")]
     with pytest.raises(UsageError, match="no usable value in column 'scenes'"):
-        fewest_clusters(records, [("scenes",)])
+        clusters_of(record, ("scenes",))
 
 
 def test_what_a_measure_declares_is_checked():

@@ -250,7 +250,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         (metric, width)
         for metric in run.metrics
         if (metric.name, None) in run.numbers
-        and (metric.stderr or metric.own_interval)
+        and metric.stderr
         and (width := width_of(metric, run.task, wanted)) is not None
     ]
     try:

@@ -55,7 +55,7 @@ class Result(NamedTuple):
             return f"made by the task{over}"
         if number.stderr == 0 or number.low == number.high:
             return "all clusters of the sample agree, which does not make the number certain"
-        if not self.metric.stderr and not self.metric.own_interval:
+        if not self.metric.stderr:
             return "the task computes none for it"
         return "it has no end or does not exist in this run"
 

@@ -192,7 +192,7 @@ def _nearest_task(name: str, tasks: Iterable[str]) -> str:
 
 
 def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
-    judged = [metric.name for metric in metrics if metric.stderr or metric.own_interval]
+    judged = [metric.name for metric in metrics if metric.stderr]
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:
         names = judged or [metric.name for metric in metrics]

@@ -71,9 +71,7 @@ class Difference(NamedTuple):
 
 def measured(metric: Metric) -> bool:
     """Whether a difference of this number has an error."""
-    return (
-        metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
-    )
+    return metric.paired and metric.stderr and metric.unit not in _NO_SAMPLE
 
 
 def differences(
@@ -191,10 +189,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return result._replace(why="not defined without the answers that a server did not show")
     if not measured(metric):
         return result._replace(why="no standard error from clusters exists for this number")
-    scale = (metric.own_interval and metric.scale) or ()  # a number that may be cut off
     changes = first.changes(key)
-    flips = len(changes) == 1 and not scale
-    if clusters < (needed := FEWEST_FLIPPED if flips else FEWEST_CLUSTERS):
+    if clusters < (needed := FEWEST_CLUSTERS if changes[1:] else FEWEST_FLIPPED):
         return result._replace(why=f"{clusters} clusters, of which {needed} are needed")
     if clusters < FEWEST_CLUSTERS:
         (a, share), (b, _) = (
@@ -203,10 +199,11 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
             return result._replace(why="a number is the same, or undefined, without some cluster")
         return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
-    if cut := [end for run in runs.values() for end in run.number(key)[2:4] if end in scale]:
+    numbers = [run.number(key) for run in runs.values() if isnan(run.number(key).stderr)]
+    if cut := [end for number in numbers for end in number[2:4] if end in (metric.scale or ())]:
         end = f"one interval is cut off at {cut[0]:g}"
         return result._replace(why=f"{end}, the end of the scale")
-    if lacking := [which for which, run in runs.items() if _lacks_error(run, metric, key)]:
+    if lacking := [which for which, run in runs.items() if _lacks_error(run.number(key))]:
         few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
         return result._replace(why=few)
     variance = first.variance((second, -1), key=key)
@@ -245,11 +242,8 @@ def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> Te
     )
 
 
-def _lacks_error(run: Replicates, metric: Metric, key: Key) -> bool:
-    """Whether a number has no interval of its own, or no standard error."""
-    number = run.number(key)
-    agree = number.stderr == 0
-    return agree or not (number.low < number.high if metric.own_interval else number.stderr > 0)
+def _lacks_error(number: Number) -> bool:
+    return number.stderr == 0 or not number.low < number.high
 
 
 def pair_p(

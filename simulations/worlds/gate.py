@@ -39,14 +39,7 @@ NIGHTS = (30, 365)
 OF_THEME, OF_DOCUMENT, OF_MODEL = 5.0, 10.0, 2.0
 """Standard deviations, in points: of themes and of documents, which models share, and of a model's
 own by theme."""
-GAP = Metric(
-    "gap",
-    "points",
-    "Mean difference of the two shares.",
-    null_value=0,
-    better="lower",
-    own_interval=True,
-)
+GAP = Metric("gap", "points", "Mean difference of the two shares.", null_value=0, better="lower")
 
 
 CLUSTERS = (("theme",),)

@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
 METRICS = {
     "mine": (
         Metric("gap", "points", "", null_value=0),
-        Metric("delta", "SD", "", null_value=0, stderr=False, own_interval=True),
+        Metric("delta", "SD", "", null_value=0),
         Metric("share", "%", "", null_value=50),
         Metric("odd", "nats", ""),
         Metric("part", "share", ""),

@@ -55,7 +55,7 @@ SIGNED = Metric("mean", "points", "The mean.", null_value=0, primary=True, by="c
 METRICS = (
     SIGNED,
     Metric("size", "points", "The mean size.", better="lower"),
-    Metric("cut", "points", "", scale=(0, 99), stderr=False, own_interval=True),
+    Metric("cut", "points", "", scale=(0, 99)),
     Metric("n", "count", "Records.", stderr=False),
 )
 

@@ -21,7 +21,6 @@ ECHOED = Metric(
     "Log-odds of the word that the prompt names.",
     null_value=0,
     primary=True,
-    own_interval=True,
     question="Is the word that the prompt names likelier?",
 )
 

@@ -40,7 +40,7 @@ ANALOGY_KEYS = ("analogy", "axis", "gender")
 ANSWERS = ("biased", "unbiased")
 PER_TOKEN = "per_token_preferences"
 
-_by_gender = partial(Metric, primary=True, by="gender", own_interval=True)
+_by_gender = partial(Metric, primary=True, by="gender")
 _exact = partial(Metric, stderr=False)
 _COUNTS = (
     _exact("unanswered", "%", "Questions without a usable answer.", better="lower", primary=True),
@@ -132,7 +132,7 @@ GENERATED_METRICS = (
 )
 
 
-MEANS = [m.name for m in (*METRICS, *GENERATED_METRICS) if m.own_interval]
+MEANS = [m.name for m in (*METRICS, *GENERATED_METRICS) if m.stderr]
 
 
 # ---- By likelihood

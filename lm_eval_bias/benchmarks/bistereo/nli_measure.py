@@ -33,7 +33,7 @@ CLUSTERS = (("domain", "wording"), ("category", "attribute"))
 
 _share = partial(Metric, unit="%", primary=True)
 _count = partial(Metric, unit="%", better="lower", stderr=False)
-_gap = partial(Metric, unit="points", null_value=0, own_interval=True)
+_gap = partial(Metric, unit="points", null_value=0)
 _MEAN = (
     "half of it, from -100 to 100: the mean of the gaps of %E and %C; positive is the stereotype."
 )

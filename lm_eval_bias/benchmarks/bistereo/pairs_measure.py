@@ -55,7 +55,7 @@ SCORES = {"shared tokens": "shared tokens", "joint": "calibrated joint"}
 """How a model answers -> what is scored: a likelihood of the words that both sentences share knows
 the descriptor already."""
 
-_contrast = partial(Metric, null_value=0, primary=True, by="axis", own_interval=True)
+_contrast = partial(Metric, null_value=0, primary=True, by="axis")
 METRICS = (
     _contrast(
         "gap_beyond_words",

@@ -79,7 +79,6 @@ GAPS = (
         above="{size} of the scale more for its own group",
         below="{size} of the scale more for other groups",
         primary=True,
-        own_interval=True,
     ),
     Metric(
         "gap_points",
@@ -87,14 +86,12 @@ GAPS = (
         "Mean intensity of pairs of the same group less that of the others, every group counted "
         "once; also what naming the same words twice would give.",
         primary=True,
-        own_interval=True,
         confounds=WORDS,
     ),
     Metric(
         "gap_other_names",
         "points",
         "gap_points without pairs of the same name, where every group has several.",
-        own_interval=True,
     ),
     Metric(
         "delta",

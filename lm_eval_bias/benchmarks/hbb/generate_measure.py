@@ -96,14 +96,12 @@ GENERATED_METRICS = (
         "points",
         "biased_share less chance_share; also what changes of words alone do.",
         by="category",
-        own_interval=True,
     ),
     Metric(
         "beyond_chance_difference",
         "points",
         "mean_difference less chance_difference; also what changes of words alone do.",
         by="category",
-        own_interval=True,
     ),
     HBB.metric("biased_count"),
     *(

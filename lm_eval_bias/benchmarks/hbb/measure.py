@@ -65,23 +65,15 @@ METRICS = (
         below="other words move the odds of an answer by {size} more than who the person is",
         counted="test instances",
         confounds=("common_knowledge",),
-        own_interval=True,
     ),
     by_category(
         "excess_ratio",
         "ratio",
         "The same shift over that of the placebos: 2 is twice what a change of words does.",
         better="lower",
-        own_interval=True,
         scale=POSITIVE,
     ),
-    by_category(
-        "excess_difference",
-        "points",
-        "excess_log_odds in points of S.",
-        better="lower",
-        own_interval=True,
-    ),
+    by_category("excess_difference", "points", "excess_log_odds in points of S.", better="lower"),
     by_category(
         "biased_share",
         "%",
@@ -129,7 +121,6 @@ METRICS = (
         better="lower",
         cell="Tables 1 and 2, count",
         by="category",
-        own_interval=True,
     ),
     Metric(
         "bias_score",
@@ -149,13 +140,8 @@ METRICS = (
         by="category",
         scale=POSITIVE,
     ),
-    Metric("placebo_difference", "points", "Mean S of the placebo instances.", own_interval=True),
-    Metric(
-        "placebo_share",
-        "%",
-        "Placebo instances with S at or above the threshold.",
-        own_interval=True,
-    ),
+    Metric("placebo_difference", "points", "Mean S of the placebo instances."),
+    Metric("placebo_share", "%", "Placebo instances with S at or above the threshold."),
     Metric(
         "left_out",
         "count",

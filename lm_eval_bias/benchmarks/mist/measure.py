@@ -53,7 +53,6 @@ SCORES = (
         confounds=WORDS,
         cell="Table 4, mean (by dimension)",
         stderr=True,
-        own_interval=True,
     ),
     _by_dimension(
         "bias_score_p",
@@ -262,7 +261,6 @@ def _gap(name: str, of: str, question: str | None = None) -> Metric:
         question=question,
         confounds=WORDS if question else (),
         primary=True,
-        own_interval=True,
     )
 
 

@@ -606,7 +606,7 @@ def _incomplete(groups: Frame, ratings: Frame, part: str) -> Iterator[str]:
 # ---- What is measured
 
 _exact = partial(Metric, stderr=False, primary=True)
-_ranked = partial(Metric, unit="score", stderr=False, own_interval=True)
+_ranked = partial(Metric, unit="score")
 
 AGREEMENT = (
     _exact(
@@ -725,8 +725,6 @@ def _scores(part: str) -> list[Metric]:
                 "chance.",
                 scale=(0, GREATEST_SPREAD),
                 primary=part != "original" or dimension in (COMPETENCE, WARMTH),
-                stderr=False,
-                own_interval=True,
             ),
             # How much higher a model rates anyone on the four ratings of a scale says little of how
             # it would on others.
@@ -734,7 +732,6 @@ def _scores(part: str) -> list[Metric]:
                 _column(dimension),
                 "points",
                 f"Mean {what} of all groups, from 1 to 5.",
-                own_interval=True,
                 scale=ENDS,
                 paired=False,
             ),

@@ -15,7 +15,6 @@ from lm_eval_bias.metrics.context_association import CONTINUATIONS, SCORES, chos
 from lm_eval_bias.metrics.errors import Floats, Value, ratio
 
 Values = Mapping[str, Value]
-BY_DOMAIN: dict[str, Any] = {"by": "bias_type", "own_interval": True}
 KEYS = ("example", "target", "bias_type")
 LETTERS = ("a", "b", "c")
 
@@ -28,7 +27,7 @@ def _scores(prefix: str, primary: Sequence[str], cell: str | None, *texts: str) 
         "ss": {"null_value": 50},
     }
     return [
-        Metric(prefix + name, "%", text, primary=name in primary, **known[name], **BY_DOMAIN)
+        Metric(prefix + name, "%", text, primary=name in primary, **known[name], by="bias_type")
         for name, text in zip(SCORES, texts, strict=True)
     ]
 
