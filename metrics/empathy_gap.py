@@ -176,16 +176,9 @@ def _filled(intensities: ArrayLike) -> Floats:
     return mean + ratio(np.where(there, given - mean, 0) * len(given), there.sum(axis=0))
 
 
-class Difference(NamedTuple):
-    """Paired t tests of every cell, shape (g, g): mean difference, Bonferroni-corrected p; NaN on
-    the diagonal."""
-
-    difference: Floats
-    p: Floats
-
-
-def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
-    """Each pair's intensities against in-group ones of the same events.
+def paired_tests(intensities: ArrayLike, reference: str) -> Floats:
+    """Paired t tests of each pair's intensities against in-group ones of the same events: the
+    Bonferroni-corrected p, shape (g, g); NaN on the diagonal.
 
     reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is multiplied
     by the g squared cells; 0 for a constant difference, NaN for none. Source: section 3.4.
@@ -194,24 +187,21 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     g = intensities.shape[1]
     own = np.einsum("eii->ei", intensities)
     differences = intensities - (own[:, :, None] if reference == "perceiver" else own[:, None, :])
-    n = (~np.isnan(differences)).sum(axis=0)
-    mean = mean_intensity(differences)
+    n, mean = (~np.isnan(differences)).sum(axis=0), mean_intensity(differences)
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
         stderr = np.sqrt(squares / (n - 1) / n)
     _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0))
-    diagonal = np.eye(g, dtype=bool)
-    mean, p = (np.where(diagonal, np.nan, x) for x in (mean, np.minimum(p * g**2, 1)))
-    return Difference(mean, p)
+    return np.where(np.eye(g, dtype=bool), np.nan, np.minimum(p * g**2, 1))
 
 
-def masked(tests: Iterable[Difference], shown: Iterable[int] = ()) -> Bools:
+def masked(tests: Iterable[Floats], shown: Iterable[int] = ()) -> Bools:
     """Which cells of the heat map are white, shape (g, g): those that fail to differ in a test.
 
-    shown: identities whose rows and columns are never white; nor is the diagonal. Source: section
-    4, on Figure 2.
+    tests: as of `paired_tests`. shown: identities whose rows and columns are never white; nor is
+    the diagonal. Source: section 4, on Figure 2.
     """
-    differ = np.all([test.p < LEVEL for test in tests], axis=0)
+    differ = np.all([p < LEVEL for p in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))
     for i in shown:
         white[i] = white[:, i] = False

@@ -101,12 +101,6 @@ def test_the_permutation_test_agrees_with_one_in_loops():
     assert test.p == pytest.approx(p, abs=3 * sqrt(p * (1 - p) / 4000) + 0.001)
 
 
-def test_small_matrices_have_exact_permutation_distributions():
-    """2 x 2 with delta 2: half of the four permutations give 2, half -2, all as far from zero."""
-    test = permutation_test([[3, 1], [1, 3]], ["a", "b"], 1000)
-    assert (test.delta, test.low, test.high, test.p) == (2, -2, 2, 1)
-
-
 def events(rng, n=30, g=5, effect=5.0):
     base = rng.normal(70, 15, (n, 1, 1)) + rng.normal(0, 4, (n, g, g))
     same = np.equal.outer(GROUPS, GROUPS)
@@ -188,15 +182,12 @@ def test_fewer_than_three_groups_are_no_sample(groups, value):
 def test_paired_tests_agree_with_scipy():
     given = events(np.random.default_rng(6))
     for reference in ("perceiver", "experiencer"):
-        result = paired_tests(given, reference)
-        assert np.isnan(np.diag(result.p)).all() and np.isnan(np.diag(result.difference)).all()
-        for p, e in itertools.permutations(range(5), 2):
-            own = p if reference == "perceiver" else e
-            expected = stats.ttest_rel(given[:, p, e], given[:, own, own])
-            assert result.difference[p, e] == pytest.approx(
-                (given[:, p, e] - given[:, own, own]).mean()
-            )
-            assert result.p[p, e] == pytest.approx(min(1, expected.pvalue * 25))
+        p = paired_tests(given, reference)
+        assert np.isnan(np.diag(p)).all()
+        for one, other in itertools.permutations(range(5), 2):
+            own = one if reference == "perceiver" else other
+            expected = stats.ttest_rel(given[:, one, other], given[:, own, own]).pvalue
+            assert p[one, other] == pytest.approx(min(1, expected * 25))
 
 
 @pytest.mark.parametrize("g", [19, 6])
@@ -220,8 +211,8 @@ def test_a_constant_difference_is_without_doubt_and_none_has_no_test(own):
     """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none."""
     given = np.stack([np.stack([own, own + 10], axis=1), np.stack([own, own], axis=1)], axis=1)
     for scale in (1, 0.1, 1 / 3):  # the same with rounding: not all differences of thirds are equal
-        result = paired_tests(given * scale, "perceiver")
-        assert result.p[0, 1] == 0 and np.isnan(result.p[1, 0])
+        p = paired_tests(given * scale, "perceiver")
+        assert p[0, 1] == 0 and np.isnan(p[1, 0])
     # the same person rated twice: 0.3 and 0.1 + 0.2 are one number
     given = np.array([[[0.3, 0.1 + 0.2], [1, 1]], [[0.7, 0.7], [1, 1]], [[0.3, 0.4 - 0.1], [1, 1]]])
-    assert np.isnan(paired_tests(given, "perceiver").p[0, 1])
+    assert np.isnan(paired_tests(given, "perceiver")[0, 1])

@@ -341,8 +341,8 @@ def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
     numbers = {
         "mean_intensity": m0,
         "z": z,
-        "p_against_perceiver": one.p,
-        "p_against_experiencer": two.p,
+        "p_against_perceiver": one,
+        "p_against_experiencer": two,
         "masked": masked([one, two], np.flatnonzero(~known)),
     }
     cells = {name: of[:g, : len(others)].ravel() for name, of in numbers.items()}
