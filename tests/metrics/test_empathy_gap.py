@@ -44,14 +44,9 @@ def matrix_of(rng, g=5):
 
 
 def test_delta_by_hand():
-    """Diagonal 3, the rest 1, of 2 x 2: mean 2, deviation 1; z-scores 1 and -1; delta 2."""
-    assert delta([[3, 1], [1, 3]], ["a", "b"]) == 2
-    # 3 x 3, diagonal 4, the rest 1: mean 2, variance (3 * 4 + 6 * 1) / 9 = 2; 2 / sqrt 2 - (-1 /
-    # sqrt 2)
+    """Diagonal 4, the rest 1, of 3 x 3: mean 2, variance (3 * 4 + 6 * 1) / 9 = 2; 2 / sqrt 2 - (-1
+    / sqrt 2)."""
     assert delta(np.eye(3) * 3 + 1, ["a", "b", "c"]) == pytest.approx(3 / sqrt(2))
-    # a block of two names of one group
-    block = [[5, 5, 2], [5, 5, 2], [2, 2, 5]]
-    assert gap(block, ["a", "a", "b"]) == 3
 
 
 @given(st.integers(0, 10_000))
@@ -72,10 +67,6 @@ def test_delta_is_what_plain_loops_say_and_does_not_depend_on_the_scale(seed):
 def test_delta_of_a_constant_matrix_or_one_with_a_missing_cell_is_nan(matrix):
     assert isnan(delta(matrix, GROUPS)) and np.isnan(normalise(matrix)).all()
     assert all(isnan(x) for x in permutation_test(matrix, GROUPS, 10))
-
-
-def test_without_an_out_group_or_an_in_group_there_is_no_gap():
-    assert isnan(gap([[1, 2], [3, 4]], ["a", "a"]))
 
 
 def plain_permutations(rows, groups, count, rng):
