@@ -228,6 +228,9 @@ class Counted:
         """The clusters of units."""
         from lm_eval_bias.metrics.errors import Sample
 
+        if lacking := [column for column in self.columns if column not in units]:
+            raise _no_names(lacking)
+
         def codes(columns: Sequence[str]) -> Any:
             return units.groupby(list(columns)).ngroup().fillna(-1).to_numpy(dtype=int)
 
