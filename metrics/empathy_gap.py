@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, SEED, Bools, Estimates, Floats, Sample, Total, ratio
+from .errors import ROUNDING, SEED, Bools, Estimates, Floats, Sample, Total, ratio, satterthwaite
 from .student import student
 
 PERMUTATIONS = 10_000
@@ -147,8 +147,8 @@ def with_groups(
 ) -> Estimates:
     """The error of `points_gap` with groups, and placebos, as a sample beside events.
 
-    Two-way, over what each group has of its own in each event. NaN without events, and with fewer
-    than `FEWEST_GROUPS` of either.
+    Two-way, over what each group has of its own in each event. NaN with fewer than two events, or
+    than `FEWEST_GROUPS` groups of either kind.
     """
     given = np.asarray(intensities, dtype=float)
     asked = ~np.isnan(given).all(axis=(1, 2))
@@ -156,7 +156,7 @@ def with_groups(
     if placebos is not None:
         others = np.asarray(placebos, dtype=float)[asked]
         parts.append((-repetition(groups), range(others.shape[1]), others))
-    if not asked.any() or any(len(set(names)) < FEWEST_GROUPS for _, names, _ in parts):
+    if asked.sum() < 2 or any(len(set(names)) < FEWEST_GROUPS for _, names, _ in parts):
         return Estimates(*np.full((5, 1), np.nan))
     effects = [w * own_effects(_filled(x), names, same_name) for w, names, x in parts]
     moved = np.hstack([(own - own.mean()) / own.size for own in effects])
@@ -165,7 +165,12 @@ def with_groups(
     sample = Sample(moved.size, (group, kind), (event, None))
     total = sample.total()
     mean = moved.size * ratio(total(moved.ravel()), total(1))
-    return sample.estimates(mean, total(1), fewest=0)
+    of = sample.estimates(mean, total(1), fewest=0)
+    # Of four or five groups nothing is learned of how heavy their tails are.
+    sums = moved.sum(axis=1), *np.split(moved.sum(axis=0), [effects[0].shape[1]])
+    variances = [(np.square(x).sum() * len(x) / (len(x) - 1), len(x) - 1) for x in sums if len(x)]
+    squares = sum(variance**2 / df for variance, df in variances)
+    return of._replace(df=satterthwaite(of.variance, squares))
 
 
 def _filled(intensities: ArrayLike) -> Floats:
