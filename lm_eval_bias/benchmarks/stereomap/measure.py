@@ -37,7 +37,7 @@ from lm_eval_bias.measure import (
     with_intervals,
 )
 from lm_eval_bias.metrics.errors import Estimates, Floats, Value, ratio
-from lm_eval_bias.metrics.group_scores import variation
+from lm_eval_bias.metrics.group_scores import Scale, variation
 from lm_eval_bias.metrics.partition import RandTest, paired_test, rand_test
 from lm_eval_bias.metrics.rank_correlation import (
     RankCorrelation,
@@ -386,7 +386,9 @@ def tables(
         result["tendencies"] = frames["tendencies"].drop(columns="group")
     if part == WORDED and "content" in frames:
         result |= _about_keywords(frames)
-    result |= {"groups": _groups(frames), "dimensions": _dimensions(groups)}
+    of_scales = {name: _numbers(scale(groups, name)) for name in groups["scales"][0]}
+    result["groups"] = _groups(frames, of_scales)
+    result["dimensions"] = _dimensions(groups, of_scales)
     numbers: dict[str, Number] = {}
     for name in frames.keys() & {"answers", "ratings", "content"}:
         numbers |= rows(name)[0][1]
@@ -398,14 +400,13 @@ def tables(
     return {name: of.to_dict("records") for name, of in result.items()}
 
 
-def _numbers(groups: Frame, dimension: str, name: str) -> Frame:
+def _numbers(of: Scale) -> Frame:
     """The groups' scores, in the columns of a number."""
-    points = Metric("", "points", "", scale=ENDS)
-    numbers = with_intervals(points, scale(groups, dimension).estimates)
-    return Frame([estimate(name, number._replace(n=None)) for number in numbers])
+    numbers = with_intervals(Metric("", "points", "", scale=ENDS), of.estimates)
+    return Frame([estimate("mean", number._replace(n=None)) for number in numbers])
 
 
-def _groups(frames: Mapping[str, Frame]) -> Frame:
+def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Frame:
     """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
     groups, answers, ratings = (frames[name] for name in ("groups", "answers", "ratings"))
     by_group = answers.groupby("group")
@@ -424,16 +425,18 @@ def _groups(frames: Mapping[str, Frame]) -> Frame:
         changed = groups["changed"]
         unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
         table = table.assign(cluster=groups["place"], left_its_cluster=changed, unstable=unstable)
-    names = groups["scales"][0]
-    return table.join([_numbers(groups, name, _column(name)) for name in names])
+    for name, of in of_scales.items():
+        columns = {column: column.replace("mean", _column(name)) for column in of}
+        table = table.join(of.rename(columns=columns))
+    return table
 
 
-def _dimensions(groups: Frame) -> Frame:
+def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
     """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
     table = []
-    for dimension, of in groups["scales"][0].items():
-        x = groups[["group"]].assign(dimension=dimension).join(_numbers(groups, dimension, "mean"))
-        x["variance"] = Frame(of.by_round).var(axis=1)
+    for dimension, of in of_scales.items():
+        x = Frame({"dimension": dimension, "group": groups["group"]}).join(of)
+        x["variance"] = Frame(scale(groups, dimension).by_round).var(axis=1)
         table.append(x.iloc[np.argsort(-scores(groups, dimension), kind="stable")])
     return pd.concat(table) if table else Frame()
 

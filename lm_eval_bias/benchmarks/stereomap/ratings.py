@@ -30,7 +30,8 @@ def asked(answers: pd.DataFrame) -> pd.DataFrame:
         )
         for item, scale in scales.items()
     ]
-    return pd.DataFrame(cells, columns=[*columns, "item", "dimension", "facet", "rating"])
+    columns += ["item", "dimension", "facet", "rating"]
+    return pd.DataFrame(cells, columns=columns, dtype=object).astype({"rating": float})
 
 
 def rated(ratings: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
