@@ -333,22 +333,6 @@ def test_a_single_word_has_the_entries_that_the_authors_program_sums(official, s
     assert known["tall"] == {"body_property": 1} and known["exotic"] == {"ordinariness": -1}
 
 
-def test_the_guide_has_the_size_and_the_agreement_with_the_authors(root, official):
-    """Words that both have; that share a dimension; with a direction in both; with the same."""
-    pairs = [(dict(of), dict(official()._written.get(w, []))) for w, of in ours()._written.items()]
-    both = [[(of[d], their[d]) for d in of if d in their] for of, their in pairs if their]
-    shared = [directions for directions in both if directions]
-    signed = [[pair for pair in of if all(pair)] for of in shared]
-    agree = [all(a == b for a, b in of) for of in signed if of]
-    guide = (root / "docs" / "explanation" / "stereomap.md").read_text()
-    for sentence in (
-        f"{len(pairs):,} words over nine dimensions",
-        f"Both have {len(both):,} words; {len(shared):,} of these",
-        f"{sum(agree)} of {len(agree)} agree",
-    ):
-        assert sentence in guide
-
-
 # ---- The filter
 
 DOC = {"items": ["Friendly"], "text": "men", "keywords": 5}
