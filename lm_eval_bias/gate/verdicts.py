@@ -130,7 +130,7 @@ def intervals(number: Number, metric: Metric) -> At:
         high = number.value + (number.high - number.value) * ratio
         return max(low, least), min(high, most)
 
-    return made if np.allclose(made(0.05), number[2:4]) else scaled
+    return made if np.allclose(made(0.05), number[2:4], rtol=1e-9, atol=0) else scaled
 
 
 def change_of_distance(change: At, first: At, second: At, null_value: float) -> At:
