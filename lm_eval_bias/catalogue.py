@@ -16,7 +16,7 @@ from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
-from lm_eval_bias.usage import SHARD, WORDING, UsageError, read_options
+from lm_eval_bias.usage import UsageError, option_names, read_options
 
 
 def tasks_folder() -> str:
@@ -96,7 +96,7 @@ class Task:
 
     @cached_property
     def options(self) -> Any:
-        """The function that checks the task's options; None if it has none."""
+        """The task's `TaskOptions`; None if it has none."""
         return self._loaded("options")
 
     @property
@@ -109,8 +109,10 @@ class Task:
         build = self.builder
         if build is None:
             return None
+        given = located(self.metadata, self.path)
         arguments = {
-            **located(self.metadata, self.path),
+            **given,
+            **read_options(self.name, given, self.options),
             **(self.config.get("dataset_kwargs") or {}),
         }
         count = getattr(build, "count", None)
@@ -128,8 +130,7 @@ class Task:
     @property
     def option_names(self) -> list[str]:
         """What --metadata may set."""
-        own = inspect.signature(self.options).parameters if self.options else ()
-        return [*own, *[WORDING] * bool(self.config.get("wordings")), SHARD]
+        return option_names(self.options, self.config.get("wordings"))
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
         """The documents of a file in place of the task's data set. UsageError as in a run."""

@@ -1,7 +1,6 @@
 """What a person may set with `--metadata`, and how a mistake is told to them."""
 
 import difflib
-import inspect
 import re
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,6 +8,8 @@ from typing import Any
 
 Options = Mapping[str, Any]
 """Names and plain values, such as the options of a task."""
+Check = Callable[[str, Any], Any]
+"""(name of an option, value) -> the value; raises UsageError for a wrong one."""
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
 # such as a model's argument that is nearly one of our options ("reader").
 DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
@@ -25,21 +26,21 @@ class UsageError(ValueError):
     """A mistake of the person at the keyboard. At the command line only its text is shown."""
 
 
+def option_names(options: Any, wordings: Any = ()) -> list[str]:
+    """What `--metadata` may set. options: a `TaskOptions` or None. wordings: those of the YAML."""
+    return [*(options.declared() if options else ()), *[WORDING] * bool(wordings), SHARD]
+
+
 def read_options(
-    task: str,
-    metadata: Options,
-    options: Callable[..., Options] | None,
-    wordings: Sequence[Any] = (),
+    task: str, metadata: Options, options: Any, wordings: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
     metadata: `--metadata`, merged with the model's arguments and the task's own. An unknown key is
-    somebody else's, unless it is nearly one of this task's. options: checks its parameters, and
-    returns them all. Raises UsageError, which names the task, for a wrong value and for a near
-    miss.
+    somebody else's, unless it is nearly one of this task's. options: a `TaskOptions` or None.
+    Raises UsageError, which names the task, for a wrong value and for a near miss.
     """
-    known = list(inspect.signature(options).parameters) if options else []
-    names = [*known, *[WORDING] * bool(wordings), SHARD]
+    names = option_names(options, wordings)
     for key in metadata:
         if key in names or key in DESCRIPTIVE:
             continue
@@ -51,11 +52,7 @@ def read_options(
     try:
         part(metadata)
         asked_in(metadata, wordings)
-        return (
-            dict(options(**{key: metadata[key] for key in known if key in metadata}))
-            if options
-            else {}
-        )
+        return options.read(metadata) if options else {}
     except UsageError as error:
         raise UsageError(f"{task}: {error}") from error
 
@@ -88,35 +85,40 @@ def wrong(name: str, value: Any, expected: str) -> UsageError:
     return UsageError(f"{name}={reprlib.repr(value)} in --metadata: expected {expected}")
 
 
-def choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """`value`, if it is one of the choices; UsageError else. name: of the option."""
-    if not isinstance(value, str) or value not in choices:
-        raise wrong(name, value, f"one of {', '.join(choices)}")
-    return value
+def expecting(expected: str, fits: Callable[[Any], bool]) -> Check:
+    """A check that returns the value. expected: what an error says."""
+
+    def check(name: str, value: Any) -> Any:
+        if not fits(value):
+            raise wrong(name, value, expected)
+        return value
+
+    return check
 
 
-def whole_number(name: str, value: Any, least: int, most: int, otherwise: str = "") -> int:
-    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else is
-    allowed.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        other = f", or {otherwise}" if otherwise else ""
-        raise wrong(name, value, f"a whole number from {least} to {most}{other}")
-    return value
+def choice(choices: Collection[str]) -> Check:
+    expected = f"one of {', '.join(choices)}"
+    return expecting(expected, lambda value: isinstance(value, str) and value in choices)
 
 
-def number(name: str, value: Any, least: float, most: float) -> float:
-    """`value` as a float, if it is a number within the bounds; UsageError else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise wrong(name, value, f"a number from {least:g} to {most:g}")
-    return float(value)
+def whole_number(least: int, most: int, otherwise: str = "") -> Check:
+    """otherwise: a text that is allowed, too."""
+    other = f", or {otherwise}" if otherwise else ""
+    return expecting(
+        f"a whole number from {least} to {most}{other}",
+        lambda value: value == otherwise != "" or (type(value) is int and least <= value <= most),
+    )
 
 
-def flag(name: str, value: Any) -> bool:
-    """`value`, if it is true or false; UsageError else."""
-    if not isinstance(value, bool):
-        raise wrong(name, value, "true or false")
-    return value
+def number(least: float, most: float) -> Check:
+    return expecting(
+        f"a number from {least:g} to {most:g}",
+        lambda value: type(value) in (int, float) and least <= value <= most,
+    )
+
+
+flag = expecting("true or false", lambda value: isinstance(value, bool))
+path = expecting("the path of a file", lambda value: value is None or isinstance(value, str))
 
 
 def nearest(name: str, known: Collection[str]) -> str:

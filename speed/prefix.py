@@ -5,9 +5,6 @@ batch size.
 
     python speed/prefix.py --model .model
     python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16
-
-`--choices 0 20 50` shows instead what hf-prefix chooses where each call of attention takes so many
-microseconds more, and the time of other choices.
 """
 
 from __future__ import annotations
@@ -17,14 +14,11 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import median
 
 import torch
-import torch.nn.functional as F
 import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
@@ -243,60 +237,6 @@ def measure(
     ]
 
 
-@contextmanager
-def slower(microseconds: float) -> Iterator[list[int]]:
-    """Calls of attention take longer, and are counted."""
-    attention, count = F.scaled_dot_product_attention, [0]
-
-    def slow(*arguments, **options) -> torch.Tensor:
-        count[0] += 1
-        end = time.thread_time() + microseconds * 1e-6
-        while time.thread_time() < end:
-            pass
-        return attention(*arguments, **options)
-
-    F.scaled_dot_product_attention = slow
-    try:
-        yield count
-    finally:
-        F.scaled_dot_product_attention = attention
-
-
-def print_choices(
-    workloads: list[Workload], make: Callable[[], PrefixLM], more: float, rounds: int
-) -> None:
-    """Each choice in turns: its attention calls, and its time as a multiple of the chosen one's,
-    the median of all rounds, with the least and the most."""
-    with slower(more) as count:
-        lm = make()
-        cost, device = lm._cost, lm.model.device
-        clock = time.thread_time if device.type == "cpu" else time.perf_counter
-        print(f"\n{more:g} microseconds more. {cost}")
-        choices = {
-            "chosen": cost,
-            "a quarter of the cost": cost._replace(call=cost.call / 4),
-            "four times the cost": cost._replace(call=cost.call * 4),
-            "one call": cost._replace(call=1e9),
-        }
-        sizes = {f"packs of {size}": size for size in (256, 1024, 4096, 16384)}
-        for workload in workloads:
-            run = call(lm, workload.documents)
-            times: dict[str, list[float]] = {name: [] for name in choices | sizes}
-            calls = {}
-            for _ in range(rounds):
-                for name in random.sample(list(times), len(times)):
-                    lm._cost, lm._pack_tokens = choices.get(name, cost), sizes.get(name)
-                    before = count[0]
-                    times[name].append(seconds(run, device, clock))
-                    calls[name] = count[0] - before
-            for name, taken in times.items():
-                ratios = [a / b for a, b in zip(taken, times["chosen"], strict=True)]
-                print(
-                    f"{workload.name:33} | {name:21} | {calls[name]:6,} calls | "
-                    f"{median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
-                )
-
-
 def print_row(cells: list[str]) -> None:
     row = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9}"
     print(row.format(*cells), flush=True)
@@ -316,7 +256,6 @@ def main() -> None:
         "--full", action="store_true", help="time hf on all documents, not on a sample"
     )
     parser.add_argument("--only", help="the workloads whose name contains this")
-    parser.add_argument("--choices", type=float, nargs="+", metavar="MICROSECONDS")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     transformers.logging.set_verbosity_error()
@@ -333,12 +272,6 @@ def main() -> None:
         name = f"random Llama {arguments.random}"
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
     print(f"{name}, {size:,.0f} million parameters, {arguments.dtype}; {machine}; {versions}\n")
-    if arguments.choices:
-        chosen = list(workloads(arguments.scale, arguments.only))
-        for more in arguments.choices:
-            make = partial(PrefixLM, model, tokenizer=tokenizer, batch_size="auto")
-            print_choices(chosen, make, more, arguments.rounds)
-        return
     hf = HFLM(model, tokenizer=tokenizer)
     prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
     counter = Counter(model)

@@ -123,7 +123,7 @@ def test_each_folder_has_the_numbers_of_documents_of_its_tasks():
         assert (folder / "documents.json").read_text() == text, text
 
 
-def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
+def test_tasks_explains_a_number_and_lists_the_numbers_and_options_of_a_task(command):
     status, explained, _ = command("tasks", "biased_share")
     assert status == 0 and explained.startswith(
         "biased_share: Test instances with S at or above the threshold, as the "
@@ -133,6 +133,7 @@ def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(command):
     status, listed, _ = command("tasks", "hbb")
     row = r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S"
     assert status == 0 and re.search(row, listed, re.M)
+    assert re.search("^order +both +both: each question", listed, re.M)
     status, _, error = command("tasks", "biased_shore")
     assert status == 1 and "no task or metric 'biased_shore'; did you mean biased_share" in error
 

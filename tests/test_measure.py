@@ -381,10 +381,10 @@ def stereomap_asked(part):
     scored = partial(stereomap.likelihood_documents, part, groups="fiske")
     # The last rating of the last group lacks its falling scale.
     return {
-        f"stereomap.{part.upper()}": (written, None, filled_in, stereomap.options),
+        f"stereomap.{part.upper()}": (written, None, filled_in, stereomap.GeneratedOptions.read),
         f"stereomap.{part.upper()}_LIKELIHOOD": (
             *(scored, -1, likelihoods(5)),
-            stereomap.likelihood_options,
+            stereomap.LikelihoodOptions.read,
         ),
     }
 
@@ -406,27 +406,32 @@ ASKED = {
         lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
         dict,
     ),
-    "bistereo.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
-    "hbb.HBB": (hbb.documents, 12 * 156, likelihoods(2), hbb.options),
+    "bistereo.PAIRS": (
+        bistereo_pairs.documents,
+        601,
+        joint_likelihoods,
+        bistereo_pairs.PairsOptions.read,
+    ),
+    "hbb.HBB": (hbb.documents, 12 * 156, likelihoods(2), hbb.HBBOptions.read),
     "hbb.HBB_GENERATE": (
         hbb.documents,
         12 * 156,
         ten_answers,
-        lambda: hbb.generate_options(order="both"),
+        lambda given: hbb.GenerateOptions.read({**given, "order": "both"}),
     ),
-    "hbb.HBB_SG": (hbb_sg.documents, 12 * 78, likelihoods(8, True), hbb_sg.options),
+    "hbb.HBB_SG": (hbb_sg.documents, 12 * 78, likelihoods(8, True), hbb.SentenceOptions.read),
     "stereoset.SENTENCES": (
         lambda: stereoset.intersentence(overt_rows("intersentence")),
         48,
         likelihoods(3, True),
-        stereoset.options,
+        stereoset.SentenceOptions.read,
     ),
     **{
         f"stereoset.{part.upper()}_CHOICE": (
             lambda part=part: stereoset.letters(part == "intrasentence", overt_rows(part)),
             48 * 6 - 1,
             likelihoods(3),
-            stereoset.choice_options,
+            stereoset.ChoiceOptions.read,
         )
         for part in ("intrasentence", "intersentence")
     },
@@ -434,25 +439,25 @@ ASKED = {
         lambda: mist.word_lists(samples=4),
         360,
         lambda doc, rng: [word_groups(doc, rng)],
-        mist.wabt_options,
+        mist.WABTOptions.read,
     ),
     "mist.WABT_LIKELIHOOD": (
         lambda: mist.word_lists_in_both_orders(samples=4),
         719,
         likelihoods(20),
-        mist.wabt_options,
+        mist.WABTOptions.read,
     ),
     "mist.AAT": (
         mist.attributions,
         600,
         one_of("comedy", "tragedy", "neutrality", "refused", "unparsed"),
-        mist.aat_options,
+        mist.AATOptions.read,
     ),
     "mist.AAT_LIKELIHOOD": (
         mist.attributions,
         600,
         lambda doc, rng: [["A description.", likelihoods(2)(doc, rng)]],
-        mist.aat_options,
+        mist.AATOptions.read,
     ),
     "empathy.GENERATED": (
         lambda: empathy.documents("race"),
@@ -462,13 +467,13 @@ ASKED = {
             if rng.random() < 0.0006
             else rng.randrange(81) + 20.0 * (doc["perceiver"] == doc["experiencer"])
         ],
-        empathy.official_options,
+        empathy.OfficialOptions.read,
     ),
     "empathy.LIKELIHOOD": (
         lambda: empathy.documents("race"),
         (19**2 + 8**2) * 14 + 5,
         numbers_from_0_to_100,
-        empathy.official_options,
+        empathy.OfficialOptions.read,
     ),
     **{
         name: asked
@@ -506,7 +511,7 @@ def asked(name):
     documents, n, _, options = ASKED[name]
     docs = CustomDataset(lambda: documents()[:n])()["test"]
     records = recorded(name, docs)
-    return docs, records, summarise(EVERY[name], records, options())
+    return docs, records, summarise(EVERY[name], records, options({}))
 
 
 @pytest.fixture(scope="module")

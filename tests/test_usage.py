@@ -35,7 +35,7 @@ DEFAULTS = {"order": "both", "threshold": 20.0, "temperature": 0.8}
     ],
 )
 def test_an_option_is_read_out_of_the_metadata(metadata, options):
-    assert read_options("hbb", metadata, hbb.options) == options
+    assert read_options("hbb", metadata, hbb.HBBOptions) == options
     assert read_options("bistereo_nli", {"order": "paper"}, None) == {}
 
 
@@ -66,3 +66,13 @@ def test_a_value_of_a_wrong_kind_or_size_is_a_sentence_for_every_option_of_every
             read_options(task.name, {name: value}, task.options, wordings)
         expected = f"number from {BOUNDS[name]}" if name in BOUNDS else ""
         assert re.search(expected, str(error.value))
+
+
+def test_a_variant_inherits_options_and_may_change_their_defaults():
+    shown = {name: default for name, default, _ in hbb.GenerateOptions.rows()}
+    assert shown == {
+        **{name: default for name, default, _ in hbb.HBBOptions.rows()},
+        "order": "paper",
+        "repeats": "10",
+    }
+    assert all(row[2] for task in TASKS if task.options for row in task.options.rows())

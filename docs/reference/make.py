@@ -68,6 +68,14 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
                 "—" if task.documents is None else f"{task.documents:,}" for task in alike
             )
             lines.append(f"{names} | {'; '.join(counts)} | {about}")
+        takes: dict[tuple[str, ...], list[str]] = {}
+        for task in tasks:
+            for option in task.options.rows():
+                takes.setdefault(option, []).append(task.name)
+        everything = [task.name for task in tasks]
+        lines += ["", "option for `--metadata` | default | what it sets | tasks"]
+        lines += ["---|---|---|---"]
+        lines += [" | ".join([*option, _short(n, everything)]) for option, n in takes.items()]
     lines += ["", "## Groups and tags", "", "| name | tasks |", "|---|---|"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
         config = catalogue.read(path)

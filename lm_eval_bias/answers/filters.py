@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from lm_eval.api.filter import Filter
@@ -34,6 +35,11 @@ def text_of(response: Any) -> str:
     if isinstance(response, list):
         response = response[-1] if response else ""
     return response if isinstance(response, str) else ""
+
+
+@lru_cache(maxsize=64)
+def _outside(text: str) -> str | None:
+    return spoken(without_long_runs(text))
 
 
 class Parser(Filter):
@@ -81,8 +87,7 @@ class Parser(Filter):
         for responses, doc in zip(resps, docs, strict=True):
             texts = [text_of(response) for response in responses]
             # repeated answers to a prompt are often equal
-            outside = {text: spoken(without_long_runs(text)) for text in dict.fromkeys(texts)}
-            read = {text: self._answer(part, doc) for text, part in outside.items()}
+            read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
             answers.append([read[text] for text in texts])
         n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
         if n_cut_off:
@@ -97,18 +102,15 @@ class Parser(Filter):
     def in_form(self, responses: Sequence[Any], doc: Document) -> list[bool]:
         """Whether each response is written in the very form asked for."""
         form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
-        texts = [text_of(response) for response in responses]
-        outside = {text: spoken(without_long_runs(text)) or "" for text in dict.fromkeys(texts)}
-        return [bool(form.fullmatch(outside[text].strip())) for text in texts]
+        texts = (_outside(text_of(response)) or "" for response in responses)
+        return [bool(form.fullmatch(text.strip())) for text in texts]
 
     def answer(self, text: str, doc: Document) -> Any:
-        return self._answer(spoken(without_long_runs(text)), doc)
-
-    def _answer(self, spoken_text: str | None, doc: Document) -> Any:
-        if spoken_text is None:
+        outside = _outside(text)
+        if outside is None:
             return CUT_OFF
-        answer = self.read(spoken_text, doc)
-        declines = answer == UNPARSED and matches(self.refusals, spoken_text)
+        answer = self.read(outside, doc)
+        declines = answer == UNPARSED and matches(self.refusals, outside)
         return REFUSED if declines else answer
 
     def read(self, text: str, doc: Document) -> Any:
@@ -123,11 +125,18 @@ class Parser(Filter):
         return one_of(words or self.read_labels) + r"\.?"
 
 
-class NLILabel(Parser):
-    read_labels = ("entailment", "contradiction", "neutral")
+class Labels(Parser):
+    reader: Callable[[str], str]
 
     def read(self, text: str, doc: Document) -> Any:
-        return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
+        if self.labels:
+            return given_label(text, self.labels, self.denials)
+        return self.reader(text)
+
+
+class NLILabel(Labels):
+    read_labels = ("entailment", "contradiction", "neutral")
+    reader = staticmethod(nli_label)
 
     def form(self, doc: Document) -> str:
         return self.label_form()
@@ -142,11 +151,9 @@ class WordPairs(Parser):
         return rf"{pair}(?:,?\s*\n{pair}){{{len(doc['words']) - 1}}}"
 
 
-class Affect(Parser):
+class Affect(Labels):
     read_labels = ("comedy", "tragedy", "neutrality")
-
-    def read(self, text: str, doc: Document) -> Any:
-        return given_label(text, self.labels, self.denials) if self.labels else affect(text)
+    reader = staticmethod(affect)
 
     def form(self, doc: Document) -> str:
         return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{self.label_form()}"

@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.authoring.pipeline import Pipeline, Refused
@@ -157,48 +157,20 @@ def write(
     return all_drafts
 
 
-class Outcome(NamedTuple):
-    """answers: their number. refused: (step, check) -> number. repeated: identical answers."""
-
-    accepted: list[Draft]
-    rejected: list[Draft]
-    answers: int
-    refused: Counter[tuple[str, str]]
-    repeated: int
-
-
-def outcome(all_drafts: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Json]) -> Outcome:
+def report(
+    made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Json], out: Path
+) -> Iterator[str]:
+    """How many items are accepted, what was refused at which step, and why items are rejected."""
+    order = [step.name for step in pipeline.steps]
+    rejected = [draft for draft in made if draft.step < len(order)]
     questions = [line for line in lines if "step" in line]
     refused = Counter((line["step"], line["refused"][0]) for line in questions if "refused" in line)
-    before: dict[tuple[str, str], str] = {}
-    repeated = 0
-    for line in questions:
-        place = line["row"], line["step"]
-        repeated += before.get(place) == line["answer"]
-        before[place] = line["answer"]
-    done = len(pipeline.steps)
-    accepted = [draft for draft in all_drafts if draft.step == done]
-    rejected = [draft for draft in all_drafts if draft.step < done]
-    return Outcome(accepted, rejected, len(questions), refused, repeated)
-
-
-def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
-    accepted, rejected = len(result.accepted), len(result.rejected)
-    refused = result.refused.total()
-    total = accepted + rejected
-    yield f"{out}: {accepted} of {total} items accepted by the checks, {rejected} rejected"
-    yield f"  {result.answers} answers, {refused} of them refused{':' if refused else ''}"
-    order = [step.name for step in pipeline.steps]
-    for step, check in sorted(
-        result.refused, key=lambda place: (order.index(place[0]), -result.refused[place])
-    ):
-        yield f"    {result.refused[step, check]:4}  {step}: {check}"
-    if result.repeated:
-        yield (
-            f"  {result.repeated} answers repeat the refused answer before: the "
-            "writer does not sample (set --gen_kwargs)"
-        )
-    for draft in result.rejected:
+    accepted, total = len(made) - len(rejected), refused.total()
+    yield f"{out}: {accepted} of {len(made)} items accepted by the checks, {len(rejected)} rejected"
+    yield f"  {len(questions)} answers, {total} of them refused{':' if total else ''}"
+    for (step, check), n in sorted(refused.items(), key=lambda x: (order.index(x[0][0]), -x[1])):
+        yield f"    {n:4}  {step}: {check}"
+    for draft in rejected:
         check, cause = draft.refused or ("", "")
         yield f"  rejected {draft.known['id']} at {order[draft.step]}, {check}: {cause}"
 

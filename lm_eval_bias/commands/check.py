@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
-    known: dict[str, schema.ItemFile] = getattr(task.builder, "files", {})
+    known = task.options.files if task.options else {}
     if task.builder is None and "data" in task.option_names:
         return check_data(task, arguments.files)
     if not known:

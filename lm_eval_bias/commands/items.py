@@ -102,13 +102,12 @@ def write(arguments: argparse.Namespace, name: str) -> int:
             stopped = f"stopped; the same command continues from {journal.path}"
             print(stopped, file=sys.stderr)
             return 130
-    result = drafts.outcome(made, pipeline, journal.lines())
-    accepted = (pipeline.item(draft.known) for draft in result.accepted)
+    accepted = [pipeline.item(draft.known) for draft in made if draft.step == done]
     writing.whole(out, drafts.json_lines(accepted))
-    for line in drafts.report(result, pipeline, out):
+    for line in drafts.report(made, pipeline, journal.lines(), out):
         print(line)
     print(f"  every text: {journal.path}; check: lm-eval-bias check {out} --for {name}")
-    return 0 if result.accepted else 1
+    return 0 if accepted else 1
 
 
 def _writer(

@@ -16,7 +16,8 @@ from lm_eval_bias.usage import UsageError
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = filled(
         "List every task with its paper, request type, number of documents and what it asks. With "
-        "the name of a task: its numbers. With the name of a number: what it says."
+        "the name of a task: its numbers, and its options for --metadata. With the name of a "
+        "number: what it says."
     )
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
@@ -65,6 +66,9 @@ def _describe_task(task: catalogue.Task) -> None:
     print(f"{task.name}: {task.about}" if task.about else task.name)
     head = ("METRIC", "UNIT", "BETTER", "NO BIAS", "PAPER", "WHAT IT SAYS")
     print(columns([head, *map(row, task.measure.metrics)]))
+    if task.options:
+        print()
+        print(columns([("OPTION", "DEFAULT", "WHAT IT SETS"), *task.options.rows()]))
 
 
 def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:

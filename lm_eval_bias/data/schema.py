@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.data.content import Content, Place, Problem, read
 from lm_eval_bias.data.downloads import sha256
-from lm_eval_bias.usage import Options, UsageError, nearest, wrong
+from lm_eval_bias.usage import Options, UsageError, nearest
 
 OPTIONS = ("items", "groups", "data")
 """What `--metadata` may name a file for."""
@@ -272,9 +272,6 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     """
     loaded: dict[str, Any] = {}
     problems: list[str] = []
-    for option, path in paths.items():
-        if path is not None and not isinstance(path, str):
-            raise wrong(option, path, "the path of a file")
     for option, file in known.items():
         content = file.content(paths.get(option))
         problems += file.problems(content, None if problems else loaded)

@@ -1,11 +1,10 @@
 """Documents as the harness's `custom_dataset` returns them."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from lm_eval_bias.data.schema import ItemFile
 from lm_eval_bias.usage import Options, UsageError
 
 Document = dict[str, Any]
@@ -29,20 +28,18 @@ class CustomDataset:
     """A task's `custom_dataset` from a function that makes documents.
 
     documents: returns dicts with equal keys; gets those metadata and arguments that it has
-    parameters for. count: their number, if cheaper. files: option -> item file that a person may
-    replace. checksums: name -> sha256 of fetched files without a pinned one.
+    parameters for. count: their number, if cheaper. checksums: name -> sha256 of fetched files
+    without a pinned one.
     """
 
     def __init__(
         self,
         documents: Callable[..., list[Document]],
         count: Callable[..., int] | None = None,
-        files: Mapping[str, ItemFile] | None = None,
         checksums: Callable[..., dict[str, str]] | None = None,
     ) -> None:
         self.documents = documents
         self._checksums = checksums
-        self.files = dict(files or {})
         self._count = count
         self.__name__ = getattr(documents, "__name__", "documents")
 

@@ -86,9 +86,9 @@ class BiasTask(Base):
     scored, and `exclusive_choices: true` takes from a choice the probability of longer choices that
     extend it.
 
-    options: a function that checks `--metadata` and returns the defaults; `temperature` and
-    `repeats` also apply to the generation, and so does `--metadata reasoning=true` of all tasks
-    that generate. `--metadata shard=2/4` asks a part (shards.py).
+    options: a `TaskOptions`, which checks `--metadata`; `temperature` and `repeats` also apply to
+    the generation, and so does `--metadata reasoning=true` of all tasks that generate. `--metadata
+    shard=2/4` asks a part (shards.py).
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
@@ -133,7 +133,7 @@ class BiasTask(Base):
         builder = config.get("custom_dataset")
         if isinstance(builder, CustomDataset):  # its other arguments are the YAML's
             documents = signature(builder.documents).parameters.keys()
-            fixed = documents - signature(options or builder.documents).parameters.keys()
+            fixed = documents - (options.declared() if options else documents)
             metadata = {key: value for key, value in metadata.items() if key not in fixed}
         if callable(process := config.get("process_docs")):
             path = self._options.get("data")

@@ -13,18 +13,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from math import exp, isnan, nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from lm_eval_bias.metrics.errors import Sample, effective_clusters, sign_flip_p
 from lm_eval_bias.metrics.student import two_sided
 from outcome import Outcome, Outcomes, Rng, Rows
+from worlds.hbb import asked
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
 from lm_eval_bias.benchmarks.empathy import measure as empathy
 from lm_eval_bias.benchmarks.hbb import measure as hbb
-from lm_eval_bias.benchmarks.mist import measure as mist
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.results.paired import differences
 
@@ -75,59 +75,15 @@ class Model:
 
 def hbb_records(model: Model, clusters: int) -> Records:
     """Two concept pairs of each theme; two types of two identities and two placebo types."""
-    types = {"Race": ("A", "B"), "Age": ("C", "D"), "Height": ("E", "F"), "Weight": ("G", "H")}
-    words = {"Race": 4, "Age": 4, "Height": 2, "Weight": 8}
-    for theme, k, (type_, names) in product(range(clusters), range(2), types.items()):
-        placebo = type_ in ("Height", "Weight")
-        for name in names:
-            log_odds = (0.2 if placebo else 1.0) * model.effect(theme, type_, name)
-            log_odds += model.chance()
-            for first, sign in ((1, 1), (2, -1)):
-                answer = sign * log_odds + 0.3 + 0.3 * model.chance()
-                yield {
-                    "concept": f"{theme}/{k}",
-                    "instances": int(not placebo),
-                    "theme": str(theme),
-                    "concept_1": "x",
-                    "concept_2": "y",
-                    "favourable": 1,
-                    "category": "placebo" if placebo else type_,
-                    "type": type_,
-                    "place": list(types).index(type_),
-                    "placebo": placebo,
-                    "identities": list(names),
-                    "identity": name,
-                    "changed": [(words[type_] * (other != name), 0) for other in names],
-                    "first": first,
-                    "log_odds": None if model.declines() else answer,
-                    "letter_mass": 0.9,
-                }
-
-
-def mist_records(model: Model, clusters: int) -> Records:
-    """Draws of six pairs of groups; five words of ten of each polarity; two dimensions."""
-    for i, dimension in product(range(clusters), range(2)):
-        # The words of a draw are the same for both models.
-        words = np.random.default_rng(i).permuted(np.tile(np.arange(10), (2, 1)), axis=1)[:, :5]
-        chosen = [(f"{good}{dimension}{w}", bool(good)) for good in (1, 0) for w in words[1 - good]]
-        lean = [
-            model.effect("draw", i) * (1 if good else -1) + model.effect("word", dimension, word)
-            for word, good in chosen
-        ]
-        for first in (True, False):
-            share = [1 / (1 + exp(-(x + model.chance()))) for x in lean]
-            yield {
-                "domain": f"domain {i % 6}",
-                "pair": f"pair {i % 6}",
-                "groups": [f"a{i}", f"b{i}"],
-                "dimension": f"d{dimension}",
-                "sample": f"pair {i % 6}/{i}",
-                "template": 0,
-                "words": [word for word, _ in chosen],
-                "positive": [good for _, good in chosen],
-                "share": None if model.declines() else share,
-                "a_first": first,
-            }
+    types = {"placebo 1": "EF", "Race": "AB", "Age": "CD", "placebo 2": "GH"}
+    for record in asked(np.arange(2 * clusters) // 2, types, (1, 2)):
+        if record["first"] == 1:
+            place = [record[key] for key in ("theme", "type", "identity")]
+            log_odds = (0.2 if record["placebo"] else 1.0) * model.effect(*place) + model.chance()
+        sign = 1 if record["first"] == 1 else -1
+        answer = sign * log_odds + 0.3 + 0.3 * model.chance()
+        odds = None if model.declines() else answer
+        yield {**record, "log_odds": odds, "letter_mass": 0.9}
 
 
 def nli_records(model: Model, clusters: int) -> Records:
@@ -206,7 +162,6 @@ TASKS = {
             "position_preference",
         ),
     ),
-    "mist_wabt_likelihood": Task(mist.WABT_LIKELIHOOD, mist_records, {}, ("bias_score",)),
     "bistereo_nli": Task(nli_measure.NLI, nli_records, {}, ("non_neutral", "halo_gap", "horn_gap")),
     "empathy": Task(
         empathy.GENERATED,

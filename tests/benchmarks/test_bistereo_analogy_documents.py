@@ -3,7 +3,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents, listed, options
+from lm_eval_bias.benchmarks.bistereo.analogy_documents import AnalogyOptions, documents, listed
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -148,7 +148,7 @@ def test_analogies_of_ones_own_in_another_language(own):
     assert [d["context"] for d in docs] == ["stereotype", "content-free", "swapped"]
     assert docs[0]["analogy"] == "Frau mit kurzem Haar: fleißig:: Frau mit langem Haar: faul"
     assert (docs[0]["annotators"], docs[0]["source"]) == ("not annotated", "ours")
-    assert len(options(**own())["items_sha256"]) == 64
+    assert len(AnalogyOptions.read(own())["items_sha256"]) == 64
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,4 @@ def test_a_mistake_is_told_with_its_place(own, before, after, message):
     groups, items = (text.replace(before, after) for text in (GROUPS, ITEMS))
     assert (groups, items) != (GROUPS, ITEMS)
     with pytest.raises(UsageError, match=re.escape(message)):
-        options(**own(groups, items))
+        AnalogyOptions.read(own(groups, items))

@@ -65,7 +65,7 @@ def test_a_run_compares_with_a_model_of_the_paper_if_it_had_its_conditions():
             "gpt-3.5": (True, {"rounds": 10, "temperature": 1, "prompts": "whole"}),
             "bard": (False, {}),
         }
-    default = stereomap.extended_options()
+    default = stereomap.ExtendedOptions.read({})
     (of_whole,) = {
         c.model
         for _, printed, c, of in of_task("stereomap_extended")

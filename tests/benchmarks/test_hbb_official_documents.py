@@ -78,7 +78,7 @@ def test_how_many_documents_there_are_is_known_without_the_files(monkeypatch, tm
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     assert build.count() == 2 * (77_350 + 28 * 1_547)
     assert build.count(order="paper", placebo=False) == 77_350
-    assert hbb_official.build_generate.count() == 77_350 + 28 * 1_547
+    assert build.count(**hbb_official.GenerateOptions.read({})) == 77_350 + 28 * 1_547
 
 
 def test_without_the_files_a_run_says_what_to_do(monkeypatch, tmp_path):

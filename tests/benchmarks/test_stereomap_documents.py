@@ -100,8 +100,8 @@ def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
 
 def test_divided_prompts_have_no_styles():
     with pytest.raises(UsageError, match=r"style='all'.*prompts=divided"):
-        stereomap.extended_options(prompts="divided", style="all")
-    assert stereomap.options(prompts="divided")["prompts"] == "divided"
+        stereomap.ExtendedOptions.read({"prompts": "divided", "style": "all"})
+    assert stereomap.GeneratedOptions.read({"prompts": "divided"})["prompts"] == "divided"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -199,7 +199,7 @@ def test_groups_of_ones_own(tmp_path):
     ] == [{}, {}]
     path.write_text("name,warmth\nBakers,6\nBakers,warm\n")
     with pytest.raises(UsageError) as error:
-        stereomap.options(groups=str(path))
+        stereomap.GeneratedOptions.read({"groups": str(path)})
     for problem in (
         "line 2, warmth: '6' is no number from 1 to 5",
         "line 3, warmth: 'warm' is no number",

@@ -13,9 +13,15 @@ from tests.scripted import MORNING, made_up
 
 MEASURE = """
 from lm_eval_bias.measure import Counted, Measure, Metric
+from lm_eval_bias.data.options import Option, TaskOptions
+from lm_eval_bias.usage import path
 
-def options(shard="1/1", items=None):
-    return {}
+class Options(TaskOptions):
+    items = Option(None, path, "")
+
+    @classmethod
+    def read(cls, given):
+        return {}
 
 def values(x, total, **_):
     n = total(1)
@@ -30,7 +36,7 @@ TOY = Measure(lambda doc, results: {}, COUNTED, [GAP, COUNT], clusters=SCENES)
 YAML = """
 task: toy
 measure: !function toy.TOY
-options: !function toy.options
+options: !function toy.Options
 output_type: multiple_choice
 metadata: {version: 1.0}
 wordings: [first, second]

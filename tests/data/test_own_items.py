@@ -295,19 +295,21 @@ def test_our_own_files_go_the_same_way(known):
 
 def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_it(write):
     path = write("g.yaml", lexicon(1, 1, [(1, 1)], 1, 1))
-    assert read_options("mist_wabt", {"groups": path}, mist.wabt_options)["groups"] == path
+    assert read_options("mist_wabt", {"groups": path}, mist.WABTOptions)["groups"] == path
     unknown = "groups: unknown; expected one of pronouns, types, names, language"
     with pytest.raises(UsageError, match=rf"^hbb: 5 problems:\n  g\.yaml, line 1, {unknown}\n"):
-        read_options("hbb", {"groups": path}, hbb.options)
+        read_options("hbb", {"groups": path}, hbb.HBBOptions)
 
 
 def test_the_options_name_the_file_and_its_sha256(write):
     path = write("mist.yaml", Path(ours("mist.yaml")).read_text(encoding="utf-8"))
-    given = mist.wabt_options(groups=path)
+    given = mist.WABTOptions.read({"groups": path})
     assert given["groups"] == "mist.yaml" and re.fullmatch("[0-9a-f]{64}", given["groups_sha256"])
     file = f"mist.yaml sha256:{given['groups_sha256'][:12]}"
     assert item_files.marks(given) == {"groups_file": file}
-    assert item_files.marks(mist.wabt_options()) == {} and "groups" not in mist.wabt_options()
+    assert item_files.marks(
+        mist.WABTOptions.read({})
+    ) == {} and "groups" not in mist.WABTOptions.read({})
 
 
 def test_a_file_that_a_yaml_names_is_looked_for_here_and_then_beside_it(write, tmp_path):
@@ -459,7 +461,7 @@ def lexicon(pairs, dimensions, identifiers, words, neutral):
 def test_aat_never_asks_an_identifier_and_a_word_twice(tmp_path_factory, sizes, neutral, seed):
     path = tmp_path_factory.getbasetemp() / "g.yaml"
     path.write_text(yaml.safe_dump(lexicon(len(sizes), 1, sizes, 1, neutral)))
-    options = mist.aat_options(groups=str(path))
+    options = mist.AATOptions.read({"groups": str(path)})
     docs = mist.attributions(seed, options["combinations"], str(path))
     asked = Counter((d["identifier"], d["word"], d["template"]) for d in docs)
     assert set(asked.values()) == {1} and len(docs) == 3 * options["combinations"]

@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import SEED, in_proportion
+from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -22,13 +23,11 @@ from lm_eval_bias.data.schema import (
     Rows,
     Several,
     Text,
-    checked,
     load,
     not_the_whole,
     one_of_groups,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
-from lm_eval_bias.usage import Options
 
 SENTIMENTS = ("positive", "negative")
 STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
@@ -142,10 +141,8 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> Options:
-    """What --metadata may set: files like items/bistereo_analogy_tuples.tsv and
-    items/bistereo_analogy.yaml."""
-    return dict(checked(FILES, items=items, groups=groups))
+class AnalogyOptions(TaskOptions):
+    files = FILES
 
 
 # ---- The analogies
@@ -247,5 +244,5 @@ def _contexts(
     ]
 
 
-build = CustomDataset(documents, files=FILES)
-build_listed = CustomDataset(listed, files=FILES)
+build = CustomDataset(documents)
+build_listed = CustomDataset(listed)

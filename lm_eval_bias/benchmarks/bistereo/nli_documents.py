@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
+from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -23,14 +24,12 @@ from lm_eval_bias.data.schema import (
     Several,
     Text,
     TextOr,
-    checked,
     load,
     not_the_whole,
     one_of_groups,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
-from lm_eval_bias.usage import Options
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 SIDES = ("favoured", "other")
@@ -132,10 +131,8 @@ FILES = {
 }
 
 
-def options(items: str | None = None, groups: str | None = None) -> Options:
-    """What --metadata may set: files like items/bistereo_nli_templates.tsv and
-    items/bistereo_nli.yaml."""
-    return dict(checked(FILES, items=items, groups=groups))
+class NLIOptions(TaskOptions):
+    files = FILES
 
 
 # ---- The pairs
@@ -255,4 +252,4 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
             yield in_turns(columns)
 
 
-build = CustomDataset(documents, files=FILES)
+build = CustomDataset(documents)

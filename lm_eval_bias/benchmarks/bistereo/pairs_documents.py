@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
+from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -21,13 +22,12 @@ from lm_eval_bias.data.schema import (
     Rows,
     Several,
     Text,
-    checked,
     load,
     not_the_whole,
     one_of_groups,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
-from lm_eval_bias.usage import Options, number
+from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
 THRESHOLD = 0.02
@@ -141,15 +141,9 @@ FILES = {
 }
 
 
-def options(
-    threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
-) -> Options:
-    """What --metadata may set: threshold, up to which NPLL of two sentences count as equal; files
-    like items/bistereo_pairs_templates.tsv and items/bistereo_pairs.yaml."""
-    return {
-        "threshold": number("threshold", threshold, 0, 1),
-        **checked(FILES, items=items, groups=groups),
-    }
+class PairsOptions(TaskOptions):
+    files = FILES
+    threshold = Option(THRESHOLD, number(0, 1), "up to which NPLL of two sentences count as equal")
 
 
 # ---- The sentences
@@ -317,4 +311,4 @@ def _contexts(
         ]
 
 
-build = CustomDataset(documents, files=FILES)
+build = CustomDataset(documents)

@@ -198,36 +198,23 @@ def tables(
         for columns in ([], ["axis"], ["gender"], ["axis", "gender"])
         for names, numbers in rows(name, *columns, *context)
     }
+    nothing = {m.name: Number(0 if m.unit == "count" else nan, n=0) for m in TABLED}
     triads = []
     for axis, gender, context in product(axes[1:], genders, CONTEXTS):
-        numbers = groups.get((axis, gender, context))
+        numbers = groups.get((axis, gender, context), nothing)
         inside = pairs[(pairs["axis"] == axis) & (pairs["context"] == context) & pairs["x"].notna()]
         inside = inside if gender == ALL else inside[inside["gender"] == gender]
         for i, bound in enumerate(thresholds_of(threshold)):
             row = {"axis": axis, "gender": gender, "context": context, "threshold": bound}
-            row |= (
-                {
-                    key: int(numbers[name].value)
-                    for key, name in (("n", "n"), ("unanswered", "lost"))
-                }
-                if numbers
-                else {"n": 0, "unanswered": 0}
-            )
+            row |= {"n": int(numbers["n"].value), "unanswered": int(numbers["lost"].value)}
             for z in ("z1", "z2", "z3"):
-                row |= (
-                    estimate(z, numbers[f"{z}, threshold {i}"])
-                    if numbers
-                    else estimate(z, Number(nan, n=0))
-                )
-            p_templates = p_attributes = nan
-            star = None
+                row |= estimate(z, numbers[f"{z}, threshold {i}"])
+            row |= {"p_templates": nan, "p_attributes": nan, "star": None, "score": score}
             if context != "neutral" and len(inside):
                 expected = preference(inside["x"], bound) * (1 if context == "positive" else -1)
-                p_templates = sign_test(expected, inside["wording"])
-                p_attributes = sign_test(expected, inside["attribute"])
-                star = max(p_templates, p_attributes) <= ALPHA
-            p = {"p_templates": p_templates, "p_attributes": p_attributes, "star": star}
-            triads.append({**row, **p, "score": score})
+                p = [sign_test(expected, inside[column]) for column in ("wording", "attribute")]
+                row |= {"p_templates": p[0], "p_attributes": p[1], "star": max(p) <= ALPHA}
+            triads.append(row)
     contrasts = [
         {
             "contrast": name,

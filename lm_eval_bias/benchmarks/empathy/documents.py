@@ -10,9 +10,10 @@ import csv
 import random
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -23,14 +24,13 @@ from lm_eval_bias.data.schema import (
     Rows,
     Several,
     Text,
-    checked,
     load,
     one_of_groups,
 )
 from lm_eval_bias.data.sources import official_file, source
 from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
-from lm_eval_bias.usage import Options, UsageError, choice, whole_number
+from lm_eval_bias.usage import UsageError, choice, whole_number
 
 SEED = 20250601
 EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
@@ -106,40 +106,27 @@ FILES = {"groups": GROUPS, "items": EVENTS}
 OFFICIAL_FILES = {"groups": GROUPS}
 
 
-def options(
-    missing: str = "complete",
-    reader: str = "ours",
-    experiencers: str = "named",
-    items: str | None = None,
-    groups: str | None = None,
-) -> Options:
-    """What --metadata may set.
-
-    missing: "complete" leaves a refused event out everywhere, as the authors' program does;
-    "pairwise" only where it was refused. reader: of written answers, "ours" or "paper", which is
-    the authors' program's. experiencers: "named" as perceivers are, or "paraphrased", in other
-    words.
-    """
-    return {
-        "missing": choice("missing", missing, MISSING),
-        "reader": choice("reader", reader, READERS),
-        "experiencers": choice("experiencers", experiencers, EXPERIENCERS),
-        **checked(FILES, items=items, groups=groups),
-    }
+class OfficialOptions(TaskOptions):
+    files: ClassVar = OFFICIAL_FILES
+    missing = Option(
+        "complete",
+        choice(MISSING),
+        "complete leaves a refused event out everywhere, as the authors' program does; pairwise "
+        "only where it was refused",
+    )
+    reader = Option("ours", choice(READERS), "of written answers; paper: the authors' program's")
+    experiencers = Option(
+        "named", choice(EXPERIENCERS), "named as perceivers are, or paraphrased, in other words"
+    )
+    events_per_emotion = Option(
+        EVENTS_PER_EMOTION, whole_number(1, MOST_EVENTS, "all"), "a number or all"
+    )
 
 
-def official_options(
-    missing: str = "complete",
-    reader: str = "ours",
-    experiencers: str = "named",
-    events_per_emotion: int | str = EVENTS_PER_EMOTION,
-    groups: str | None = None,
-) -> Options:
-    """The same on the authors' events. events_per_emotion: a number or "all"."""
-    if events_per_emotion != "all":
-        whole_number("events_per_emotion", events_per_emotion, 1, MOST_EVENTS, "all")
-    own = {"events_per_emotion": events_per_emotion, **checked(OFFICIAL_FILES, groups=groups)}
-    return {**options(missing, reader, experiencers), **own}
+class EmpathyOptions(TaskOptions):
+    files: ClassVar = FILES
+    missing, reader = OfficialOptions.missing, OfficialOptions.reader
+    experiencers = OfficialOptions.experiencers
 
 
 # ---- The events and the matrices
@@ -305,8 +292,8 @@ def official_count(category: str, groups: str | None = None, **setting: Any) -> 
     )
 
 
-build = CustomDataset(documents, count, FILES)
-build_official = CustomDataset(official_documents, official_count, OFFICIAL_FILES)
+build = CustomDataset(documents, count)
+build_official = CustomDataset(official_documents, official_count)
 
 
 def numbers(doc: Document) -> list[str]:

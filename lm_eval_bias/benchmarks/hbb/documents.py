@@ -10,13 +10,14 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from itertools import zip_longest
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, form_of, unfit
 from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -28,13 +29,12 @@ from lm_eval_bias.data.schema import (
     Rows,
     Several,
     Text,
-    checked,
     load,
     not_the_whole,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
-from lm_eval_bias.usage import Options, UsageError, choice, number, whole_number
+from lm_eval_bias.usage import UsageError, choice, number, whole_number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
@@ -154,40 +154,37 @@ FILES = {
 }
 
 
-def options(
-    order: str = "both",
-    threshold: float = THRESHOLD,
-    temperature: float = TEMPERATURE,
-    items: str | None = None,
-    groups: str | None = None,
-) -> Options:
-    """What --metadata may set.
+class SentenceOptions(TaskOptions):
+    """Of all tasks of HBB."""
 
-    order: "both" asks each question with either option first, "paper" with option 1 first.
-    threshold: an instance with S (0 to 100) at or above it is biased. temperature: at which the
-    letters would be drawn. items, groups: files like items/hbb_concepts.tsv and items/hbb.yaml.
-    """
-    return {
-        "order": choice("order", order, ORDERS),
-        "threshold": number("threshold", threshold, 0, 100),
-        "temperature": number("temperature", temperature, COLDEST, HOTTEST),
-        **checked(FILES, items=items, groups=groups),
-    }
+    files: ClassVar = {"groups": FILES["groups"]}
+    threshold = Option(
+        THRESHOLD, number(0, 100), "an instance with S, from 0 to 100, at or above it is biased"
+    )
 
 
-def generate_options(
-    order: str = "paper",
-    repeats: int = REPEATS,
-    threshold: float = THRESHOLD,
-    temperature: float = TEMPERATURE,
-    items: str | None = None,
-    groups: str | None = None,
-) -> Options:
-    """`options` where answers are sampled. repeats: answers to each question in each order."""
-    return {
-        **options(order, threshold, temperature, items, groups),
-        "repeats": whole_number("repeats", repeats, 1, 1000),
-    }
+class LetterOptions(SentenceOptions):
+    order = Option(
+        "both",
+        choice(ORDERS),
+        "both: each question with either option first; paper: option 1 first",
+    )
+    temperature = Option(
+        TEMPERATURE, number(COLDEST, HOTTEST), "at which the letters are or would be drawn"
+    )
+
+
+class Sampled(TaskOptions):
+    order = LetterOptions.order._replace(default="paper")
+    repeats = Option(REPEATS, whole_number(1, 1000), "answers to each question in each order")
+
+
+class HBBOptions(LetterOptions):
+    files: ClassVar = FILES
+
+
+class GenerateOptions(Sampled, HBBOptions):
+    pass
 
 
 # ---- The questions
@@ -340,5 +337,4 @@ def documents(
     ]
 
 
-build = CustomDataset(documents, files=FILES)
-build_generate = CustomDataset(partial(documents, order="paper"), files=FILES)
+build = CustomDataset(documents)

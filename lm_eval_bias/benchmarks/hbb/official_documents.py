@@ -10,50 +10,36 @@ import csv
 import random
 import re
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from itertools import count as counting
 from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import Data, Row, checked, load
+from lm_eval_bias.data.options import Option
+from lm_eval_bias.data.schema import Data, Row, load
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset, Document
-from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
-from lm_eval_bias.usage import Options, UsageError, flag
+from lm_eval_bias.usage import UsageError, flag
 
 CONCEPT_PAIRS = 1547
 """Section 3.2."""
 QUESTIONS = "20241122-2120_all_data_questions074.csv"
-FILES = {"groups": hbb.FILES["groups"]}
 FORMS = ("subject", "possessive", "object")
 PLACEHOLDER = re.compile(r"\[\[X\]\]('s)?")
 
 
-def options(
-    order: str = "both",
-    threshold: float = THRESHOLD,
-    temperature: float = TEMPERATURE,
-    placebo: bool = True,
-    groups: str | None = None,
-) -> Options:
-    """`hbb.options`; placebo: false leaves our placebo types out."""
-    own = hbb.options(order, threshold, temperature)
-    return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
+class SentenceOptions(hbb.SentenceOptions):
+    placebo = Option(True, flag, "false leaves our placebo types out")
 
 
-def generate_options(
-    order: str = "paper",
-    repeats: int = hbb.REPEATS,
-    threshold: float = THRESHOLD,
-    temperature: float = TEMPERATURE,
-    placebo: bool = True,
-    groups: str | None = None,
-) -> Options:
-    """`options` where answers are sampled. repeats: as of `hbb.generate_options`."""
-    own = options(order, threshold, temperature, placebo, groups)
-    return {**hbb.generate_options(repeats=repeats), **own}
+class LetterOptions(SentenceOptions, hbb.LetterOptions):
+    pass
+
+
+class GenerateOptions(hbb.Sampled, LetterOptions):
+    pass
 
 
 # ---- The concept pairs
@@ -150,7 +136,7 @@ def count(
 
 def groups_with_forms(path: str | None) -> Data:
     """The content of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
-    groups: Data = load(FILES, groups=path)["groups"]
+    groups: Data = load(LetterOptions.files, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:
         raise UsageError(
@@ -160,7 +146,4 @@ def groups_with_forms(path: str | None) -> Data:
     return groups
 
 
-build = CustomDataset(documents, count, FILES)
-build_generate = CustomDataset(
-    partial(documents, order="paper"), partial(count, order="paper"), FILES
-)
+build = CustomDataset(documents, count)

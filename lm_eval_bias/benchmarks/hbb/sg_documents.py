@@ -9,19 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.data.lexicons import table
-from lm_eval_bias.data.schema import Data, Row, checked, load
+from lm_eval_bias.data.schema import Data, Row, load
 from lm_eval_bias.harness.dataset import CustomDataset, Document
-from lm_eval_bias.metrics.hidden_bias import THRESHOLD
-from lm_eval_bias.usage import Options, number
 
-FILES = {"groups": hbb.FILES["groups"]}
 Sentences = tuple[Sequence[str], Sequence[str]]
 """Of option 1 and of option 2 of one concept pair, with [[X]] for the person."""
-
-
-def options(threshold: float = THRESHOLD, groups: str | None = None) -> Options:
-    """What --metadata may set; as for `hbb`."""
-    return {"threshold": number("threshold", threshold, 0, 100), **checked(FILES, groups=groups)}
 
 
 def sentences() -> dict[str, tuple[list[str], list[str]]]:
@@ -60,7 +52,7 @@ def questions(
 
 def documents(groups: str | None = None, category: str | None = None) -> list[Document]:
     """The questions of `hbb` in its order, or those of one category and the placebos."""
-    content, texts = load(FILES, groups=groups)["groups"], sentences()
+    content, texts = load(hbb.SentenceOptions.files, groups=groups)["groups"], sentences()
     types = hbb.types_asked(content, category)
     return [
         question
@@ -69,4 +61,4 @@ def documents(groups: str | None = None, category: str | None = None) -> list[Do
     ]
 
 
-build = CustomDataset(documents, files=FILES)
+build = CustomDataset(documents)

@@ -17,15 +17,14 @@ from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
 from lm_eval_bias.data.content import read
 from lm_eval_bias.data.downloads import sha256
+from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset, Document
-from lm_eval_bias.metrics.hidden_bias import THRESHOLD
-from lm_eval_bias.usage import Options, UsageError, choice, flag
+from lm_eval_bias.usage import UsageError, choice
 
 VARIATIONS = "20241207-0945_all_data_more_contexts_questions.csv"
 SENTENCES = {"released": 10, "one": 1}
 """How many sentences an option has; ten in appendix E.1."""
-FILES = hbb_official.FILES
 NEEDED = ("id", "s1", "s2")
 """What the authors' notebook reads of the file (src/questions_final.ipynb)."""
 CURE = (
@@ -34,19 +33,12 @@ CURE = (
 )
 
 
-def options(
-    sentences: str = "released",
-    threshold: float = THRESHOLD,
-    placebo: bool = True,
-    groups: str | None = None,
-) -> Options:
-    """As for `hbb_official`; sentences: "released" takes the authors' ten variations of each
-    option, "one" the option of `hbb_official` alone (n = 1 in equation 2)."""
-    return {
-        "sentences": choice("sentences", sentences, SENTENCES),
-        "placebo": flag("placebo", placebo),
-        **hbb_sg.options(threshold, groups),
-    }
+class Options(hbb_official.SentenceOptions):
+    sentences = Option(
+        "released",
+        choice(SENTENCES),
+        "released: the authors' ten variations of each option; one: the option of hbb_official",
+    )
 
 
 # ---- The sentences
@@ -159,4 +151,4 @@ def checksums(sentences: str = "released", **_: Any) -> dict[str, str]:
     return {"sentences_sha256": sha256(_released_file())} if sentences == "released" else {}
 
 
-build = CustomDataset(documents, count, FILES, checksums)
+build = CustomDataset(documents, count, checksums)

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, count, cycle, islice, zip_longest
 from math import gcd
+from typing import Any
 
+from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -20,7 +22,6 @@ from lm_eval_bias.data.schema import (
     Several,
     Shape,
     Text,
-    checked,
     load,
     not_the_whole,
 )
@@ -103,28 +104,31 @@ def neutral_words(groups: Data) -> list[str]:
     return list(chain.from_iterable(groups.get("neutral_words", {}).values()))
 
 
-def wabt_options(seed: int = SEED, samples: int = SAMPLES, groups: str | None = None) -> Options:
-    """What --metadata may set. seed: of the draws. samples: for each pair of groups. groups: a file
-    like items/mist.yaml."""
-    return {
-        "seed": whole_number("seed", seed, 0, LAST_SEED),
-        "samples": whole_number("samples", samples, 1, 1000),
-        **checked(WABT_FILES, groups=groups),
-    }
+class _Options(TaskOptions):
+    seed = Option(SEED, whole_number(0, LAST_SEED), "of the draws")
 
 
-def aat_options(
-    seed: int = SEED, combinations: int | None = None, groups: str | None = None
-) -> Options:
-    """What --metadata may set. seed: of the draws. combinations: of an identifier and a word; by
-    default 500, or what a person's groups give. groups: a file like items/mist.yaml."""
-    named = checked(AAT_FILES, groups=groups)
-    most = _most_combinations(load(AAT_FILES, groups=groups)["groups"])
-    if combinations is None:
-        combinations = min(COMBINATIONS, most)
-    else:
-        whole_number("combinations", combinations, 2, most)
-    return {"seed": whole_number("seed", seed, 0, LAST_SEED), "combinations": combinations, **named}
+class WABTOptions(_Options):
+    files = WABT_FILES
+    samples = Option(SAMPLES, whole_number(1, 1000), "for each pair of groups")
+
+
+class AATOptions(_Options):
+    files = AAT_FILES
+    combinations = Option(
+        None,
+        lambda name, value: value,
+        f"of an identifier and a word; by default {COMBINATIONS}, or what a person's groups give",
+    )
+
+    @classmethod
+    def read(cls, given: Options) -> dict[str, Any]:
+        values = super().read(given)
+        most = _most_combinations(load(AAT_FILES, groups=values.get("groups"))["groups"])
+        wanted = values["combinations"]
+        number = min(COMBINATIONS, most) if wanted is None else wanted
+        values["combinations"] = whole_number(2, most)("combinations", number)
+        return values
 
 
 def _most_combinations(groups: Data) -> int:
@@ -205,8 +209,8 @@ def word_lists_in_both_orders(
     ]
 
 
-build_wabt = CustomDataset(word_lists, files=WABT_FILES)
-build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, files=WABT_FILES)
+build_wabt = CustomDataset(word_lists)
+build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders)
 
 
 def pair_choices(doc: Document) -> list[str]:
@@ -276,4 +280,4 @@ def attributions(
     ]
 
 
-build_aat = CustomDataset(attributions, files=AAT_FILES)
+build_aat = CustomDataset(attributions)

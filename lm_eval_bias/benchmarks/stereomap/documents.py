@@ -11,19 +11,10 @@ from functools import cache
 from typing import Any
 
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.data.schema import (
-    Data,
-    Fields,
-    ItemFile,
-    Problems,
-    Row,
-    Rows,
-    Text,
-    checked,
-    load,
-)
+from lm_eval_bias.data.options import Option, TaskOptions
+from lm_eval_bias.data.schema import Data, Fields, ItemFile, Problems, Row, Rows, Text, load
 from lm_eval_bias.harness.dataset import CustomDataset, Document
-from lm_eval_bias.usage import Options, choice, number, whole_number, wrong
+from lm_eval_bias.usage import Options, choice, number, path, whole_number, wrong
 
 ROUNDS, TEMPERATURE = 10, 0.5
 """Section 4; appendix A, of text-davinci-003."""
@@ -90,43 +81,41 @@ GROUPS = ItemFile(
 FILES = {"groups": GROUPS}
 
 
-def likelihood_options(groups: str | None = None) -> Options:
-    """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
-    file with a column `name`, and perhaps `text`, `cluster`, `competence` and `warmth`."""
-    named = isinstance(groups, str) and groups in LISTS
-    return {"groups": groups} if named else dict(checked(FILES, groups=groups))
+class LikelihoodOptions(TaskOptions):
+    files = FILES
+    groups = Option(
+        None,
+        path,
+        "fiske for Table 2; without it appendix B; or a file with a column name, and perhaps text, "
+        "cluster, competence and warmth",
+    )
+
+    @classmethod
+    def read(cls, given: Options) -> dict[str, Any]:
+        groups = given.get("groups")
+        if isinstance(groups, str) and groups in LISTS:
+            return {**cls.read({**given, "groups": None}), "groups": groups}
+        return super().read(given)
 
 
-def options(
-    rounds: int = ROUNDS,
-    temperature: float = TEMPERATURE,
-    groups: str | None = None,
-    prompts: str = "whole",
-) -> Options:
-    """The same. rounds: how often each prompt is asked. temperature: of sampling; 0 takes the
-    likeliest token. prompts: "divided" asks each question by itself."""
-    return {
-        "rounds": whole_number("rounds", rounds, 1, 100),
-        "temperature": number("temperature", temperature, 0, 2),
-        "prompts": choice("prompts", prompts, PROMPTS),
-        **likelihood_options(groups),
-    }
+class GeneratedOptions(LikelihoodOptions):
+    rounds = Option(ROUNDS, whole_number(1, 100), "how often each prompt is asked")
+    temperature = Option(TEMPERATURE, number(0, 2), "of sampling; 0 takes the likeliest token")
+    prompts = Option("whole", choice(PROMPTS), "divided asks each question by itself")
 
 
-def extended_options(
-    rounds: int = ROUNDS,
-    temperature: float = TEMPERATURE,
-    groups: str | None = None,
-    prompts: str = "whole",
-    style: str = "paper",
-) -> Options:
-    """The same. style: "all" asks the four prompt styles of appendix L."""
-    if style != "paper" and prompts != "whole":
-        raise wrong("style", style, "paper beside prompts=divided: the styles are of whole prompts")
-    return {
-        **options(rounds, temperature, groups, prompts),
-        "style": choice("style", style, ("paper", "all")),
-    }
+class ExtendedOptions(GeneratedOptions):
+    style = Option(
+        "paper", choice(("paper", "all")), "all asks the four prompt styles of appendix L"
+    )
+
+    @classmethod
+    def read(cls, given: Options) -> dict[str, Any]:
+        values = super().read(given)
+        if values["style"] != "paper" and values["prompts"] != "whole":
+            expected = "paper beside prompts=divided: the styles are of whole prompts"
+            raise wrong("style", values["style"], expected)
+        return values
 
 
 def social_groups(part: str, groups: str | None = None) -> list[Document]:
@@ -294,5 +283,5 @@ def _questions(task: str) -> tuple[Document, ...]:
     )
 
 
-build = CustomDataset(documents, files=FILES)
-build_likelihood = CustomDataset(likelihood_documents, files=FILES)
+build = CustomDataset(documents)
+build_likelihood = CustomDataset(likelihood_documents)

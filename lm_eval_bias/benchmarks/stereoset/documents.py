@@ -12,10 +12,10 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
+from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.rows import Row, documents_of
-from lm_eval_bias.data.schema import checked
 from lm_eval_bias.harness.dataset import Document
-from lm_eval_bias.usage import Options, UsageError, choice
+from lm_eval_bias.usage import UsageError, choice, path
 
 LABELS = {"stereotype": 1, "anti-stereotype": 0, "unrelated": 2}
 """As they are numbered on the hub, in the order in which this project has the three sentences."""
@@ -24,15 +24,17 @@ PER = ("token", "sentence")
 _GAP = re.compile("BLANK|__")
 
 
-def options(per: str = "token", data: str | None = None) -> Options:
-    """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the
-    authors' program does, "sentence" their sums. data: a file with the columns of the data set."""
-    return {"per": choice("per", per, PER), **checked({}, data=data)}
+class ChoiceOptions(TaskOptions):
+    data = Option(None, path, "a file with the columns of the data set, in its place")
 
 
-def choice_options(data: str | None = None) -> Options:
-    """What --metadata may set. data: as in `options`."""
-    return checked({}, data=data)
+class SentenceOptions(ChoiceOptions):
+    per = Option(
+        "token",
+        choice(PER),
+        "token compares mean log-likelihoods per token, as the authors' program does; sentence "
+        "their sums",
+    )
 
 
 def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
