@@ -15,7 +15,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import torch
@@ -207,11 +206,11 @@ def load(
 
 
 def measure(
-    workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, rounds: int, full: bool
+    workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, rounds: int
 ) -> list[str]:
     """The cells of a workload's row."""
     device = prefix.model.device
-    sampled = workload.documents[:: 1 if full else workload.sample]
+    sampled = workload.documents[:: workload.sample]
     factor = len(workload.documents) / len(sampled)
     sizes = [1, 4, 8] if device.type == "cpu" else [32, 64, 128, 256]
     hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
@@ -252,9 +251,6 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer documents")
-    parser.add_argument(
-        "--full", action="store_true", help="time hf on all documents, not on a sample"
-    )
     parser.add_argument("--only", help="the workloads whose name contains this")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -262,23 +258,18 @@ def main() -> None:
 
     started = time.perf_counter()
     model, tokenizer = load(arguments)
-    device = model.device
-    machine = f"CPU, {torch.get_num_threads()} threads"
-    if device.type == "cuda":
-        machine = torch.cuda.get_device_name(device)
-    size = sum(p.numel() for p in model.parameters()) / 1e6
-    name = Path(arguments.model).resolve().name
-    if arguments.random:
-        name = f"random Llama {arguments.random}"
+    gpu = torch.cuda.get_device_name() if arguments.device == "cuda" else ""
+    machine = gpu or f"CPU, {torch.get_num_threads()} threads"
+    name = f"{arguments.model} {arguments.random or ''}, {arguments.dtype}"
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
-    print(f"{name}, {size:,.0f} million parameters, {arguments.dtype}; {machine}; {versions}\n")
+    print(f"{name}; {machine}; {versions}\n")
     hf = HFLM(model, tokenizer=tokenizer)
     prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
     counter = Counter(model)
 
     print_row(HEADER.split("|"))
     for workload in workloads(arguments.scale, arguments.only):
-        print_row(measure(workload, hf, prefix, counter, arguments.rounds, arguments.full))
+        print_row(measure(workload, hf, prefix, counter, arguments.rounds))
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
 
