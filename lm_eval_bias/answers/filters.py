@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -125,18 +125,11 @@ class Parser(Filter):
         return one_of(words or self.read_labels) + r"\.?"
 
 
-class Labels(Parser):
-    reader: Callable[[str], str]
+class NLILabel(Parser):
+    read_labels = ("entailment", "contradiction", "neutral")
 
     def read(self, text: str, doc: Document) -> Any:
-        if self.labels:
-            return given_label(text, self.labels, self.denials)
-        return self.reader(text)
-
-
-class NLILabel(Labels):
-    read_labels = ("entailment", "contradiction", "neutral")
-    reader = staticmethod(nli_label)
+        return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
     def form(self, doc: Document) -> str:
         return self.label_form()
@@ -151,9 +144,11 @@ class WordPairs(Parser):
         return rf"{pair}(?:,?\s*\n{pair}){{{len(doc['words']) - 1}}}"
 
 
-class Affect(Labels):
+class Affect(Parser):
     read_labels = ("comedy", "tragedy", "neutrality")
-    reader = staticmethod(affect)
+
+    def read(self, text: str, doc: Document) -> Any:
+        return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
     def form(self, doc: Document) -> str:
         return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{self.label_form()}"
