@@ -37,25 +37,19 @@ def test_signs_are_flipped_by_hand_and_as_scipy_does():
         assert flipped(sums, sizes) == pytest.approx(expected.pvalue, abs=within)
 
 
-# ---- A made-up measure: a mean, an unsigned number and one that is cut off
+# ---- A made-up measure: a mean and an unsigned number
 
 
 def values(x, total, factor=1.0, **_):
     n = total(1)
     mean = factor * total(x["x"]) / n
-    return {
-        "mean": (mean, n),
-        "size": (total(abs(x["x"])) / n, n),
-        "cut": (np.maximum(mean, 0), n),
-        "n": (n, n),
-    }
+    return {"mean": (mean, n), "size": (total(abs(x["x"])) / n, n), "n": (n, n)}
 
 
 SIGNED = Metric("mean", "points", "The mean.", null_value=0, primary=True, by="colour")
 METRICS = (
     SIGNED,
     Metric("size", "points", "The mean size.", better="lower"),
-    Metric("cut", "points", "", scale=(0, 99)),
     Metric("n", "count", "Records.", stderr=False),
 )
 
@@ -119,7 +113,6 @@ def test_the_same_answers_differ_by_nothing():
         # every scene differs by exactly 3: no spread that could show an error
         ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no test is possible"),
         (noisy(5, 0, 0), "mean", "5 clusters, of which 6 are needed"),
-        (noisy(9, 5, 5), "cut", "9 clusters, of which 10 are needed"),
         # without scene 0 the mean of the first stays 0, as if it had no answer there
         (
             [made(7, lambda s, c: (s + 1) // 2 * (-1) ** s), *noisy(7, 9)],
@@ -127,9 +120,7 @@ def test_the_same_answers_differ_by_nothing():
             "is the same, or und",
         ),
         (noisy(20, 0, 0), "n", "no standard error from clusters"),
-        (noisy(20, 0, 0), "cut", "cut off at 0, the end of the scale"),
         (noisy(20, 0, 0), "size", ""),
-        (noisy(20, 9, 9), "cut", ""),  # an interval that does not reach the end
     ],
 )
 def test_where_a_difference_has_no_test_it_says_why(runs, number, why):
