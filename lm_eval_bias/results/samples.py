@@ -253,9 +253,12 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
 
 
 def requests_of(sample: Json) -> list[list[Any]]:
-    """The arguments of each request."""
-    arguments = mapping(sample, "arguments")
-    return [list(mapping(arguments, name).values()) for name in arguments]
+    """The arguments of each request; mappings, or lists."""
+
+    def values(of: Any) -> list[Any]:
+        return list(of.values()) if isinstance(of, dict) else of if isinstance(of, list) else [of]
+
+    return [values(request) for request in values(sample.get("arguments") or [])]
 
 
 def _prompt(sample: Json) -> str | None:
