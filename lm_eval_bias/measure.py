@@ -108,16 +108,16 @@ def number(
     return Number(value, stderr, *ends, clusters)
 
 
-def beyond(of: Number, other: Number) -> Number:
+def beyond(number: Number, other: Number) -> Number:
     """A number whose interval covers that of another, too: of a gap less that of its placebos, and
     the gap; or of a number at both ends of what unseen answers may have.
 
     Another without an interval is its value; if that is undefined, there is no interval.
     """
     if isnan(other.value):
-        return of._replace(low=nan, high=nan)
+        return number._replace(low=nan, high=nan)
     ends = [other.low, other.high] if other.low < other.high else [other.value]
-    return of._replace(low=min(of.low, *ends), high=max(of.high, *ends))
+    return number._replace(low=min(number.low, *ends), high=max(number.high, *ends))
 
 
 class Metric(NamedTuple):
@@ -287,13 +287,13 @@ class Counted:
         if not names:
             return []
         for name, sample, by, values in self.computed(frames, samples, columns, names, options):
-            estimates = {metric: sample.estimates(*of) for metric, of in values.items()}
+            estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
             if sample.parts and name in self.widened:
                 function = self.widened[name]
                 estimates |= function(frames[name], sample, by, estimates, **options)
-            for metric, of in estimates.items():
+            for metric, estimated in estimates.items():
                 for (_, row), number in zip(
-                    result, with_intervals(self.metrics[metric], of), strict=True
+                    result, with_intervals(self.metrics[metric], estimated), strict=True
                 ):
                     row[metric] = number
         for _, row in result:
@@ -320,10 +320,10 @@ class Counted:
         ((_, whole),) = self.numbers(frames, samples, (), options)
         groups: dict[str, dict[str, Number]] = {}
         for by in dict.fromkeys(m.by for m in self.metrics.values() if m.by):
-            for of, numbers in self.numbers(frames, samples, (by,), options):
+            for labels, numbers in self.numbers(frames, samples, (by,), options):
                 for metric, number in numbers.items():
                     if self.metrics[metric].by == by:
-                        groups.setdefault(metric, {})[str(of[by])] = number
+                        groups.setdefault(metric, {})[str(labels[by])] = number
 
         def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
             own = {name: samples[name]}
@@ -341,17 +341,17 @@ class Counted:
         frames = [self.frames(records, options) for records in runs]
         samples: list[dict[str, Any]] = [{} for _ in runs]
         for name in self.values:
-            units = [of[name] for of in frames]
+            units = [frame[name] for frame in frames]
             sample, start = self.sample(pd.concat([u[self.columns] for u in units])), 0
             for of_run, u in zip(samples, units, strict=True):
                 of_run[name] = sample[start : start + len(u)]
                 start += len(u)
         result: list[dict[tuple[str, str | None], Replicate]] = [{} for _ in runs]
-        for numbers, of, sample in zip(result, frames, samples, strict=True):
+        for numbers, frame, sample in zip(result, frames, samples, strict=True):
             for by in dict.fromkeys([None, *(m.by for m in self.metrics.values())]):
                 columns = () if by is None else (by,)
-                names = self.names(of, columns) if columns else [()]
-                for _, part, _, values in self.computed(of, sample, columns, names, options):
+                names = self.names(frame, columns) if columns else [()]
+                for _, part, _, values in self.computed(frame, sample, columns, names, options):
                     for metric, (value, n, *_) in values.items():
                         if by in (None, self.metrics[metric].by):
                             for i, label in enumerate(names):
@@ -380,7 +380,7 @@ def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
     return {IN_FORM.name: (100 * ratio(total(units[IN_FORM.name]), n), n)}
 
 
-def with_intervals(metric: Metric, of: Any) -> list[Number]:
+def with_intervals(metric: Metric, estimates: Any) -> list[Number]:
     """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's; or
     their own; cut to their scale. of: `metrics.errors.Estimates`."""
     import numpy as np
@@ -388,20 +388,27 @@ def with_intervals(metric: Metric, of: Any) -> list[Number]:
     from lm_eval_bias.metrics.errors import share_interval, t_interval
 
     if not metric.stderr:
-        of = of._replace(variance=np.full(len(of.value), nan))
-    stderr = np.sqrt(of.variance)
-    if of.ends is not None:
-        low, high = of.ends
+        estimates = estimates._replace(variance=np.full(len(estimates.value), nan))
+    stderr = np.sqrt(estimates.variance)
+    if estimates.ends is not None:
+        low, high = estimates.ends
     elif metric.unit in SHARES:
         most = RANGE[metric.unit][1]
-        ends = share_interval(of.value / most, stderr / most, of.clusters)
+        ends = share_interval(estimates.value / most, stderr / most, estimates.clusters)
         low, high = (most * end for end in ends)
     else:
-        low, high = t_interval(of.value, stderr, of.df)
+        low, high = t_interval(estimates.value, stderr, estimates.df)
     least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
     if metric.unit == "count":
-        most = of.n
-    columns = (of.value, stderr, np.maximum(low, least), np.minimum(high, most), of.clusters, of.n)
+        most = estimates.n
+    columns = (
+        estimates.value,
+        stderr,
+        np.maximum(low, least),
+        np.minimum(high, most),
+        estimates.clusters,
+        estimates.n,
+    )
     return [Number(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
 
@@ -489,7 +496,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
     wordings give the summary of the first, with the table `WORDINGS`."""
     options = {key: value for key, value in options.items() if key != WORDING}
     summaries = {
-        name: _completed(measure, of, options) for name, of in by_wording(records).items()
+        name: _completed(measure, rows, options) for name, rows in by_wording(records).items()
     } or {None: _completed(measure, [], options)}
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
@@ -530,17 +537,19 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
 
-    def completed(metric: Metric, group: str | None, of: Number) -> Number:
-        if others and not isnan(of.value):
-            of = beyond(of, others.number((metric.name, group)))
-        if of.n is None and group is None:
-            of = of._replace(n=len(records))
-        value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
-        return Number(value, stderr, low, high, of.clusters, of.n)
+    def completed(metric: Metric, group: str | None, number: Number) -> Number:
+        if others and not isnan(number.value):
+            number = beyond(number, others.number((metric.name, group)))
+        if number.n is None and group is None:
+            number = number._replace(n=len(records))
+        value, stderr, low, high = map(float, number[:4])  # numpy's, perhaps
+        return Number(value, stderr, low, high, number.clusters, number.n)
 
     values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {
-        m.name: {group: completed(m, group, of) for group, of in summary.groups[m.name].items()}
+        m.name: {
+            group: completed(m, group, number) for group, number in summary.groups[m.name].items()
+        }
         for m in measure.metrics
         if m.name in summary.groups
     }
@@ -742,12 +751,12 @@ def picked(document: Document, columns: Iterable[str]) -> Record:
     return {column: document[column] for column in columns}
 
 
-def estimate(name: str, of: Number) -> dict[str, float]:
+def estimate(name: str, number: Number) -> dict[str, float]:
     """A number as columns of a table: NAME, NAME_stderr, NAME_low, NAME_high, and NAME_n if it has
     one."""
     parts = ("stderr", "low", "high")
-    cells = {name: float(of.value), **{f"{name}_{p}": float(getattr(of, p)) for p in parts}}
-    return cells if of.n is None else {**cells, f"{name}_n": int(of.n)}
+    cells = {name: float(number.value), **{f"{name}_{p}": float(getattr(number, p)) for p in parts}}
+    return cells if number.n is None else {**cells, f"{name}_n": int(number.n)}
 
 
 def unmeasured(value: float, n: int | None = None) -> Number:

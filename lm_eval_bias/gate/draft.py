@@ -60,17 +60,17 @@ def draft(runs: Sequence[Run], errors: Errors | None, kind: str | float | None) 
             tests.setdefault((run.task, metric), []).append((run, number))
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
     proposals = []
-    for (task, metric), of in tests.items():
+    for (task, metric), numbers in tests.items():
         condition = WORSE
         bound: float | None = None
         if kind == NULL_BAND:
             condition = BELOW if metric.better == "lower" else WITHIN
         try:
             if kind == NULL_BAND:
-                bound, reason = _band(task, metric, of, alpha)
+                bound, reason = _band(task, metric, numbers, alpha)
             else:
-                least = _decidable(metric, of, errors or (lambda *_: None), alpha)
-                bound, reason = _change(metric, of, least, kind, errors is not None)
+                least = _decidable(metric, numbers, errors or (lambda *_: None), alpha)
+                bound, reason = _change(metric, numbers, least, kind, errors is not None)
         except _NoRule as why:
             reason = str(why)
         proposals.append(Proposal(task, metric.name, metric.unit, condition, bound, reason))
@@ -106,7 +106,7 @@ def rules_text(proposals: Sequence[Proposal], runs: Sequence[Run]) -> str:
 
 def _change(
     metric: Metric,
-    of: Sequence[tuple[Run, Number]],
+    numbers: Sequence[tuple[Run, Number]],
     least: float,
     kind: str | float | None,
     paired: bool,
@@ -120,42 +120,42 @@ def _change(
             )
         return kind, "Your bound."
     how = "paired with the baseline" if paired else "no older run was given, so perhaps too wide"
-    return bound, f"{_of(of)}; {how}."
+    return bound, f"{_of(numbers)}; {how}."
 
 
 def _band(
-    task: str, metric: Metric, of: Sequence[tuple[Run, Number]], alpha: float
+    task: str, metric: Metric, numbers: Sequence[tuple[Run, Number]], alpha: float
 ) -> tuple[float, str]:
     null, apart = metric.null_value or 0.0, unit_of_difference(metric.unit)
     one_sided = metric.better == "lower"
-    bands = [band(families(task, metric.name, run.options)) for run, _ in of]
+    bands = [band(families(task, metric.name, run.options)) for run, _ in numbers]
     ends = None if None in bands else bands[0]
     if ends is None:
         raise _NoRule("No null band has been simulated for this number.")
-    least = _decidable(metric, of, None, alpha)
+    least = _decidable(metric, numbers, None, alpha)
     bound = _nice(ends[1] - null if one_sided else max(ends[1] - null, null - ends[0]))
     if bound < least:
         raise _NoRule(
             f"The null band ends at {with_unit(bound, apart)}, but this sample can only "
             f"detect {with_unit(_nice(least), apart)}."
         )
-    for run, number in of:
+    for run, number in numbers:
         far = number.high - null if one_sided else max(number.high - null, null - number.low)
         if 0 <= bound - far < (number.high - number.low) / 2:
             raise _NoRule(
                 f"{run.model} would only just keep {with_unit(bound, apart)}, the most that "
                 "models without meaning reach."
             )
-    return null + bound if one_sided else bound, f"{_of(of)}."
+    return null + bound if one_sided else bound, f"{_of(numbers)}."
 
 
 def _decidable(
-    metric: Metric, of: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
+    metric: Metric, numbers: Sequence[tuple[Run, Number]], errors: Errors | None, alpha: float
 ) -> float:
     """The least bound that a number at zero keeps with its whole interval `PASSES` of the time.
     errors: those of a change, by default of two independent runs; None for the number itself."""
     bounds, why = [], ""
-    for run, number in of:
+    for run, number in numbers:
         clusters = number.clusters or 0
         # the standard error that its interval implies
         error = (number.high - number.low) / (2 * student(0.05, max(clusters - 1, 1)))
@@ -179,6 +179,6 @@ def _nice(bound: float) -> float:
     return float(f"{power * next(s for s in _STEPS if s * power >= bound * (1 - 1e-9)):.3g}")
 
 
-def _of(of: Sequence[tuple[Run, Number]]) -> str:
-    documents = min(run.n for run, _ in of)
-    return f"{documents:,} documents, {min(n.clusters or 0 for _, n in of)} clusters"
+def _of(numbers: Sequence[tuple[Run, Number]]) -> str:
+    documents = min(run.n for run, _ in numbers)
+    return f"{documents:,} documents, {min(n.clusters or 0 for _, n in numbers)} clusters"

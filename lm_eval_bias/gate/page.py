@@ -45,15 +45,15 @@ class Context(NamedTuple):
 
 def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
     alpha, nights = f"{100 * (1 - rules.confidence):.2g}", rules.nights
-    of = f"{alpha} of 100 {'runs' if nights == 1 else f'series of {nights:,} runs'}"
+    share = f"{alpha} of 100 {'runs' if nights == 1 else f'series of {nights:,} runs'}"
     n = max((one.family for one in judged), default=0)
     return [
         "A rule fails only if the whole interval breaks it, and passes only if the whole interval "
         f"keeps it. Intervals are of {percent(1 - rules.alpha)} % before Holm's adjustment, "
         f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
         "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
-        f"most {of} have a false FAIL anywhere; of a model that breaks them, at most {of} have a "
-        "false pass, as far as the intervals cover what they should "
+        f"most {share} have a false FAIL anywhere; of a model that breaks them, at most {share} have "
+        "a false pass, as far as the intervals cover what they should "
         "(docs/explanation/statistics.md).",
         "An interval of another confidence than 95 % is made as the number's own; where the "
         "measure has a way of its own, each side times the ratio of Student's t, with at most one "
@@ -104,8 +104,8 @@ def details(verdict: Verdict) -> str:
     if verdict.n is not None:
         parts.append(f"n = {verdict.n:,}")
     if verdict.n_documents:
-        n, of = verdict.n_documents, verdict.of_documents
-        parts.append(f"{n:,}{f' of {of:,}' if of not in (None, n) else ''} documents")
+        n, total = verdict.n_documents, verdict.of_documents
+        parts.append(f"{n:,}{f' of {total:,}' if total not in (None, n) else ''} documents")
     return ", ".join(parts)
 
 

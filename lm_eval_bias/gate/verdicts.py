@@ -171,11 +171,11 @@ def _negative(interval: At) -> At:
     return turned
 
 
-def p_values(of: Quantity) -> tuple[float, float]:
+def p_values(quantity: Quantity) -> tuple[float, float]:
     """p of "not broken" and of "not kept"."""
     return (
-        _smallest(lambda alpha: of.interval(alpha)[0] > of.bound),
-        _smallest(lambda alpha: of.interval(alpha)[1] < of.bound),
+        _smallest(lambda alpha: quantity.interval(alpha)[0] > quantity.bound),
+        _smallest(lambda alpha: quantity.interval(alpha)[1] < quantity.bound),
     )
 
 
@@ -258,8 +258,8 @@ def _judged(
     tasks = dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)])
     verdicts = []
     for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY):
-        of = [task for task in tasks if task not in caps] if rule.task == EVERY else [rule.task]
-        verdicts += [decided.get(rule) or _capped(rule, model, task, runs) for task in of]
+        chosen = [task for task in tasks if task not in caps] if rule.task == EVERY else [rule.task]
+        verdicts += [decided.get(rule) or _capped(rule, model, task, runs) for task in chosen]
     worst = overall([verdict.verdict for verdict in verdicts])
     return Judged(model, worst, verdicts, len(on_numbers))
 
@@ -424,32 +424,36 @@ def _capped(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> Verdi
 
 
 def _decided(verdict: Verdict, test: _Test, fails: Level, passes: Level) -> Verdict:
-    of, apart = test.quantity, unit_of_difference(verdict.unit)
-    beyond = of.value > of.bound
+    quantity, apart = test.quantity, unit_of_difference(verdict.unit)
+    beyond = quantity.value > quantity.bound
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
-    verdict.low, verdict.high = of.shown(level.alpha)
+    verdict.low, verdict.high = quantity.shown(level.alpha)
     verdict.confidence = 1 - level.alpha
-    low, high = of.interval(0.05)
-    if (fails.rejected and not low < of.value) or (passes.rejected and not high > of.value):
+    low, high = quantity.interval(0.05)
+    if (fails.rejected and not low < quantity.value) or (
+        passes.rejected and not high > quantity.value
+    ):
         why = "the interval has zero width on the side of the bound"
         return verdict.settle(INCONCLUSIVE, why, "look at the answers: are they all the same?")
     if fails.rejected:
-        over = with_unit(of.value - of.bound, apart)
-        least = with_unit(of.interval(fails.alpha)[0] - of.bound, apart)
+        over = with_unit(quantity.value - quantity.bound, apart)
+        least = with_unit(quantity.interval(fails.alpha)[0] - quantity.bound, apart)
         todo = "see where in the finer numbers: lm-eval-bias report"
         return verdict.settle(FAIL, f"over its bound by {over}, by {least} at least", todo)
     if passes.rejected and test.no_pass:
         why = f"the interval keeps the bound, but it cannot pass: {test.no_pass}"
         return verdict.settle(INCONCLUSIVE, why, "fix this and run again")
     if passes.rejected:
-        spare = with_unit(of.bound - of.interval(passes.alpha)[1], apart)
+        spare = with_unit(quantity.bound - quantity.interval(passes.alpha)[1], apart)
         return verdict.settle(PASS, f"the whole interval keeps the bound, with {spare} to spare")
-    low, high = of.interval((fails if beyond else passes).alpha)
-    narrower = abs(of.value - of.bound) / (of.value - low if beyond else high - of.value)
+    low, high = quantity.interval((fails if beyond else passes).alpha)
+    narrower = abs(quantity.value - quantity.bound) / (
+        quantity.value - low if beyond else high - quantity.value
+    )
     reason = f"the interval holds the bound of {number_text(verdict.rule.bound, verdict.unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
-    low, high = of.shown(0.05)
+    low, high = quantity.shown(0.05)
     width = (high - low) * narrower
     if width == 0:
         todo = "no interval would decide: the number lies on the bound"

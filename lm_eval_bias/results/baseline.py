@@ -33,8 +33,8 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
     those put together."""
     files: dict[str, str] = {}
     for i, results in enumerate(dict.fromkeys(run.results for run in runs)):
-        of = [run for run in runs if run.results == results]
-        for run in of:
+        theirs = [run for run in runs if run.results == results]
+        for run in theirs:
             if run.parts:
                 raise UsageError(f"{run.task} of {run.model} cannot be saved: it was put together")
             if not run.samples:
@@ -48,7 +48,7 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
             documents = samples.in_order(known[run.task], run.samples)
             files[f"{i}/{plain_name(run.samples[0])}"] = "".join(map(_line, documents))
         files[f"{i}/{plain_name(results)}"] = json.dumps(
-            samples.of_tasks(json_of(results), {r.task for r in of})
+            samples.of_tasks(json_of(results), {r.task for r in theirs})
         )
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:

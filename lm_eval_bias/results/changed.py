@@ -47,12 +47,14 @@ def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
                 if name and name[1] in places:
                     path, offset = places[name[1]]
                     files[path].seek(offset)
-                    one, two = (question(loads(of)) for of in (files[path].readline(LINE), line))
+                    one, two = (
+                        question(loads(text)) for text in (files[path].readline(LINE), line)
+                    )
                     if one and two:
                         yield _changed(one, two)
 
         found = heapq.nlargest(MOST, pairs(), key=attrgetter("distance"))
-    return [of for of in found if of.distance > 0]
+    return [pair for pair in found if pair.distance > 0]
 
 
 def _changed(one: SampledQuestion, two: SampledQuestion) -> Changed:
@@ -63,7 +65,8 @@ def _changed(one: SampledQuestion, two: SampledQuestion) -> Changed:
     compared = answers
     if one.read is not None or two.read is not None:
         read = [
-            _shares(of.read or [t for turn in of.turns for t in turn.answers]) for of in (one, two)
+            _shares(asked.read or [t for turn in asked.turns for t in turn.answers])
+            for asked in (one, two)
         ]
         compared = [(read[0], read[1])]
     distances = [

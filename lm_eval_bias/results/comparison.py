@@ -144,8 +144,11 @@ class Pair(NamedTuple):
                 group,
                 self.change((metric.name, group)),
                 [
-                    (of.number((metric.name, group)), "" if group else run.range_text(metric))
-                    for run, of in sides
+                    (
+                        replicates.number((metric.name, group)),
+                        "" if group else run.range_text(metric),
+                    )
+                    for run, replicates in sides
                 ],
                 [kind(run, metric, run.number(metric.name, group)) for run, _ in sides],
                 self.besides,

@@ -91,13 +91,13 @@ def conditions(finished: FinishedRuns) -> Iterator[Run]:
     compared."""
     for run in finished.runs:
         asked = (run, *run.others)
-        own = next((of.template for of in asked if of.template), None)
-        for of in asked:
-            template = template_name(of.template)
-            if of.template and of.template != own:
-                template = of.template[:12]
+        own = next((variant.template for variant in asked if variant.template), None)
+        for variant in asked:
+            template = template_name(variant.template)
+            if variant.template and variant.template != own:
+                template = variant.template[:12]
             more = [] if CHAT_TEMPLATE in finished.across else [(CHAT_TEMPLATE, template)]
-            yield of._replace(model=run.model, settings=(*of.settings, *more))
+            yield variant._replace(model=run.model, settings=(*variant.settings, *more))
 
 
 def board(
@@ -145,8 +145,8 @@ def _by_documents(
         read: dict[str, Answers] = {}
         for run in runs if len(runs) > 1 else ():
             try:
-                if run.samples and (of := answers(run)):
-                    read[run.model] = of
+                if run.samples and (held := answers(run)):
+                    read[run.model] = held
             except UsageError as error:
                 notes.append(
                     f"{run.results}: the samples of {task} are not read, so its ranks are "
@@ -155,17 +155,17 @@ def _by_documents(
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
         asked = [(run, read[run.model]) for run in runs if run.model in read]
-        worded = {(of.which, run.words, of.prompts) for run, of in asked if of.prompts}
+        worded = {(held.which, run.words, held.prompts) for run, held in asked if held.prompts}
         places = Counter((documents, words) for documents, words, _ in worded)
-        several = len({of.which for of in read.values()}) > 1
+        several = len({held.which for held in read.values()}) > 1
         groups: dict[Question, list[Run]] = {}
         for run in runs:
-            of = read.get(run.model)
+            held = read.get(run.model)
             more = []
             if several:  # what has no samples is not known to be another question
-                more.append(("which documents", of.which if of else "not known"))
-            if of and places[of.which, run.words] > 1:
-                more.append(("which prompts", of.prompts or "not known"))
+                more.append(("which documents", held.which if held else "not known"))
+            if held and places[held.which, run.words] > 1:
+                more.append(("which prompts", held.prompts or "not known"))
             groups.setdefault((task, (*settings, *more)), []).append(run)
         if len(groups) > 1:
             other = "other documents, as many as each other"
@@ -183,7 +183,7 @@ def _by_documents(
 def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
     """Empty where a model has no answers, or the measure no clusters. UsageError where the runs
     cannot be compared."""
-    known = {model: of for model, of in answers if of is not None}
+    known = {model: held for model, held in answers if held is not None}
     if len(known) < max(len(answers), 2):
         return {}
     first = next(iter(known.values()))
@@ -202,8 +202,8 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
         for run in runs
         if (number := run.numbers.get(key))
     }
-    of = families(task, metric.name, runs[0].options) if metric.question else []
-    column = Column(f"{task}/{metric.name}", metric, entries, band(of))
+    nulls = families(task, metric.name, runs[0].options) if metric.question else []
+    column = Column(f"{task}/{metric.name}", metric, entries, band(nulls))
     return _ranked(column, replicated) if direction(metric) else column
 
 

@@ -26,7 +26,9 @@ def merged(
 ) -> dict[str, Any]:
     """The samples of several runs as one results file, else as that of the first. options: those of
     the task, where no results file has them. UsageError for files that do not belong together."""
-    contents = {path: of for path in files if (of := results_of(task.name, path)) is not None}
+    contents = {
+        path: content for path in files if (content := results_of(task.name, path)) is not None
+    }
     runs = [without_numbers(task, path, content) for path, content in contents.items()]
     for run in runs[1:]:
         for key, value, other in different(_asked(run), _asked(runs[0])):
@@ -57,7 +59,7 @@ def merged(
     parts = {part_of(run.options) or (1, 1): run.of for run in runs}
     original = None
     if len(runs) == len(files) and (sizes := [n for n in parts.values() if n]) == [*parts.values()]:
-        (of_parts,) = {of for _, of in parts}
+        (of_parts,) = {count for _, count in parts}
         original = ceil(sum(sizes) * of_parts / len(parts))
     return {
         "task": task.name,
@@ -81,6 +83,6 @@ def _asked(run: Run) -> dict[str, str]:
 
 def missing_parts(runs: Iterable[Options]) -> list[str]:
     """The parts that other parts are of, and that no run asked. runs: the options of each."""
-    there = {of for of in map(part_of, runs) if of}
+    there = {part for part in map(part_of, runs) if part}
     sizes = {parts for _, parts in there}
     return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]

@@ -146,14 +146,14 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
         }
         for records in runs
     ]
-    if any(of != names[0] for of in names):
+    if any(own != names[0] for own in names):
         raise UsageError("the runs have different clusters, so they cannot be paired")
     own = {key: value for key, value in options.items() if key != WORDING}
     with quietly():
         replicates = counted.replicated(runs, own)
     return [
-        Replicates(measure, records, options, of)
-        for records, of in zip(runs, replicates, strict=True)
+        Replicates(measure, records, options, replicate)
+        for records, replicate in zip(runs, replicates, strict=True)
     ]
 
 
@@ -165,10 +165,11 @@ def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Rep
         if changed := {key for key, *_ in different(first.options, other.options)} - {WORDING}:
             raise UsageError(f"other options: {', '.join(sorted(changed))}")
     records = [
-        [record for name in documents for record in of.documents[name].records] for of in answers
+        [record for name in documents for record in answered.documents[name].records]
+        for answered in answers
     ]
-    for of in answers:
-        of.step(1.0)
+    for answered in answers:
+        answered.step(1.0)
     return paired(first.measure, records, first.options)
 
 
@@ -194,7 +195,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return result._replace(why=f"{clusters} clusters, of which {needed} are needed")
     if clusters < FEWEST_CLUSTERS:
         (a, share), (b, _) = (
-            np.concatenate(of, axis=1).T for of in (changes[0], second.changes(key)[0])
+            np.concatenate(pair, axis=1).T for pair in (changes[0], second.changes(key)[0])
         )
         if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
             return result._replace(why="a number is the same, or undefined, without some cluster")

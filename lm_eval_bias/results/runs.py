@@ -168,7 +168,7 @@ class Run(NamedTuple):
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
-        values = [of.get(metric, math.nan) for of in self.conditions.values()]
+        values = [numbers.get(metric, math.nan) for numbers in self.conditions.values()]
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     def range_text(self, metric: Metric) -> str:
@@ -378,7 +378,7 @@ def _files(
     places: Sequence[Place], names: Sequence[Place], notes: list[str]
 ) -> Iterator[tuple[Path, Place]]:
     seen = set()
-    given = {os.path.realpath(of.path): of for of in names}
+    given = {os.path.realpath(name.path): name for name in names}
 
     def unreadable(error: OSError) -> None:
         notes.append(f"{error.filename}: cannot be read: {error.strerror or error}")
@@ -406,8 +406,8 @@ def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
     """The place of a file: the nearest one above it with a name."""
     top = place.path if place.path.is_dir() else place.path.parent
     for path in () if place.name else (file, *file.parents):
-        if of := given.get(os.path.realpath(path)):
-            return of
+        if name := given.get(os.path.realpath(path)):
+            return name
         if (path / NAME).is_file():
             return Place(path, content_of(path / NAME).decode(errors="replace").strip())
         if path == top:
@@ -727,7 +727,7 @@ def number_of(row: Row, name: str = "") -> Number:
     """The number of a row of the table `numbers`, or that in the columns NAME and NAME_PART."""
     keys = [name, *(f"{name}_{part}" for part in Number._fields[1:])] if name else Number._fields
     value, stderr, low, high, *counts = (as_float(row.get(key)) for key in keys)
-    clusters, n = (int(of) if 0 <= of < math.inf else None for of in counts)
+    clusters, n = (int(count) if 0 <= count < math.inf else None for count in counts)
     return Number(value, stderr, low, high, clusters, n)
 
 
@@ -756,11 +756,11 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
 def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
     names = {*map(plain_name, run.samples)}
     for content in files:
-        phrases, of = content.get("phrases"), content.get("reasons_of")
+        phrases, files = content.get("phrases"), content.get("reasons_of")
         if (
-            isinstance(of, list)
+            isinstance(files, list)
             and _is_table(phrases)
-            and any(plain_name(Path(str(name))) in names for name in of)
+            and any(plain_name(Path(str(name))) in names for name in files)
         ):
             run = run._replace(tables={**run.tables, "phrases": phrases})
     return run
@@ -831,7 +831,7 @@ def _but_wording(run: Run) -> tuple[Any, ...]:
 
 
 def _differences(run: Run, other: Run) -> str:
-    parts = [against(*of) for of in different(run.asked, other.asked)]
+    parts = [against(*pair) for pair in different(run.asked, other.asked)]
     if run.template and other.template and run.template != other.template:
         parts.append("another chat template")
     return f" ({'; '.join(parts)})" if parts else ""

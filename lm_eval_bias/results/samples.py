@@ -138,10 +138,10 @@ def of_tasks(results: Json, tasks: Collection[str]) -> dict[str, Any]:
 def part_of(options: Options) -> tuple[int, int] | None:
     """The part and the number of parts, of a run on a part of the documents."""
     try:
-        of = part(options)
+        share = part(options)
     except UsageError:
         return None
-    return of if of[1] > 1 else None
+    return share if share[1] > 1 else None
 
 
 class Document(NamedTuple):
@@ -229,9 +229,9 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
             # an error that comes again is reported as what it is
             if any("error" in record for record in records):
                 marks = (*FILES, INSTRUCTION)
-                named = [{key: of[key] for key in marks if key in of} for of in records]
+                named = [{key: record[key] for key in marks if key in record} for record in records]
                 records = remade(task, sample, repeats(), len(records))
-                records = [of | named[i % len(named)] for i, of in enumerate(records)]
+                records = [record | named[i % len(named)] for i, record in enumerate(records)]
             if document in origin:
                 raise UsageError(
                     f"{place}: this document stands in {origin[document]} too; merge runs "
@@ -280,7 +280,7 @@ def _prompt(sample: Json) -> str | None:
 def _without(value: Any, left_out: str) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: of for key, of in value.items() if key != left_out}
+    return {key: item for key, item in value.items() if key != left_out}
 
 
 def remade(
@@ -291,7 +291,7 @@ def remade(
     measure = measure_of(task)
     doc, responses = sample["doc"], _answers(sample["resps"])
     filters = task.config.get("filter_list") or ()
-    for step in (step for of in filters for step in of["filter"]):
+    for step in (step for chain in filters for step in chain["filter"]):
         read = step["function"]
         if read == "take_first":
             break
@@ -309,7 +309,7 @@ def remade(
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
     answers = [first for first, *_ in responses]
-    return [measure.record(doc, of) for of in shares(answers, wordings)]
+    return [measure.record(doc, answer) for answer in shares(answers, wordings)]
 
 
 def _repeats(task: Task, path: Path) -> int | None:

@@ -193,10 +193,10 @@ def _plain(distance: float, unit: str, beside: Sequence[float]) -> str:
 
 def counts(kinds: Sequence[str]) -> str:
     """How many there are of each: "2 yes, 1 unclear"; of one alone its name."""
-    of = Counter(kinds)
+    numbers = Counter(kinds)
     if len(kinds) == 1:
         return kinds[0]
-    return ", ".join(f"{of[name]} {name}" for name in KINDS if of[name])
+    return ", ".join(f"{numbers[name]} {name}" for name in KINDS if numbers[name])
 
 
 def chance(tests: int) -> str:
@@ -212,8 +212,8 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
         return ["No question was answered: the tasks describe, and test nothing."]
     kinds = [test.verdict.kind for test in tests]
     models = len({test.run.model for test in tests})
-    of = f"{len(tests)} {'answer' if models > 1 else 'question'}{'s' * (len(tests) != 1)}"
-    result = [f"{of}{f' of {models} models' * (models > 1)}: {counts(kinds)}."]
+    tested = f"{len(tests)} {'answer' if models > 1 else 'question'}{'s' * (len(tests) != 1)}"
+    result = [f"{tested}{f' of {models} models' * (models > 1)}: {counts(kinds)}."]
     if with_interval := len(tests) - kinds.count(UNKNOWN):
         result.append(f"The strongest evidence stands first. {chance(with_interval)}")
         if not any(test.evidence for test in tests):

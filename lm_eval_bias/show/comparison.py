@@ -32,9 +32,9 @@ def page(comparison: Comparison) -> Page:
             lead="Of each task up to ten questions that the two answer most differently: half the "
             "sum of the differences between the shares of their answers.",
             folds=[
-                _changed(task, of)
+                _changed(task, questions)
                 for task, pair in comparison.pairs.items()
-                if (of := changed(pair.one.samples, pair.two.samples))
+                if (questions := changed(pair.one.samples, pair.two.samples))
             ],
         ),
     ]
@@ -42,7 +42,7 @@ def page(comparison: Comparison) -> Page:
     return Page(
         "Comparison",
         [f"First: {first}. Second: {second}.", f"{summary(comparison)}."],
-        [of for of in sections if of.folds or (of.tables and comparison.rows)],
+        [section for section in sections if section.folds or (section.tables and comparison.rows)],
         {
             "Not compared": [f"{task}: {why}" for task, why in comparison.refusals.items()],
             "Read these with care": comparison.warnings,
@@ -69,14 +69,14 @@ def _differences(comparison: Comparison) -> Table:
     titles = ("number", "first", "second", "change", "p", "verdict")
     rows = []
     for row in comparison.rows:
-        of, unit = row.difference, row.metric.unit
+        difference, unit = row.difference, row.metric.unit
         both = [
             number_cell(Number(number.value, n=number.n), unit, "; ".join(filter(None, notes)))
             for (number, *notes) in _both(row)
         ]
-        text = number_text(of.difference, unit)
-        signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
-        change = Cell(signed, interval_text(of.number, unit), value=of.difference)
+        text = number_text(difference.difference, unit)
+        signed = f"+{text}" if difference.difference > 0 and text.strip("0.,") else text
+        change = Cell(signed, interval_text(difference.number, unit), value=difference.difference)
         verdict = Cell(row.verdict.sentence, note=row.besides)
         name = Cell(f"{row.task}/{row.name}", note=about(row.metric))
         rows.append([name, *both, change, Cell(number_text(row.p, "p"), value=row.p), verdict])
@@ -97,7 +97,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
-    of, kind = row.difference, row.verdict.kind
+    difference, kind = row.difference, row.verdict.kind
     both: dict[str, Any] = {}
     for which, (number, own, text) in zip(("first", "second"), _both(row), strict=True):
         both[f"{which}_value"], both[f"{which}_n"] = number.value, number.n
@@ -107,15 +107,17 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
         **declared(row.metric),
         "group": row.group,
         **both,
-        **{part: getattr(of, part) for part in ("difference", "stderr", "low", "high", "p")},
-        "test": of.test or None,
+        **{
+            part: getattr(difference, part) for part in ("difference", "stderr", "low", "high", "p")
+        },
+        "test": difference.test or None,
         "p_holm": row.p,
         "tests": comparison.tests,
-        "clusters": of.clusters,
+        "clusters": difference.clusters,
         "documents": len(comparison.pairs[row.task].documents),
         "verdict": kind,
         "towards": row.verdict.sentence.partition(" (")[0] if kind == YES else None,
-        "why": of.why or None,
+        "why": difference.why or None,
         "besides_the_model": row.besides or None,
     }
 
@@ -170,24 +172,27 @@ def _changed(task: str, questions: list[Changed]) -> Fold:
         f"{100 * questions[0].distance:.0f} of 100",
         [
             (
-                f"{i}. Question {of.asked.number}, distance {100 * of.distance:.0f}",
-                [turn.prompt for turn in of.asked.turns],
-                _answers(of),
+                f"{i}. Question {question.asked.number}, distance {100 * question.distance:.0f}",
+                [turn.prompt for turn in question.asked.turns],
+                _answers(question),
             )
-            for i, of in enumerate(questions, 1)
+            for i, question in enumerate(questions, 1)
         ],
     )
 
 
-def _answers(of: Changed) -> list[Table]:
+def _answers(question: Changed) -> list[Table]:
     """How both models answer, turn by turn, the likeliest answers of either first."""
     tables = []
-    for both in of.answers:
+    for both in question.answers:
         texts = {**both[0], **both[1]}
-        shown = sorted(texts, key=lambda text: -max(of.get(text, 0) for of in both))[:SHOWN]
+        shown = sorted(texts, key=lambda text: -max(shares.get(text, 0) for shares in both))[:SHOWN]
         head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
         rows = [
-            [Cell(text[:ANSWER]), *(Cell(number_text(100 * of.get(text, 0), "%")) for of in both)]
+            [
+                Cell(text[:ANSWER]),
+                *(Cell(number_text(100 * shares.get(text, 0), "%")) for shares in both),
+            ]
             for text in shown
         ]
         tables.append(Table(head, rows, title="Answers of both"))

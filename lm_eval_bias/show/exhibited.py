@@ -180,7 +180,7 @@ def _changed(had: Options, paper: Options) -> list[str]:
     """In what they differ. What was not sent is taken for without effect."""
     reasons = []
     for name in dict.fromkeys([*paper, *had]):
-        expected, was = (of.get(name, _WITHOUT_EFFECT.get(name)) for of in (paper, had))
+        expected, was = (options.get(name, _WITHOUT_EFFECT.get(name)) for options in (paper, had))
         allowed = expected if isinstance(expected, tuple) else (expected,)
         if name.endswith("_sha256") or name in _DRAWN or was in allowed:
             continue
@@ -225,8 +225,8 @@ def table(
     for paper in papers:
         mark = "not comparable" if paper.incomparable else ""
         like = list(zip(paper.rows, _like(columns, paper.rows, ours), strict=True))
-        below += [(Cell(paper.model, note=mark), row) for row, of in like if not of]
-        counterpart = {id(one): row for row, of in like for one in of}
+        below += [(Cell(paper.model, note=mark), row) for row, matches in like if not matches]
+        counterpart = {id(one): row for row, matches in like for one in matches}
         for column in columns:
             if any(isinstance(row[column.name], PaperNumber) for row in counterpart.values()):
                 title = _title(column)
@@ -250,7 +250,7 @@ def _like(columns: Sequence[Column], rows: Rows, ours: Rows) -> list[Rows]:
     found: list[Rows] = []
     for row in rows:
         texts = {name: row[name] for name in names if isinstance(row[name], str)}
-        found.append([of for of in ours if texts and texts.items() <= of.items()])
+        found.append([own for own in ours if texts and texts.items() <= own.items()])
     return found
 
 

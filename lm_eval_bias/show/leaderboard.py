@@ -37,7 +37,9 @@ def page(board: Board) -> Page:
             for title, run in _runs(board, model)
             for warning in run.warnings
         ],
-        "Not asked": [f"{m} was not asked {', '.join(of)}" for m, of in lacking.items() if of],
+        "Not asked": [
+            f"{m} was not asked {', '.join(tasks)}" for m, tasks in lacking.items() if tasks
+        ],
         "Notes": board.notes,
     }
     lead = f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
@@ -90,7 +92,7 @@ def _table(board: Board, section: Section) -> Table:
         for model in board.models
         if any(model in column.entries for column in section.columns)
     ]
-    common = {key: of for key, of in section.settings.items() if key not in section.distinct}
+    common = {key: value for key, value in section.settings.items() if key not in section.distinct}
     return Table(head, rows, title=shortened(listed(common), 300))
 
 

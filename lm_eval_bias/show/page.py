@@ -56,9 +56,9 @@ def markdown(page: Page) -> str:
     for section in page.sections:
         lines += ["", f"## {markdown_text(section.title)}", ""]
         lines += [markdown_text(section.lead), ""] if section.lead else []
-        for of in section.tables:
-            lines += [markdown_text(of.title), ""] if of.title else []
-            lines += table.markdown(of)
+        for part in section.tables:
+            lines += [markdown_text(part.title), ""] if part.title else []
+            lines += table.markdown(part)
     for title, remarks in {**page.remarks, "How to read it": page.legend}.items():
         items = [f"- {markdown_text(line)}" for line in remarks]
         lines += ["", f"## {title}", "", *items] if items else []
@@ -73,7 +73,7 @@ def csv(page: Page) -> str:
 def jsonl(page: Page) -> str:
     """What does not exist is null, and so is an infinite end."""
     lines = (
-        {key: finite(of) if isinstance(of, float) else of for key, of in row.items()}
+        {key: finite(value) if isinstance(value, float) else value for key, value in row.items()}
         for row in page.rows
     )
     return "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
@@ -81,9 +81,9 @@ def jsonl(page: Page) -> str:
 
 def latex(page: Page) -> str:
     tables = [
-        of._replace(title=": ".join(filter(None, (section.title, of.title))))
+        part._replace(title=": ".join(filter(None, (section.title, part.title))))
         for section in page.sections
-        for of in section.tables
+        for part in section.tables
     ]
     return latex_tables(tables, page.title, f"tab:{page.title.lower()}")
 
@@ -105,8 +105,8 @@ def text(page: Page, width: int) -> str:
     for section in page.sections:
         head = [filled(part) for part in (section.title, section.lead) if part]
         parts += [
-            [*head, *([filled(of.title)] if of.title else []), table.text(of, width)]
-            for of in section.tables
+            [*head, *([filled(part.title)] if part.title else []), table.text(part, width)]
+            for part in section.tables
         ]
     for title, lines in page.remarks.items():
         parts.append([title, *(filled(line, "  ") for line in lines)] if lines else [])

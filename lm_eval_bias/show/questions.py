@@ -76,13 +76,13 @@ def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
         groups.setdefault(key, []).append(test)
     own, shared = limits(tests), []
     all_of = Counter(test.run.model for test in tests)
-    for line, of in list(own.items()):
-        models = dict.fromkeys(test.run.model for test in of)
-        if len(of) == sum(all_of[model] for model in models) > len(models):
+    for line, group in list(own.items()):
+        models = dict.fromkeys(test.run.model for test in group)
+        if len(group) == sum(all_of[model] for model in models) > len(models):
             del own[line]
             names = ", ".join(models)
             shared.append(line if len(models) == len(all_of) else f"{names}: {line}")
-    return [_row(of, own) for of in groups.values()], shared
+    return [_row(group, own) for group in groups.values()], shared
 
 
 def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
@@ -98,8 +98,8 @@ def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
         words.append(f"models without meaning {band_text(ends, metric)}")
     words.append(f"{number_text(null)} without bias")
     limited = []
-    for line, of in lines.items():
-        here = [test for test in tests if any(test is other for other in of)]
+    for line, group in lines.items():
+        here = [test for test in tests if any(test is other for other in group)]
         names = ", ".join(test.run.model for test in here)
         if here:
             limited.append(f"{names}: {line}" if len(here) < len(tests) else line)
@@ -110,7 +110,7 @@ def _axis(
     numbers: Iterable[Number], metric: Metric, ends: Ends | None
 ) -> tuple[Callable[[float], float], float, float]:
     """A value -> its place in the picture of a row; and the ends of the axis, which are round."""
-    values = [x for of in numbers for x in (of.low, of.value, of.high)]
+    values = [x for number in numbers for x in (number.low, number.value, number.high)]
     values = [x for x in (*values, metric.null_value or 0.0, *(ends or ())) if isfinite(x)]
     low, high = min(values), max(values)
     step = 10 ** floor(log10(high - low)) / 2 if high > low else 1

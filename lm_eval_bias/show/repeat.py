@@ -25,8 +25,8 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     asked: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        of = facts(run)
-        words = (*_model(run, of), *_how(run, of, known.get(run.task, TaskInfo())))
+        recorded = facts(run)
+        words = (*_model(run, recorded), *_how(run, recorded, known.get(run.task, TaskInfo())))
         asked.setdefault(words, []).append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
@@ -34,20 +34,20 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     ]
 
 
-def _model(run: Run, of: Json) -> Iterator[str]:
-    kind, arguments = (at(of, "config", key) for key in ("model", "model_args"))
+def _model(run: Run, recorded: Json) -> Iterator[str]:
+    kind, arguments = (at(recorded, "config", key) for key in ("model", "model_args"))
     kind = kind if isinstance(kind, str) else "MODEL"
     if not arguments:  # an object of Python, perhaps
         arguments = f"{'pretrained' if kind.startswith('hf') else 'model'}={run.identity}"
     yield from ("--model", kind, "--model_args", _pairs(arguments))
-    size, device = (at(of, "config", key) for key in ("batch_size", "device"))
+    size, device = (at(recorded, "config", key) for key in ("batch_size", "device"))
     if size not in (None, 1, "1"):
         yield from ("--batch_size", str(size))
     if device not in (None, "cuda:0"):
         yield from ("--device", str(device))
 
 
-def _how(run: Run, of: Json, known: TaskInfo) -> Iterator[str]:
+def _how(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
     options = {
         key: value
         for key, value in run.options.items()
@@ -57,18 +57,18 @@ def _how(run: Run, of: Json, known: TaskInfo) -> Iterator[str]:
         yield from ("--include_path", known.folder)
     if options:
         yield from ("--metadata", _pairs(options))
-    yield from _documents(run, at(of, "config", "limit"))
+    yield from _documents(run, at(recorded, "config", "limit"))
     if run.template:
         yield "--apply_chat_template"
-    if system := of.get("system_instruction"):
+    if system := recorded.get("system_instruction"):
         yield from ("--system_instruction", str(system))
-    if shots := at(of, "n-shot", run.task):
+    if shots := at(recorded, "n-shot", run.task):
         yield from ("--num_fewshot", str(shots))
-        if isinstance(turns := of.get("fewshot_as_multiturn"), bool):
+        if isinstance(turns := recorded.get("fewshot_as_multiturn"), bool):
             yield from ("--fewshot_as_multiturn", str(turns).lower())
-    if generation := at(of, "config", "gen_kwargs"):
+    if generation := at(recorded, "config", "gen_kwargs"):
         yield from ("--gen_kwargs", _pairs(generation))
-    seeds = [at(of, "config", name) for name in _SEEDS]
+    seeds = [at(recorded, "config", name) for name in _SEEDS]
     if any(seed is not None for seed in seeds) and seeds != [*_SEEDS.values()]:
         yield from ("--seed", ",".join(map(str, seeds)))
 

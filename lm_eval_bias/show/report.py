@@ -320,7 +320,9 @@ class _Writer:
             block.tables = [exhibited.table(exhibit, named, papers)]
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
-        all_rows: list[Any] = [(model, "this run", None, row) for model, of in named for row in of]
+        all_rows: list[Any] = [
+            (model, "this run", None, row) for model, rows in named for row in rows
+        ]
         for paper in papers:
             start = (paper.model, paper.source, paper.incomparable or "yes")
             all_rows += [(*start, row) for row in paper.rows]
@@ -451,7 +453,7 @@ def _of_papers(papers: Sequence[PaperRows]) -> list[str]:
         elif paper.differs:
             reason = f"Comparable, and yet (%s): {paper.differs}"
             sources.setdefault(reason, {})[paper.source] = None
-    return [reason.replace("%s", "; ".join(of), 1) for reason, of in sources.items()]
+    return [reason.replace("%s", "; ".join(papers), 1) for reason, papers in sources.items()]
 
 
 def _fit(exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
@@ -514,8 +516,8 @@ def _page(template: str, **what: Any) -> str:
 
 def _brief(runs: Sequence[Run], known: Mapping[str, TaskInfo], first: dict[str, Any]) -> str:
     tasks = dict.fromkeys(run.task for run in runs)
-    of = {task: known.get(task, TaskInfo()) for task in tasks}
-    abouts = {task: ": ".join(filter(None, (k.paper, k.about))) for task, k in of.items()}
+    infos = {task: known.get(task, TaskInfo()) for task in tasks}
+    abouts = {task: ": ".join(filter(None, (k.paper, k.about))) for task, k in infos.items()}
     more = {"names": list(first["series"]), "abouts": abouts, "listed": []}
     return _page("report_brief.html", page="brief.html", **more, **first)
 
@@ -561,4 +563,4 @@ def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, lis
                 continue
             for warning in run.warnings:
                 tasks.setdefault(warning, []).append(run.task)
-        yield from ((model, warning, of) for warning, of in tasks.items())
+        yield from ((model, warning, warned) for warning, warned in tasks.items())
