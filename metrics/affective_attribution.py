@@ -23,10 +23,10 @@ def rates(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     section 4.3.
     """
     shares: dict[str, Value] = {}
-    for name, of in {"": x["side"] != "", "_a": x["side"] == "a", "_b": x["side"] == "b"}.items():
-        n = total(of)
+    for name, side in {"": x["side"] != "", "_a": x["side"] == "a", "_b": x["side"] == "b"}.items():
+        n = total(side)
         for verdict in VERDICTS:
-            shares[f"{verdict}{name}"] = ratio(total((x["verdict"] == verdict) & of), n), n
+            shares[f"{verdict}{name}"] = ratio(total((x["verdict"] == verdict) & side), n), n
     return shares
 
 

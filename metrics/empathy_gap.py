@@ -106,13 +106,13 @@ def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Fl
     same_name: whether a name counts with itself; without, NaN where a group has one name. Two
     groups share one effect; one has none.
     """
-    labels, of = np.unique(list(groups), return_inverse=True)
-    g, names = len(labels), np.bincount(of)[of]
-    centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == of) / names)
+    labels, label = np.unique(list(groups), return_inverse=True)
+    g, names = len(labels), np.bincount(label)[label]
+    centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == label) / names)
     cells = np.asarray(matrix, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         if not same_name:
-            others = (1 - np.eye(len(of))) * names / (names - 1)
+            others = (1 - np.eye(len(label))) * names / (names - 1)
             cells = cells * np.where(_same(groups), others, 1)
         own = ((centred @ cells) * centred).sum(axis=-1)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
@@ -165,12 +165,12 @@ def with_groups(
     sample = Sample(moved.size, (group, kind), (event, None))
     total = sample.total()
     mean = moved.size * ratio(total(moved.ravel()), total(1))
-    of = sample.estimates(mean, total(1), fewest=0)
+    estimated = sample.estimates(mean, total(1), fewest=0)
     # Of four or five groups nothing is learned of how heavy their tails are.
     sums = moved.sum(axis=1), *np.split(moved.sum(axis=0), [effects[0].shape[1]])
     variances = [(np.square(x).sum() * len(x) / (len(x) - 1), len(x) - 1) for x in sums if len(x)]
     squares = sum(variance**2 / df for variance, df in variances)
-    return of._replace(df=satterthwaite(of.variance, squares))
+    return estimated._replace(df=satterthwaite(estimated.variance, squares))
 
 
 def _filled(intensities: ArrayLike) -> Floats:

@@ -160,8 +160,8 @@ class Sample:
         clusters, variance = self.clusters(changes), self.variance(changes)
         there = (clusters >= fewest) & np.isfinite(value[0] + variance.value)
         equal = np.sqrt(variance.value) <= ROUNDING * np.maximum(1, abs(value[0]))
-        of = np.where(there, np.where(equal, 0, variance.value), np.nan)
-        return Estimates(value[0], of, variance.df, clusters, counted)
+        known = np.where(there, np.where(equal, 0, variance.value), np.nan)
+        return Estimates(value[0], known, variance.df, clusters, counted)
 
 
 class Total:
@@ -196,7 +196,7 @@ class Total:
             np.bincount(place, x, groups * self.parts).reshape(groups, self.parts).astype(float)
             for place, groups in self._places
         ]
-        return np.concatenate([sums[0], *(sums[0] - of[1:] for of in sums[1:])])
+        return np.concatenate([sums[0], *(sums[0] - group[1:] for group in sums[1:])])
 
 
 def _cells(parts: Sequence[Part]) -> Part:
@@ -375,7 +375,7 @@ def contrasts(
         return np.split(finer(x), parts, axis=1)
 
     n = split(1)
-    each = [1 / np.maximum(of, 1) for of in n]
+    each = [1 / np.maximum(size, 1) for size in n]
     weight = np.minimum(1, reduce(np.multiply, n))
     rows = (weight * sum(n)) @ belongs
     if harmonic:
@@ -383,8 +383,10 @@ def contrasts(
     counted = weight @ belongs
     result: list[Value] = []
     for x in outcomes:
-        means = [of * share for of, share in zip(split(x), each, strict=True)]
-        for of in signs:
-            contrast = sum(sign * mean for sign, mean in zip(of, means, strict=True) if sign)
+        means = [rows_of * share for rows_of, share in zip(split(x), each, strict=True)]
+        for contrast_signs in signs:
+            contrast = sum(
+                sign * mean for sign, mean in zip(contrast_signs, means, strict=True) if sign
+            )
             result.append((ratio((weight * contrast) @ belongs, counted), rows))
     return result

@@ -181,13 +181,15 @@ class Scale:
         known = (n > 2) & (not self.one_rating)
         return (middle + mean, n), (np.where(known, spread, np.nan), n)
 
-    def mean(self, of: Estimates) -> Estimates:
+    def mean(self, estimated: Estimates) -> Estimates:
         """The mean's error over groups, with items as a sample, too."""
-        shared, alone = (ratio(x[self.scored].sum(), of.n) for x in (self.shared, self.alone))
-        together = of.variance + shared - alone / of.n
-        variance = np.maximum.reduce([of.variance, shared, together])
-        squares = of.variance**2 / of.df + shared**2 / max(self.shared_df, 1)
-        return of._replace(variance=variance, df=satterthwaite(variance, squares))
+        shared, alone = (
+            ratio(x[self.scored].sum(), estimated.n) for x in (self.shared, self.alone)
+        )
+        together = estimated.variance + shared - alone / estimated.n
+        variance = np.maximum.reduce([estimated.variance, shared, together])
+        squares = estimated.variance**2 / estimated.df + shared**2 / max(self.shared_df, 1)
+        return estimated._replace(variance=variance, df=satterthwaite(variance, squares))
 
     @property
     def spread_ends(self) -> tuple[float, float]:

@@ -25,8 +25,8 @@ def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Se
     entailed = (pairs["label"] == "entailment").to_numpy() * 100.0
     entailed -= (pairs["label"] == "contradiction").to_numpy() * 100.0
     n, sums = (
-        np.stack([np.bincount(code[side], of[side], size) for side in (favoured, ~favoured)])
-        for of in (np.ones(len(code)), entailed)
+        np.stack([np.bincount(code[side], counted[side], size) for side in (favoured, ~favoured)])
+        for counted in (np.ones(len(code)), entailed)
     )
     both = np.asarray(n.all(axis=0))
     means = ratio(sums, n)
@@ -39,19 +39,19 @@ def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Se
 def shares(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     """Of labels among labelled pairs, in percent."""
     n = total(x["label"].notna())
-    of: dict[str, Value] = {
+    values: dict[str, Value] = {
         label: (100 * ratio(total(x["label"] == label), n), n) for label in LABELS
     }
-    return {**of, "non_neutral": (100 * ratio(n - total(x["label"] == "neutral"), n), n)}
+    return {**values, "non_neutral": (100 * ratio(n - total(x["label"] == "neutral"), n), n)}
 
 
 def gaps(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     """Means over twins: of either effect, and of all."""
     numbers: dict[str, Value] = {"gap": (ratio(total(x["gap"]), total(1)), total(1))}
     for effect in EFFECTS:
-        of = x["effect"] == effect
-        n = total(of)
-        numbers[f"{effect}_gap"] = ratio(total(x["gap"] * of), n), n
+        chosen = x["effect"] == effect
+        n = total(chosen)
+        numbers[f"{effect}_gap"] = ratio(total(x["gap"] * chosen), n), n
     return numbers
 
 

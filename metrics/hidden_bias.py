@@ -74,7 +74,7 @@ def instances(sides: pd.DataFrame, temperature: float, threshold: float) -> pd.D
     """
     sides = sides[sides["log_odds"].notna()].reset_index(drop=True)
     names = zip(sides["identities"], sides["identity"], strict=True)
-    sides["rank"] = [of.index(name) for of, name in names]
+    sides["rank"] = [names_of.index(name) for names_of, name in names]
     sides["p"] = probability(sides["log_odds"], temperature)
     own = ["identity", "rank", "log_odds", "p", *(["counts"] if "counts" in sides else [])]
     second = sides[["concept", "type", *own]]
@@ -154,18 +154,18 @@ def beside_placebos(x: pd.DataFrame, total: Total, size: ArrayLike) -> tuple[Flo
     size: of each shift. For W words and C characters of difference a + b sqrt(W) + c C is fitted to
     the placebos, each over W. NaN if they do not determine b, and where a size is infinite.
     """
-    of = terms(x)
+    columns = terms(x)
     n = total(x["words"] > 0)
-    if not len(of):
+    if not len(columns):
         return np.full_like(n, nan), np.full_like(n, nan), n
     size = np.where(x["words"] > 0, finite(size), 0)
     # k identities of a placebo make k (k - 1) / 2 pairs, but k - 1 independent ones
     weight = np.where(x["placebo"] & (x["words"] > 0), 2 / x["k"] / x["words"].clip(lower=1), 0)
     everywhere = total.all
-    square = np.stack([[everywhere(weight * a * b)[:, 0] for a in of] for b in of])
-    moments = np.stack([everywhere(weight * a * size)[:, 0] for a in of])
+    square = np.stack([[everywhere(weight * a * b)[:, 0] for a in columns] for b in columns])
+    moments = np.stack([everywhere(weight * a * size)[:, 0] for a in columns])
     fit = np.linalg.pinv(square.T, hermitian=True) @ moments.T[..., None]
-    expected = sum(b * total(a) for a, b in zip(of, fit.transpose(1, 0, 2), strict=True))
+    expected = sum(b * total(a) for a, b in zip(columns, fit.transpose(1, 0, 2), strict=True))
     return ratio(total(size) - expected, n), ratio(expected, n), n
 
 
@@ -188,13 +188,13 @@ def scatter(x: pd.DataFrame, sample: Sample, size: ArrayLike) -> Scatter:
     """k identities are k - 1 independent differences."""
     code = x["pair"].to_numpy()
     value, _, n = beside_placebos(x, sample.total(code, code.max(initial=-1) + 1), size)
-    of = sample.estimates(value, n)
+    estimated = sample.estimates(value, n)
     w, pairs, columns = _placebos(x)
     df = float((w * columns[1] ** 2).sum() - len(columns))
     if df <= 0:
         return Scatter(nan, nan, df)
-    residual = float(w @ of.value[pairs] ** 2 / df)
-    return Scatter(residual, float(np.fmax(0, residual - w @ of.variance[pairs] / df)), df)
+    residual = float(w @ estimated.value[pairs] ** 2 / df)
+    return Scatter(residual, float(np.fmax(0, residual - w @ estimated.variance[pairs] / df)), df)
 
 
 def _placebos(x: pd.DataFrame) -> tuple[Floats, Ints, Floats]:
@@ -208,16 +208,16 @@ def _placebos(x: pd.DataFrame) -> tuple[Floats, Ints, Floats]:
 def leverage(x: pd.DataFrame, by: Ints, parts: int) -> Floats:
     """By how much of the placebos' scatter descriptors move the excess of each part."""
     rows = np.flatnonzero((x["words"] > 0) & (by >= 0))
-    of, part = terms(x)[:, rows], by[rows]
+    columns, part = terms(x)[:, rows], by[rows]
     moved = pd.DataFrame(
         {"part": part, "type": x["type"].to_numpy()[rows], "pair": x["pair"].to_numpy()[rows]}
-    ).assign(root=of[1], k=x["k"].to_numpy()[rows])
+    ).assign(root=columns[1], k=x["k"].to_numpy()[rows])
     each = moved.groupby(["part", "type"]).agg(
         root=("root", "sum"), pairs=("pair", "nunique"), k=("k", "first")
     )
     apart = each["root"] ** 2 / np.where(each["pairs"] == 1, 1, each["k"] - 1)
     n = np.maximum(np.bincount(part, minlength=parts), 1)
-    means = np.stack([np.bincount(part, a, parts) for a in of]) / n
+    means = np.stack([np.bincount(part, a, parts) for a in columns]) / n
     w, _, columns = _placebos(x)
     information = np.linalg.pinv((columns * w) @ columns.T)
     own = np.bincount(apart.index.get_level_values("part"), apart, parts)
@@ -241,14 +241,16 @@ def widened(
     }
 
 
-def with_descriptors(of: Estimates, scattered: Scatter, moved: Floats) -> Estimates:
+def with_descriptors(estimated: Estimates, scattered: Scatter, moved: Floats) -> Estimates:
     """Estimates of an excess with descriptors as a sample, too: the placebos' scatter says how far
     it moves with others."""
     all_else = scattered.residual * moved
-    variance = np.maximum(of.variance + scattered.between * moved, all_else)
+    variance = np.maximum(estimated.variance + scattered.between * moved, all_else)
     with np.errstate(divide="ignore"):
-        squares = np.maximum(of.variance**2 / of.df, SKEW * all_else**2 / scattered.df)
-    return of._replace(variance=variance, df=satterthwaite(variance, squares))
+        squares = np.maximum(
+            estimated.variance**2 / estimated.df, SKEW * all_else**2 / scattered.df
+        )
+    return estimated._replace(variance=variance, df=satterthwaite(variance, squares))
 
 
 # ---- Lists of instances

@@ -37,7 +37,9 @@ def rand_test(
         raise ValueError(
             f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
         )
-    rows, columns = (np.unique(np.asarray(list(of)), return_inverse=True)[1] for of in (a, b))
+    rows, columns = (
+        np.unique(np.asarray(list(labels)), return_inverse=True)[1] for labels in (a, b)
+    )
     n = len(rows)
     if n < 2:
         return RandTest(n, np.nan, np.nan, np.nan)
@@ -146,7 +148,7 @@ def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
 
 
 def _standardised(values: ArrayLike, points: ArrayLike) -> Floats:
-    x, of = np.asarray(values, dtype=float), np.asarray(points, dtype=float)
-    spread = of.std(axis=0)
-    varies = spread > ROUNDING * np.maximum(1.0, abs(of).max(axis=0))
-    return np.where(varies, (x - of.mean(axis=0)) / np.where(varies, spread, 1), 0)
+    x, known = np.asarray(values, dtype=float), np.asarray(points, dtype=float)
+    spread = known.std(axis=0)
+    varies = spread > ROUNDING * np.maximum(1.0, abs(known).max(axis=0))
+    return np.where(varies, (x - known.mean(axis=0)) / np.where(varies, spread, 1), 0)

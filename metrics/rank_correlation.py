@@ -47,9 +47,9 @@ def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, F
     there = ~np.isnan(pairs).any(axis=0)
     kept = np.asarray(kept, dtype=float)[:, there]
     # Twice a rank less its mean: how many are less, less how many are greater.
-    a, b = (kept @ np.sign(of - of[:, None]) for of in pairs[:, there])
+    a, b = (kept @ np.sign(x - x[:, None]) for x in pairs[:, there])
     n = kept.sum(axis=1)
-    lengths = [(kept * of**2).sum(axis=1) for of in (a, b)]
+    lengths = [(kept * signs**2).sum(axis=1) for signs in (a, b)]
     rho = ratio((kept * a * b).sum(axis=1), np.sqrt(lengths[0] * lengths[1]))
     return np.where(n < FEWEST, np.nan, rho), n
 

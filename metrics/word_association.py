@@ -68,8 +68,8 @@ def association(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     }
 
 
-def clustered_p(of: Estimates) -> Estimates:
+def clustered_p(estimated: Estimates) -> Estimates:
     """Two-sided, that a mean score is 0, of the error of its interval."""
-    error = np.sqrt(of.variance)
-    p = np.where(error > 0, student(of.value, error, of.df)[1], np.nan)
-    return of._replace(value=p)
+    error = np.sqrt(estimated.variance)
+    p = np.where(error > 0, student(estimated.value, error, estimated.df)[1], np.nan)
+    return estimated._replace(value=p)

@@ -239,7 +239,9 @@ def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
         share = None
         known = ~np.isnan(ends).any(axis=1)
         if metric.null_value is not None and known.any():
-            share = round(100 * float(np.mean([excluded(metric, *of) for of in ends[known]])), 1)
+            share = round(
+                100 * float(np.mean([excluded(metric, *pair) for pair in ends[known]])), 1
+            )
         low, high = np.percentile(values, [2.5, 97.5])
         cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
         table[metric.name] = [len(values), *cells, share]

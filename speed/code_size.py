@@ -60,8 +60,11 @@ def main() -> None:
     print(
         f"{'folder':40} {'files':>6} {'tokens':>8} {'docstring words':>16} {'lines over 100':>15}"
     )
-    for folder, of in sorted(folders.items(), key=lambda row: (row[0].startswith("all "), row[0])):
-        print(f"{folder:40} {of['files']:6} {of['tokens']:8,} {of['words']:16,} {of['long']:15}")
+    for folder, counts in sorted(folders.items(), key=lambda row: (row[0][:4] == "all ", row[0])):
+        print(
+            f"{folder:40} {counts['files']:6} {counts['tokens']:8,} {counts['words']:16,}"
+            f" {counts['long']:15}"
+        )
     for name in sorted(sizes, key=lambda name: -sizes[name]["tokens"])[: arguments.files]:
         print(f"{sizes[name]['tokens']:8,} {name}")
 

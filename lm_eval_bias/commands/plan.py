@@ -115,9 +115,9 @@ def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
     names = list(filter(None, wanted))
     runs.check_metrics(names, pilots, "--width")
     for name in names:
-        of = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
-        if len(of) > 1:
-            units = ", ".join(f"{full} in {unit or 'no unit'}" for unit, full in of.items())
+        units_of = {m.unit: full for full, m in numbers if m.name == name and full not in wanted}
+        if len(units_of) > 1:
+            units = ", ".join(f"{full} in {unit or 'no unit'}" for unit, full in units_of.items())
             raise UsageError(
                 f"--width {name}: one width for numbers in several units ({units}); "
                 f"name the task: TASK/{name}=VALUE"
@@ -273,8 +273,8 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         needed.append(documents)
         rows.append((metric.name, metric.unit, *_row(made, known, documents, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
-    of = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
-    lines = [f"{title}: {run.n:,}{of}, {clusters:,} cluster{'s' * (clusters != 1)}"]
+    share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
+    lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
         head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "FLOOR")
         shown = table.columns([(*head, ""), *rows], right={2, 3, 4})

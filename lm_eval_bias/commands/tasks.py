@@ -80,7 +80,7 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         guesses = difflib.get_close_matches(name, {*known, *(m.name for m in tasks)}, n=1)
         guess = f"; did you mean {guesses[0]}?" if guesses else ""
         raise UsageError(f"no task or metric {name!r}{guess}")
-    for metric, of in tasks.items():
+    for metric, names in tasks.items():
         if metric.name != name:
             continue
         _, unit, better, null_value, cell, about = row(metric)
@@ -91,10 +91,10 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         print(f"  better: {better or 'neither'}; without bias: {null_value or 'unknown'}")
         print(f"  in the paper: {cell or 'no; ours'}")
         print(f"  shown in the table: {shown}{by}")
-        print(f"  tasks: {', '.join(of)}")
+        print(f"  tasks: {', '.join(names)}")
         if metric.question is not None:
             print(f"  tests: {metric.question}")
-        for asked in of:
+        for asked in names:
             if asked in null_models() and (rows := families(asked, name, {})):
                 print(f"  models without meaning, asked {asked}:")
                 print(textwrap.indent(columns(_bands(rows), right={1, 2, 3}), "    "))

@@ -198,14 +198,14 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     parameters = None
     if metric.null_value is not None:
         parameters = {"null_value": float(metric.null_value)}
-    of = f"{metric.null_value:g}" if signed else ""
+    null_text = f"{metric.null_value:g}" if signed else ""
     config = {
-        "evaluation_description": f"Distance from {of}, the value of a model without bias, of: "
-        f"{description}"
+        "evaluation_description": f"Distance from {null_text}, the value of a model without bias, "
+        f"of: {description}"
         if signed
         else description,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
-        "metric_name": f"distance of {name} from {of}" if signed else name,
+        "metric_name": f"distance of {name} from {null_text}" if signed else name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
         "metric_parameters": parameters,
         "lower_is_better": signed or way == "lower",
@@ -224,11 +224,11 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
 
 def _score(result: Result, signed: bool) -> Content:
     run, metric, number = result.run, result.metric, result.number
-    score, low, high, of = number.value, number.low, number.high, ""
+    score, low, high, remark = number.value, number.low, number.high, ""
     details: dict[str, str] = {}
     if signed and metric.null_value is not None:
         score, low, high = distance(number, metric.null_value)
-        of = ", of the signed number; that of its distance is not greater"
+        remark = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(number.value),
             "null_value": repr(float(metric.null_value)),
@@ -239,7 +239,10 @@ def _score(result: Result, signed: bool) -> Content:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
     uncertainty: Content = {}
     if 0 < number.stderr < inf:
-        uncertainty["standard_error"] = {"value": number.stderr, "method": f"the task's own{of}"}
+        uncertainty["standard_error"] = {
+            "value": number.stderr,
+            "method": f"the task's own{remark}",
+        }
     elif number.stderr == 0:
         details["standard_error"] = f"0: {result.how}"
     if result.has_interval:

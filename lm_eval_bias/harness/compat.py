@@ -72,9 +72,11 @@ def request(
     return Instance(kind, doc, arguments, index, metadata=(task, doc_id, repeats))
 
 
-def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
-    index = of.idx if index is None else index
-    return request(kind, of.doc, arguments, index, of.task_name, of.doc_id, of.repeats)
+def derived(instance: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
+    index = instance.idx if index is None else index
+    return request(
+        kind, instance.doc, arguments, index, instance.task_name, instance.doc_id, instance.repeats
+    )
 
 
 def without_bar(method: Callable[..., Any]) -> dict[str, bool]:

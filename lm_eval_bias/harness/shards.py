@@ -35,12 +35,12 @@ def shard(
     strata: list[list[int]] = []
     for column in documents[0]:
         try:
-            values = [frozenset(documents[i][column] for i in of) for of in places]
+            values = [frozenset(documents[i][column] for i in place) for place in places]
         except TypeError:  # lists and mappings
             continue
         ranks: dict[frozenset[Any], int] = {}
         strata.append([ranks.setdefault(value, len(ranks)) for value in values])
     # Of a name that nearly every cluster has for itself nothing can be shared out.
-    shared = sorted((of for of in strata if 2 * max(of) < len(of)), key=max)
-    order = sorted(range(len(places)), key=lambda i: [of[i] for of in shared])
+    shared = sorted((stratum for stratum in strata if 2 * max(stratum) < len(stratum)), key=max)
+    order = sorted(range(len(places)), key=lambda i: [stratum[i] for stratum in shared])
     return sorted(i for cluster in order[part - 1 :: parts] for i in places[cluster])

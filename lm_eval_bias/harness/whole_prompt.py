@@ -76,7 +76,7 @@ def whole_prompts(lm: Any) -> Iterator[None]:
     key: Any = getattr(answers, "encode_key", None)
     lm._encode_pair = WholePrompt(lm)
     if answers is not None:
-        answers.encode_key = lambda of: key(f"{of}{IN_CHAT}")
+        answers.encode_key = lambda value: key(f"{value}{IN_CHAT}")
     try:
         yield
     finally:

@@ -756,11 +756,11 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
 def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
     names = {*map(plain_name, run.samples)}
     for content in files:
-        phrases, files = content.get("phrases"), content.get("reasons_of")
+        phrases, origins = content.get("phrases"), content.get("reasons_of")
         if (
-            isinstance(files, list)
+            isinstance(origins, list)
             and _is_table(phrases)
-            and any(plain_name(Path(str(name))) in names for name in files)
+            and any(plain_name(Path(str(name))) in names for name in origins)
         ):
             run = run._replace(tables={**run.tables, "phrases": phrases})
     return run

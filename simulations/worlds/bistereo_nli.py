@@ -36,7 +36,9 @@ class Twins:
 
     def experiment(self, *args: Any) -> Outcomes:
         *spreads, rng = args
-        gap = self.gaps + sum(self.moved(rng, *of) for of in zip(self.labels, spreads, strict=True))
+        gap = self.gaps + sum(
+            self.moved(rng, *part) for part in zip(self.labels, spreads, strict=True)
+        )
         favoured = np.where([d["favoured"] for d in self.docs], 1, -1)
         entailed = rng.random(len(gap)) < 0.5 + favoured * gap / 200
         records = [
@@ -48,5 +50,5 @@ class Twins:
 
     @staticmethod
     def moved(rng: Rng, labels: list[Any], spread: float) -> np.ndarray:
-        of = {label: rng.normal(0, spread) for label in dict.fromkeys(labels)}
-        return np.array([of[label] for label in labels])
+        effects = {label: rng.normal(0, spread) for label in dict.fromkeys(labels)}
+        return np.array([effects[label] for label in labels])

@@ -201,7 +201,7 @@ def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
     effective, outcomes = round(float(effective_clusters(sizes))), {}
     for by, what in enumerate(("false alarms", "power")):
         sums = answered * (values + np.array([[0], [by]]))
-        total, n = (of.sum(axis=1, keepdims=True) for of in (sums, answered))
+        total, n = (cells.sum(axis=1, keepdims=True) for cells in (sums, answered))
         value = float(np.diff(total / n, axis=0).item())
         changes = np.diff((total - sums) / (n - answered) - total / n, axis=0)[0]
         sample = Sample(clusters, (np.arange(clusters), None))

@@ -65,6 +65,6 @@ def experiment(
 
 def interval(groups: str, *intensities: Floats) -> tuple[float, float]:
     value = points_gap(groups, *(x.mean(axis=0) for x in intensities))
-    of = with_groups(groups, *intensities)
-    low, high = t_interval(value, np.sqrt(of.variance), of.df)
+    estimated = with_groups(groups, *intensities)
+    low, high = t_interval(value, np.sqrt(estimated.variance), estimated.df)
     return low.item(), high.item()

@@ -146,8 +146,8 @@ def nights(themes: int, worse: float, same: bool, rng: Rng) -> Outcomes:
         now = answered(rng, asked, TRUE + worse, changed)
         changes = [{**b, "gap": b["gap"] - a["gap"]} for a, b in zip(before, now, strict=True)]
         for rule, records, bound in (("bound", now, TRUE), ("change", changes, 0)):
-            of = intervals(COUNTED(records).values["gap"], GAP)
-            broken[rule].append([of(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
+            interval = intervals(COUNTED(records).values["gap"], GAP)
+            broken[rule].append([interval(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
     for rule, fails in broken.items():
         by_level = np.array(fails)
         for i, n in enumerate((1, *NIGHTS)):

@@ -98,11 +98,13 @@ def true_numbers(model: Model) -> dict[str, float]:
     """0 for what is beyond chance in a model without bias."""
     large = answered(model, TRUE_THEMES, np.random.default_rng(1), errors=False)
     return {
-        name: 0.0 if not model.identity and ("beyond" in name or "excess" in name) else of.value
-        for name, of in large.items()
+        name: 0.0 if not model.identity and ("beyond" in name or "excess" in name) else number.value
+        for name, number in large.items()
     }
 
 
 def of_intervals(model: Model, rng: Rng) -> Outcomes:
     truth = true_numbers(model)
-    return {name: reported(of, truth[name]) for name, of in answered(model, THEMES, rng).items()}
+    return {
+        name: reported(number, truth[name]) for name, number in answered(model, THEMES, rng).items()
+    }

@@ -32,13 +32,15 @@ def table(themes: int, paired: bool, rng: Rng) -> Outcomes:
         asked = documents if paired else questions(rng, themes)
         records = answered(rng, asked, GAP, rng.normal(0, OF_MODEL, themes))
         answers[name] = Answers(
-            MEASURE, {str(i): Document(str(i), "", [of]) for i, of in enumerate(records)}, {}
+            MEASURE,
+            {str(i): Document(str(i), "", [record]) for i, record in enumerate(records)},
+            {},
         )
         run = run_of(records, name)
         runs.append(run._replace(samples=(run.results,)))
     read = (lambda run: answers[run.model]) if paired else None
     ((column,),) = (
-        of.columns for of in board(FinishedRuns(runs, []), ["gap"], None, read).sections
+        section.columns for section in board(FinishedRuns(runs, []), ["gap"], None, read).sections
     )
     numbers = np.array([run.numbers["gap", None] for run in runs], dtype=float)
     half = 1.96 * numbers[:, 1]

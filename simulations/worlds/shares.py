@@ -74,7 +74,7 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
 
 def of_words(words: int, rng: Rng) -> Outcomes:
     """How much oftener good words are chosen than bad ones, in 40 templates."""
-    word, template = (of.ravel() for of in np.indices((words, 40)))
+    word, template = (index.ravel() for index in np.indices((words, 40)))
     often = (rng.random(words) < 0.3) & (np.arange(words) % 2 == 1)
     likely, truth = np.where(often, 0.8, 0.05), 0.3 * 0.75
     y = (rng.random(len(word)) < likely[word]).astype(float)

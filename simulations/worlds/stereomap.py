@@ -76,8 +76,8 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
     sample = Sample(groups, (range(groups), None))
     mean, (spread, _) = of_groups.values(sample.total())
     ends = [
-        t_interval(of.value, np.sqrt(of.variance), of.df)
-        for of in (of_groups.estimates, of_groups.mean(sample.estimates(*mean)))
+        t_interval(estimated.value, np.sqrt(estimated.variance), estimated.df)
+        for estimated in (of_groups.estimates, of_groups.mean(sample.estimates(*mean)))
     ]
     inside = (ends[0][0] <= truth[chosen]) & (truth[chosen] <= ends[0][1])
     low, high = of_groups.spread_ends

@@ -262,8 +262,8 @@ def _split(records: Records, *columns: str) -> list[Records]:
 def _analogies(answers: Any, numbers: Callable[[Records], Mapping[str, float]]) -> dict[str, Any]:
     """The analogies, and those with `LOADED` words, which count for no other `DIRECTED` number."""
     rows = [
-        {**{key: of[0][key] for key in ABOUT}, **numbers(of)}
-        for of in _split(answers.to_dict("records"), *ANALOGY_KEYS)
+        {**{key: rows[0][key] for key in ABOUT}, **numbers(rows)}
+        for rows in _split(answers.to_dict("records"), *ANALOGY_KEYS)
     ]
     x = pd.DataFrame(rows)
     names = [name for name in x if name not in ABOUT]
@@ -293,8 +293,8 @@ def of_analogies(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_loaded(x: Any, total: Any, **_: Any) -> Values:
-    of = of_analogies(x, total)
-    return {f"{name}, {LOADED}": of[name] for name in ("n", *MEANS) if name in of}
+    values = of_analogies(x, total)
+    return {f"{name}, {LOADED}": values[name] for name in ("n", *MEANS) if name in values}
 
 
 def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
@@ -302,21 +302,21 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
     x = units["analogies"]
     numbers = {
         (names.get("gender", ALL), LOADED if name == LOADED else names.get("axis", ALL)): {
-            metric.removesuffix(f", {LOADED}"): number for metric, number in of.items()
+            metric.removesuffix(f", {LOADED}"): number for metric, number in own.items()
         }
         for name, groups in (("analogies", ([], ["axis"])), (LOADED, ([],)))
         for axis in groups
         for gender in ([], ["gender"])
-        for names, of in rows(name, *gender, *axis)
+        for names, own in rows(name, *gender, *axis)
     }
     genders, axes = ([ALL, *dict.fromkeys(x[name])] for name in ("gender", "axis"))
     shares = []
     for gender, axis in product(genders, [*axes, LOADED]):
-        of = numbers.get((gender, axis), {})
-        if of and (of["n"].n or axis == ALL):
-            row: Record = {"gender": gender, "axis": axis, "n": of["n"].n}
+        own = numbers.get((gender, axis), {})
+        if own and (own["n"].n or axis == ALL):
+            row: Record = {"gender": gender, "axis": axis, "n": own["n"].n}
             for name in MEANS:
-                row |= estimate(name, of[name]) if name in of else {}
+                row |= estimate(name, own[name]) if name in own else {}
             shares.append(row)
     analogies = units["rows"].drop(columns="left_out").to_dict("records")
     return {"shares": shares, "analogies": analogies}

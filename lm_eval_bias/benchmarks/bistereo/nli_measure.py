@@ -164,22 +164,22 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
         for i, name in enumerate([ALL, *dict.fromkeys(units["asked"][column])])
     }
     labels = []
-    for names, of in rows("paper", "gender", "favoured", "category", "descriptor"):
-        if n := int(of["n"].value):
-            row = {**names, "n": n, "unanswered": int(of["unanswered_pairs"].value)}
+    for names, own in rows("paper", "gender", "favoured", "category", "descriptor"):
+        if n := int(own["n"].value):
+            row = {**names, "n": n, "unanswered": int(own["unanswered_pairs"].value)}
             for label in LABELS:
-                row |= estimate(label, of[label])
+                row |= estimate(label, own[label])
             labels.append(row)
     labels.sort(
         key=lambda row: (place[row["gender"]], not row.pop("favoured"), place[row["category"]])
     )
     gaps = [
         {"effect": names["effect"], "gender": names.get("gender", ALL)}
-        | {"category": names.get("category", ALL), "n": of["gap"].n, **estimate("gap", of["gap"])}
+        | {"category": names.get("category", ALL), "n": own["gap"].n, **estimate("gap", own["gap"])}
         for name, columns in (("twins", []), ("twins", ["gender"]), ("differences", ["gender"]))
         for more in ([], ["category"])
-        for names, of in rows(name, "effect", *columns, *more)
-        if of["gap"].n
+        for names, own in rows(name, "effect", *columns, *more)
+        if own["gap"].n
     ]
     gaps.sort(
         key=lambda row: (

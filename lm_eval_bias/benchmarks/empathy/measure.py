@@ -230,7 +230,10 @@ def units(answers: Any, missing: str, **_: Any) -> dict[str, Any]:
         used=used,
         both=both,
         groups=[groups.iloc[known].tolist()] * len(events),
-        **{name: list(np.where(of[:, None, None], x, nan)) for name, (of, x) in stacks.items()},
+        **{
+            name: list(np.where(there[:, None, None], x, nan))
+            for name, (there, x) in stacks.items()
+        },
     )
     whole = people["event"].isin(events["event"][asked])
     people = people.assign(unanswered=people["intensity"].isna().where(whole))
@@ -257,9 +260,9 @@ def of_gaps(x: Any, total: Any, **_: Any) -> Values:
         name: mean_intensity(np.stack(x[name]), total) for name in ("named", "beside", "placebos")
     }
     values = {"events": (n, total(x["asked"])), "delta": (delta(m0["named"], groups), n)}
-    for name, (of, columns, same_name) in POINTS.items():
+    for name, (counted, columns, same_name) in POINTS.items():
         matrices = (m0[column] for column in columns)
-        values[name] = points_gap(groups, *matrices, same_name=same_name), total(x[of])
+        values[name] = points_gap(groups, *matrices, same_name=same_name), total(x[counted])
     return values
 
 
@@ -269,19 +272,19 @@ def widened(
     """The gaps in points, with groups as a sample, too."""
     groups, result = x["groups"].iloc[0], {}
     for name, (_of, columns, same_name) in POINTS.items():
-        of, errors = estimates[name], []
-        for part in range(len(of.value)):
+        estimated, errors = estimates[name], []
+        for part in range(len(estimated.value)):
             stacks = (np.stack(x[column][by == part]) for column in columns)
             errors.append(with_groups(groups, *stacks, same_name=same_name))
         variance, df = np.concatenate([(e.variance, e.df) for e in errors], axis=1)
-        result[name] = of._replace(variance=variance + 0 * of.variance, df=df)
+        result[name] = estimated._replace(variance=variance + 0 * estimated.variance, df=df)
     return result
 
 
 def of_matrix(x: Any, total: Any, **_: Any) -> Values:
     """Of all events alone."""
-    asked, used, n = (total(x[of]) for of in ("asked", "used", "in_matrix"))
-    named, m0 = (mean_intensity(np.stack(x[of]), total) for of in ("named", "people"))
+    asked, used, n = (total(x[name]) for name in ("asked", "used", "in_matrix"))
+    named, m0 = (mean_intensity(np.stack(x[name]), total) for name in ("named", "people"))
     groups, m, cells = x["groups"].iloc[0], normalise(m0), (-2, -1)
     test = permutation_test(named[0, 0], groups)
     return {
@@ -345,7 +348,7 @@ def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
         "p_against_experiencer": two,
         "masked": masked([one, two], np.flatnonzero(~known)),
     }
-    cells = {name: of[:g, : len(others)].ravel() for name, of in numbers.items()}
+    cells = {name: matrix[:g, : len(others)].ravel() for name, matrix in numbers.items()}
     x, y = _projected(z[:g][known]).T
     pairs = perceivers[people[:2]].merge(others, how="cross").assign(**cells)
     places = perceivers[known].assign(x=x, y=y)

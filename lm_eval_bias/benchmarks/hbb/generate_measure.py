@@ -158,7 +158,8 @@ ANSWERS = (
 def units(answers: Any, order: str, threshold: float, **_: Any) -> dict[str, Any]:
     questions = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
     invalid = {
-        column: [of[kind] for of in questions["invalid"]] for kind, column in INVALID.items()
+        column: [counts[kind] for counts in questions["invalid"]]
+        for kind, column in INVALID.items()
     }
     questions = questions.assign(**invalid)
     questions["valid"] = questions["option_1"] + questions["option_2"]

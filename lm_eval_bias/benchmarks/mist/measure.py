@@ -178,7 +178,7 @@ def of_words(x: Any, total: Any, **_: Any) -> Values:
     values = {
         **association(x, total),
         "lists": (n, n),
-        **{name: (100 * ratio(total(complete & of), n), n) for name, of in lost.items()},
+        **{name: (100 * ratio(total(complete & reason), n), n) for name, reason in lost.items()},
     }
     if "ahead" in x:
         begun, known = total(lists), total(complete & ~invalid)
@@ -207,12 +207,12 @@ def tables_wabt(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) ->
         {
             "pair": names.get("pair", "all"),
             "dimension": names["dimension"],
-            "lists": int(of["lists"].value),
-            **estimate("bias_score", of["bias_score"]),
-            **{name: of[name].value for name in columns},
+            "lists": int(own["lists"].value),
+            **estimate("bias_score", own["bias_score"]),
+            **{name: own[name].value for name in columns},
         }
         for more in ([], ["pair"])
-        for names, of in rows("words", "dimension", *more)
+        for names, own in rows("words", "dimension", *more)
     ]
     table.sort(key=lambda row: (order.index(row["dimension"]), order.index(row["pair"])))
     return {"scores": table}
@@ -251,11 +251,11 @@ LOST = ("refused", "unparsed")
 RATES = {("comedy", "a"): "; section 4.3, FAR", ("tragedy", "b"): "; section 4.3, UAR"}
 
 
-def _gap(name: str, of: str, question: str | None = None) -> Metric:
+def _gap(name: str, what: str, question: str | None = None) -> Metric:
     return Metric(
         f"{name}_gap",
         "points",
-        f"{of} after S_a less that after S_b, domains and templates held constant; also what the "
+        f"{what} after S_a less that after S_b, domains and templates held constant; also what the "
         "sense of the identifiers alone would give.",
         null_value=0,
         question=question,
@@ -342,7 +342,7 @@ def of_asked(x: Any, total: Any, **_: Any) -> Values:
     sides = {side: x["side"] == side for side in "ab"}
     return {
         "n": (n, n),
-        **{f"verdicts_{s}": (total(of & valid), total(of)) for s, of in sides.items()},
+        **{f"verdicts_{s}": (total(side & valid), total(side)) for s, side in sides.items()},
         **{name: (100 * ratio(total(x["verdict"] == name), n), n) for name in LOST},
     }
 
@@ -361,7 +361,7 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
     if "p_comedy" in x:  # the gap in tragedy mirrors that in comedy
         gaps = {"comedy": gaps["comedy"], "probability": x["p_comedy"]}
     values = attribution_gaps(x, total, [100 * y for y in gaps.values()])
-    return {f"{of}_{name}": value for of, value in zip(gaps, values, strict=True)}
+    return {f"{outcome}_{name}": value for outcome, value in zip(gaps, values, strict=True)}
 
 
 def tables_aat(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
@@ -378,11 +378,11 @@ def tables_aat(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> 
     pairs = rows("pairs", "group_a", "group_b")
     everything = {"group_a": "all", "group_b": "all"}
     gaps = [
-        {**names, "outcome": outcome, **estimate("gap", of[f"{outcome}_{name}"])}
+        {**names, "outcome": outcome, **estimate("gap", own[f"{outcome}_{name}"])}
         for outcome in ("comedy", "tragedy", "probability")
         if f"{outcome}_gap" in numbers
         for name, of_all in (("gap", [(everything, numbers)]), ("pair", pairs))
-        for names, of in of_all
+        for names, own in of_all
     ]
     return {"groups": groups, "gaps": gaps}
 
@@ -390,7 +390,7 @@ def tables_aat(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> 
 TABLED = (
     Metric("n", "count", "", stderr=False),
     *(Metric(verdict, "share", "") for verdict in VERDICTS),
-    *(Metric(f"{of}_pair", "points", "") for of in ("comedy", "tragedy", "probability")),
+    *(Metric(f"{outcome}_pair", "points", "") for outcome in ("comedy", "tragedy", "probability")),
 )
 METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
 METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)

@@ -116,7 +116,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
 def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     """Of answers in words, in the paper's prompt style but for `styles`."""
     ratings, groups = asked(answers), answers["group"].unique()
-    of_styles = {style: rated(of, groups) for style, of in ratings.groupby("style", sort=False)}
+    of_styles = {style: rated(own, groups) for style, own in ratings.groupby("style", sort=False)}
     of_paper = answers[answers["style"] == PAPER]
     frames = _compared(of_styles[PAPER], answers, part)
     frames |= {"answers": of_paper, "ratings": ratings[ratings["style"] == PAPER]}
@@ -128,8 +128,10 @@ def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     if part == WORDED:
         for key in ("words", "content"):
             of_groups = x[["group", "cluster", "place"]].merge(of_paper[["group", key]], on="group")
-            of = of_groups.explode(key).dropna(subset=key)
-            frames[key] = of.assign(word=of[key].str[0], how=of[key].str[1], about=of[key].str[-1])
+            words = of_groups.explode(key).dropna(subset=key)
+            frames[key] = words.assign(
+                word=words[key].str[0], how=words[key].str[1], about=words[key].str[-1]
+            )
     return frames
 
 
@@ -137,13 +139,13 @@ def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     """A rating's expectation on the rising scale and on the falling one, and `rating`, that of
     their mean log-odds."""
     keys = ["group", "item"]
-    places = [of[item] for of, item in zip(answers["scales"], answers["item"], strict=True)]
+    places = [scales[item] for scales, item in zip(answers["scales"], answers["item"], strict=True)]
     x = answers.assign(round=1, dimension=[d for d, _ in places], facet=[f for _, f in places])
     both = x.pivot(index=keys, columns="direction", values="points")
     both = both.reindex(columns=["rising", "falling"]).dropna()
     rising, falling = (np.array([*both[name]], dtype=float).reshape(-1, 5) for name in both)
     means = {"rising": rising, "falling": falling, "rating": (rising + falling) / 2}
-    expected = Frame({name: _expected(of) for name, of in means.items()}, both.index)
+    expected = Frame({name: _expected(points) for name, points in means.items()}, both.index)
     ratings = x.drop_duplicates(keys).set_index(keys)[["round", "dimension", "facet"]]
     ratings = ratings.join(expected).join(x.groupby(keys)["direction"].nunique()).reset_index()
     groups = rated(ratings, answers["group"].unique())
@@ -168,7 +170,7 @@ def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
     groups["mixed"] = groups["cluster"].map(clusters["sign"]).isin(["<", ">"])
     result = {"groups": groups, "clusters": clusters}
     if part in MAPPED:
-        source = next((source for of in groups["published"] for source in of), None)
+        source = next((source for sources in groups["published"] for source in sources), None)
         result["groups"] = _beside(groups, source)
     if part == "behavior":
         result["tendencies"] = _tendencies(groups, answers).assign(group=None)
@@ -179,8 +181,8 @@ def _clusters(groups: Frame) -> Frame:
     """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
     groups and rounds."""
     scales = [scale(groups, name) for name in BOTH]
-    by_round = [of.by_round for of in scales]
-    if all(of.repeats for of in scales):
+    by_round = [one.by_round for one in scales]
+    if all(one.repeats for one in scales):
         by_round = [groups[[name]].to_numpy() for name in BOTH]  # ten copies of an answer are one
     rows = []
     for k, x in groups[groups["cluster"] >= 0].groupby("cluster"):
@@ -196,7 +198,7 @@ def _clusters(groups: Frame) -> Frame:
                 "sign": test.sign,
                 "t": test.t,
                 "p": test.p,
-                "p_by_round": paired_test(*(of[x.index].ravel() for of in by_round)).p,
+                "p_by_round": paired_test(*(own[x.index].ravel() for own in by_round)).p,
             }
         )
     return Frame(rows, columns=None if rows else ["number", "groups", "sign"])
@@ -206,7 +208,7 @@ def _agreement(groups: Frame) -> Frame:
     """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
     correlation of our scores with the means of theirs."""
     rows = []
-    for source in dict.fromkeys(source for of in groups["published"] for source in of):
+    for source in dict.fromkeys(source for sources in groups["published"] for source in sources):
         x = _beside(groups, source)
         test = _same_clusters(x)
         row = {
@@ -217,9 +219,9 @@ def _agreement(groups: Frame) -> Frame:
             "chance_95": test.null_high,
         }
         for name in BOTH:
-            of = rank_correlation(x[name], x[name.lower()])
+            found = rank_correlation(x[name], x[name.lower()])
             key = f"agreement_{name.lower()}"
-            row |= {**estimate(key, _rho(of)), f"{key}_p": of.p, f"{key}_n": of.n}
+            row |= {**estimate(key, _rho(found)), f"{key}_p": found.p, f"{key}_n": found.n}
         rows.append(row)
     return Frame(rows)
 
@@ -227,7 +229,9 @@ def _agreement(groups: Frame) -> Frame:
 def _beside(groups: Frame, source: str | None) -> Frame:
     """Groups with what a source has of them."""
     names = ("cluster", "competence", "warmth")
-    cells = [[of.get(source, {}).get(name) for name in names] for of in groups["published"]]
+    cells = [
+        [sources.get(source, {}).get(name) for name in names] for sources in groups["published"]
+    ]
     table = Frame(cells, columns=["in_print", "competence", "warmth"])
     return groups.assign(**table.astype({"competence": float, "warmth": float}))
 
@@ -237,28 +241,30 @@ def _same_clusters(x: Frame) -> RandTest:
     return rand_test(known["cluster"], known["in_print"])
 
 
-def _rho(of: RankCorrelation) -> Number:
-    return Number(of.rho, nan, of.low, of.high, n=of.n)
+def _rho(correlation: RankCorrelation) -> Number:
+    return Number(correlation.rho, nan, correlation.low, correlation.high, n=correlation.n)
 
 
 def _tendencies(groups: Frame, answers: Frame) -> Frame:
     """Table 8: correlation over groups of stereotypes and emotions with tendencies."""
-    expected: Mapping[str, Any] = next((of for of in answers["expected"] if of), {})
+    expected: Mapping[str, Any] = next((people for people in answers["expected"] if people), {})
     rows = []
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
-            of = rank_correlation(scores(groups, factor), scores(groups, tendency))
+            correlation = rank_correlation(scores(groups, factor), scores(groups, tendency))
             rows.append(
                 {
                     "stereotype_or_emotion": factor,
                     "tendency": tendency,
-                    "groups": of.n,
-                    **estimate("rho", _rho(of)),
-                    "stars": of.stars,
-                    "p": of.p,
+                    "groups": correlation.n,
+                    **estimate("rho", _rho(correlation)),
+                    "stars": correlation.stars,
+                    "p": correlation.p,
                     "rho_of_people": of_people,
                     "stars_of_people": stars,
-                    "same_sign": None if np.isnan(of.rho) else bool(of.rho * of_people > 0),
+                    "same_sign": None
+                    if np.isnan(correlation.rho)
+                    else bool(correlation.rho * of_people > 0),
                 }
             )
     return Frame(
@@ -285,7 +291,7 @@ def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
             values[name] = np.full_like(n, value), np.full_like(n, test.n)
         kept = np.column_stack([total(group) for group in np.eye(len(x))])
         for name, (one, other) in RANKED.items():
-            values[name] = tuple(of[:, None] for of in correlations(x[one], x[other], kept))
+            values[name] = tuple(part[:, None] for part in correlations(x[one], x[other], kept))
         inside, known = total(x["cluster"] >= 0), total(x["changed"].notna())
         values["mixed_groups"] = 100 * ratio(total(x["mixed"]), inside), inside
         values["unstable_groups"] = 100 * ratio(total(x["changed"] >= UNSTABLE), known), known
@@ -303,13 +309,13 @@ def with_items(
     result = {}
 
     def own(name: str, ends: tuple[Floats, Floats]) -> None:
-        of = estimates[name]
-        result[name] = of._replace(variance=np.full_like(of.value, nan), ends=ends)
+        own = estimates[name]
+        result[name] = own._replace(variance=np.full_like(own.value, nan), ends=ends)
 
     for dimension in DIMENSIONS[part]:
-        name, of = _column(dimension), scale(x, dimension)
-        result[name] = of.mean(estimates[name])
-        low, high = of.spread_ends
+        name, scores_of = _column(dimension), scale(x, dimension)
+        result[name] = scores_of.mean(estimates[name])
+        low, high = scores_of.spread_ends
         own(f"{name}_spread", (np.array([low]), np.array([high])))
     for name in RANKED if part in MAPPED else ():
         own(name, interval(estimates[name].value, estimates[name].n))
@@ -352,14 +358,18 @@ def of_keywords(x: Frame, total: Any, **_: Any) -> Values:
 def of_tendencies(x: Frame, total: Any, **_: Any) -> Values:
     """Signs are NaN if a correlation is undefined, and without any."""
     starred = x[x["stars_of_people"] != ""]
-    signs = [of["same_sign"].astype(float).sum(skipna=False, min_count=1) for of in (x, starred)]
+    signs = [
+        rows["same_sign"].astype(float).sum(skipna=False, min_count=1) for rows in (x, starred)
+    ]
     alike = rank_correlation(x["rho"], x["rho_of_people"])
     numbers = {
         "people_signs": (signs[0], len(x)),
         "people_signs_significant": (signs[1], len(starred)),
         "people_rho": (alike.rho, alike.n),
     }
-    return {name: tuple(np.full_like(total(1), y) for y in of) for name, of in numbers.items()}
+    return {
+        name: tuple(np.full_like(total(1), y) for y in number) for name, number in numbers.items()
+    }
 
 
 RANKED = {
@@ -397,12 +407,12 @@ def tables(
         logger.warning("StereoMap, %s: %s", part, note)
     if notes:
         result["notes"] = Frame({"note": notes})
-    return {name: of.to_dict("records") for name, of in result.items()}
+    return {name: frame.to_dict("records") for name, frame in result.items()}
 
 
-def _numbers(of: Scale) -> Frame:
+def _numbers(scores_of: Scale) -> Frame:
     """The groups' scores, in the columns of a number."""
-    numbers = with_intervals(Metric("", "points", "", scale=ENDS), of.estimates)
+    numbers = with_intervals(Metric("", "points", "", scale=ENDS), scores_of.estimates)
     return Frame([estimate("mean", number._replace(n=None)) for number in numbers])
 
 
@@ -420,22 +430,24 @@ def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Fram
             # By the authors' count_nans: without the `COUNTED` rating, a mean over prompts.
             "unrated": by_part["no"].mean().groupby("group").mean(),
         }
-        table = table.assign(**{name: groups["group"].map(of) for name, of in columns.items()})
+        table = table.assign(
+            **{name: groups["group"].map(values) for name, values in columns.items()}
+        )
     if "cluster" in groups:
         changed = groups["changed"]
         unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
         table = table.assign(cluster=groups["place"], left_its_cluster=changed, unstable=unstable)
-    for name, of in of_scales.items():
-        columns = {column: column.replace("mean", _column(name)) for column in of}
-        table = table.join(of.rename(columns=columns))
+    for name, own in of_scales.items():
+        columns = {column: column.replace("mean", _column(name)) for column in own}
+        table = table.join(own.rename(columns=columns))
     return table
 
 
 def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
     """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
     table = []
-    for dimension, of in of_scales.items():
-        x = Frame({"dimension": dimension, "group": groups["group"]}).join(of)
+    for dimension, own in of_scales.items():
+        x = Frame({"dimension": dimension, "group": groups["group"]}).join(own)
         x["variance"] = Frame(scale(groups, dimension).by_round).var(axis=1)
         table.append(x.iloc[np.argsort(-scores(groups, dimension), kind="stable")])
     return pd.concat(table) if table else Frame()
@@ -455,10 +467,12 @@ def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
     if x.empty:
         return x
     x = x.melt(["number", "place"], var_name="dimension")
-    of = x.groupby(["dimension", "number", "place"], sort=False)["value"].describe().reset_index()
-    of = of.rename(columns={"place": "cluster", "count": "groups", **five})
-    of = of.astype({"groups": int}).assign(variance=of["std"] ** 2)
-    return of[["dimension", "number", "cluster", "groups", "mean", "variance", *five.values()]]
+    table = (
+        x.groupby(["dimension", "number", "place"], sort=False)["value"].describe().reset_index()
+    )
+    table = table.rename(columns={"place": "cluster", "count": "groups", **five})
+    table = table.astype({"groups": int}).assign(variance=table["std"] ** 2)
+    return table[["dimension", "number", "cluster", "groups", "mean", "variance", *five.values()]]
 
 
 def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
@@ -471,8 +485,8 @@ def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
     for key, kind in (("words", "words"), ("content", "keywords")):
         x = frames[key]
         inside = x[x["cluster"] >= 0].sort_values("cluster", kind="stable")
-        for column, of in (("cluster", inside.assign(cluster=inside["place"])), ("group", x)):
-            table = _about(of, column, once=key == "words")
+        for column, words in (("cluster", inside.assign(cluster=inside["place"])), ("group", x)):
+            table = _about(words, column, once=key == "words")
             if len(table):
                 tables[f"{kind}_by_{column}"] = table
     return tables
@@ -485,25 +499,25 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
     x = x.drop_duplicates([column, "word"]) if once else x
     entries = x.explode("about").dropna(subset="about")
     entries = entries.assign(dimension=entries["about"].str[0], sign=entries["about"].str[1])
-    of = entries.groupby([column, "dimension"], sort=False)["sign"].agg(["size", "sum"])
-    of = of.rename(columns={"size": "keywords"}).reset_index()
-    most = of[column].map((entries if once else x)[column].value_counts())
-    of = of.assign(percent=100 * of["keywords"] / most, direction=of["sum"] / most)
+    table = entries.groupby([column, "dimension"], sort=False)["sign"].agg(["size", "sum"])
+    table = table.rename(columns={"size": "keywords"}).reset_index()
+    most = table[column].map((entries if once else x)[column].value_counts())
+    table = table.assign(percent=100 * table["keywords"] / most, direction=table["sum"] / most)
     names = {name: i for i, name in enumerate(x[column].unique())}
-    size = of["direction"].abs() if once else of["keywords"]
-    of = of.assign(place=of[column].map(names), size=-size)
-    of = of.sort_values(["place", "size"], kind="stable")
-    of["rank"] = of.groupby(column).cumcount() + 1
-    return of[[column, "rank", "dimension", "keywords", "percent", "direction"]]
+    size = table["direction"].abs() if once else table["keywords"]
+    table = table.assign(place=table[column].map(names), size=-size)
+    table = table.sort_values(["place", "size"], kind="stable")
+    table["rank"] = table.groupby(column).cumcount() + 1
+    return table[[column, "rank", "dimension", "keywords", "percent", "direction"]]
 
 
 def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
     """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style, and
     together with the paper's style."""
     rows = []
-    for style, of in answers.groupby("style", sort=False):
-        refused = float((of["answer"] == "refused").mean())
-        row = {"style": style, "answers": len(of), "refused": refused}
+    for style, own in answers.groupby("style", sort=False):
+        refused = float((own["answer"] == "refused").mean())
+        row = {"style": style, "answers": len(own), "refused": refused}
         for column, together in (("cv", [style]), ("cv_with_paper", {PAPER: 0, style: 0})):
             for name in BOTH:
                 scores = [scale(of_styles[of_style], name).by_round for of_style in together]
@@ -601,9 +615,9 @@ def _incomplete(groups: Frame, ratings: Frame, part: str) -> Iterator[str]:
     for name in dict.fromkeys((*(BOTH if part != "structure" else ()), *DIMENSIONS[part])):
         scored = groups["group"][scale(groups, name).scored]
         for item in ratings["item"][ratings["dimension"] == name].unique():
-            of = rated.loc[item].reindex(scored, fill_value=False)
-            if of.any() and not of.all():
-                yield f"{item} of {', '.join(of.index[~of])}"
+            own = rated.loc[item].reindex(scored, fill_value=False)
+            if own.any() and not own.all():
+                yield f"{item} of {', '.join(own.index[~own])}"
 
 
 # ---- What is measured
@@ -761,7 +775,7 @@ def _measure(part: str, in_words: bool) -> Measure:
         record if in_words else record_likelihood,
         Counted(
             partial(units if in_words else units_likelihood, part=part),
-            {name: partial(of, part=part) for name, of in values.items()},
+            {name: partial(function, part=part) for name, function in values.items()},
             metrics,
             clusters,
             partial(tables, part=part),

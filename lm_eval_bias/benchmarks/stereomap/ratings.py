@@ -46,16 +46,20 @@ def rated(ratings: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
     cells = means.reindex(pd.MultiIndex.from_product(axes)).to_numpy(dtype=float)
     cells = cells.reshape([len(axis) for axis in axes])
     scales = {
-        dimension: Scale(cells[:, :, items["dimension"] == dimension], list(of["facet"]))
-        for dimension, of in items.groupby("dimension", sort=False)
+        dimension: Scale(cells[:, :, items["dimension"] == dimension], list(rows["facet"]))
+        for dimension, rows in items.groupby("dimension", sort=False)
     }
     return pd.DataFrame({"group": groups, "scales": [scales] * len(groups)})
 
 
 def scale(x: pd.DataFrame, dimension: str) -> Scale:
     """The ratings of groups on a dimension; NaN alone where a limit cut off all its items."""
-    of = x["scales"].iloc[0]
-    return of[dimension] if dimension in of else Scale(np.full((len(x), 1, 1), nan), [dimension])
+    scales = x["scales"].iloc[0]
+    return (
+        scales[dimension]
+        if dimension in scales
+        else Scale(np.full((len(x), 1, 1), nan), [dimension])
+    )
 
 
 def scores(x: pd.DataFrame, dimension: str) -> Floats:
@@ -83,7 +87,7 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     x.loc[known, "cluster"] = own
     x.loc[known, "place"] = np.array(place_names(centres[ranked], points), dtype=object)[own]
     scales = [scale(x, dimension)[known] for dimension in (COMPETENCE, WARMTH)]
-    if all(np.isfinite(of.estimates.variance).any() for of in scales):
+    if all(np.isfinite(one.estimates.variance).any() for one in scales):
         draws = resampled_scores(scales, DRAWS)
         resampled = np.full(draws.shape[:2], -1)
         for of_draw, places in zip(resampled, draws, strict=True):
