@@ -267,7 +267,8 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
     status, printed, _ = command("merge", task, first, second, "--output", output)
     assert status == 0 and "122 documents of 2 files" in printed
     assert re.search(r"^mean_intensity +70\.0", printed, re.M)
-    assert json.loads(output.read_text())["options"]["missing"] == "pairwise"
+    merged = json.loads(output.read_text())
+    assert merged["configs"][task]["metadata"]["missing"] == "pairwise"
 
     def copy(old, new):
         folder = tmp_path / str(len(new))
@@ -277,12 +278,12 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
         return folder / first.name
 
     for arguments, message in (
-        ([copy('"pairwise"', '"complete"')], "do not belong together: missing is 'complete' in"),
+        ([copy('"pairwise"', '"complete"')], "do not belong together: missing is complete in"),
         (
             ["--metadata", "missing=complete"],
             "missing='complete' in --metadata, but the runs had 'pairwise'",
         ),
-        ([copy('"model_name": "a"', '"model_name": "b"')], "model is 'b' in"),
+        ([copy('"model_name": "a"', '"model_name": "b"')], "model is b in"),
     ):
         status, _, error = command("merge", task, first, *arguments)
         assert status == 1 and message in error

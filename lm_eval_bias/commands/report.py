@@ -1,14 +1,12 @@
 """`lm-eval-bias report`: finished runs as pages, with the tables and figures of the papers."""
 
 import argparse
-import inspect
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -153,11 +151,8 @@ def expected() -> list[str]:
 
 def _known(task: catalogue.Task, whole: catalogue.Task | None = None) -> Any:
     """whole: the task that it is a fixed size of, or itself."""
-    parameters = inspect.signature(task.options).parameters if task.options else {}
-    defaults: Mapping[str, Any] = {
-        name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)
-        for name, p in parameters.items()
-    }
+    declared = task.options.declared() if task.options else {}
+    defaults = {name: task.metadata.get(name, option.default) for name, option in declared.items()}
     version = task.metadata.get("version", "")
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
