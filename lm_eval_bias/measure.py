@@ -759,11 +759,6 @@ def estimate(name: str, number: Number) -> dict[str, float]:
     return cells if number.n is None else {**cells, f"{name}_n": int(number.n)}
 
 
-def unmeasured(value: float, n: int | None = None) -> Number:
-    """A number without a standard error."""
-    return Number(float(value), n=n)
-
-
 def mean(values: Iterable[float | None]) -> float:
     """The mean of what is there; NaN if nothing is."""
     given = [v for v in values if v is not None]
