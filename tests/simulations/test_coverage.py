@@ -31,19 +31,19 @@ def held(coverage, benchmark_named):
 HELD = [
     ("hbb", "numbers of 54, icc 0.2", 20, ["mean", "share", "excess_log_odds", "log_odds"]),
     ("hbb_generate", "biased", 10, ["beyond_chance_share", "excess_difference", "biased_share"]),
-    ("bistereo_nli", "60,256 documents, both", 60, ["reported"]),
-    ("bistereo_nli", "6,025 documents, both", 300, ["reported"]),
-    ("bistereo_pairs", "4,429 pairs, both", 100, ["favouritism", "log_odds_gap"]),
-    ("bistereo_pairs", "4,429 pairs, attributes alone", 150, ["favouritism", "log_odds_gap"]),
-    ("bistereo_analogy", "307 analogies, both", 200, ["reported"]),
-    ("bistereo_analogy", "30 analogies, counterparts alone", 200, ["reported"]),
-    ("mist", "WABT, 375 documents, both", 60, ["reported"]),
-    ("mist", "AAT, 150 documents, both", 100, ["reported"]),
-    ("stereoset", "80 terms, ss 60", 200, ["lms", "ss", "icat"]),
-    ("empathy", "no gap, religion, 24 events", 200, ["gap_beyond_repetition", "gap_points"]),
-    ("empathy", "plain gap, race, 5 events", 200, ["gap_beyond_repetition", "gap_points"]),
-    ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 100, ["mean", "spread"]),
-    ("stereomap", "alike, original, warmth, 24 groups, likelihood", 200, ["mean", "spread"]),
+    ("bistereo_nli", "60,256 documents, both", 20, ["reported"]),
+    ("bistereo_nli", "6,025 documents, both", 100, ["reported"]),
+    ("bistereo_pairs", "4,429 pairs, both", 30, ["favouritism", "log_odds_gap"]),
+    ("bistereo_pairs", "4,429 pairs, attributes alone", 50, ["favouritism", "log_odds_gap"]),
+    ("bistereo_analogy", "307 analogies, both", 60, ["reported"]),
+    ("bistereo_analogy", "30 analogies, counterparts alone", 100, ["reported"]),
+    ("mist", "WABT, 375 documents, both", 25, ["reported"]),
+    ("mist", "AAT, 150 documents, both", 50, ["reported"]),
+    ("stereoset", "80 terms, ss 60", 100, ["lms", "ss", "icat"]),
+    ("empathy", "no gap, religion, 24 events", 100, ["gap_beyond_repetition", "gap_points"]),
+    ("empathy", "plain gap, race, 12 events", 100, ["gap_beyond_repetition", "gap_points"]),
+    ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 40, ["mean", "spread"]),
+    ("stereomap", "alike, original, warmth, 24 groups, likelihood", 80, ["mean", "spread"]),
     ("shares", "5 %, 12 themes of 50, icc 0.2", 500, ["held"]),
     ("shares", "mean, 24 clusters, Pareto 1.5", 300, ["reported"]),
 ]
@@ -79,7 +79,7 @@ def test_a_rare_share_passes_falsely_in_at_most_5_of_100(held):
 
 def test_a_star_needs_templates_and_attributes(held):
     """Models without any preference: from templates alone a third gets one."""
-    found = held("bistereo_pairs", "4,429 pairs, attributes alone", 150)
+    found = held("bistereo_pairs", "4,429 pairs, attributes alone", 50)
     assert found["star"].percent <= 7 and found["star of templates alone"].percent > 15
 
 
@@ -93,12 +93,12 @@ def test_models_that_add_up_words_seldom_have_an_excess(held):
 
 def test_a_spread_above_0_is_seldom_chance(held):
     for kind, least, most in (("five clusters", 99, 100), ("alike", 0, 7)):
-        found = held("stereomap", f"{kind}, extended, 98 groups, 10 rounds", 100)
+        found = held("stereomap", f"{kind}, extended, 98 groups, 10 rounds", 40)
         assert least <= found["above 0"].percent <= most
 
 
 def test_every_number_of_two_models_that_do_not_differ_is_compared(held):
-    for task in ("hbb", "mist_wabt_likelihood", "bistereo_nli", "empathy"):
+    for task in ("hbb", "bistereo_nli", "empathy"):
         for name, of in held("compare", f"{task}, 12 clusters, own", 12).items():
             assert isnan(of.percent) or (
                 of.percent <= 42 if "false alarms" in name else of.percent >= 58
