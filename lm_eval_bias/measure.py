@@ -382,7 +382,7 @@ def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
 
 def with_intervals(metric: Metric, estimates: Any) -> list[Number]:
     """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's; or
-    their own; cut to their scale. of: `metrics.errors.Estimates`."""
+    their own; cut to their scale. estimates: `metrics.errors.Estimates`."""
     import numpy as np
 
     from lm_eval_bias.metrics.errors import share_interval, t_interval

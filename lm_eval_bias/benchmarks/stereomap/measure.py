@@ -291,7 +291,7 @@ def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
             values[name] = np.full_like(n, value), np.full_like(n, test.n)
         kept = np.column_stack([total(group) for group in np.eye(len(x))])
         for name, (one, other) in RANKED.items():
-            values[name] = tuple(part[:, None] for part in correlations(x[one], x[other], kept))
+            values[name] = tuple(y[:, None] for y in correlations(x[one], x[other], kept))
         inside, known = total(x["cluster"] >= 0), total(x["changed"].notna())
         values["mixed_groups"] = 100 * ratio(total(x["mixed"]), inside), inside
         values["unstable_groups"] = 100 * ratio(total(x["changed"] >= UNSTABLE), known), known
@@ -309,8 +309,9 @@ def with_items(
     result = {}
 
     def own(name: str, ends: tuple[Floats, Floats]) -> None:
-        own = estimates[name]
-        result[name] = own._replace(variance=np.full_like(own.value, nan), ends=ends)
+        estimated = estimates[name]
+        nothing = np.full_like(estimated.value, nan)
+        result[name] = estimated._replace(variance=nothing, ends=ends)
 
     for dimension in DIMENSIONS[part]:
         name, scores_of = _column(dimension), scale(x, dimension)
