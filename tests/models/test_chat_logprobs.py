@@ -6,10 +6,14 @@ Expected likelihoods are products of the probabilities that a server was given, 
 import gc
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 from itertools import takewhile
 from math import exp, isnan, log
+from pathlib import Path
 
 import pytest
 from lm_eval.api.instance import Instance
@@ -22,7 +26,7 @@ from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.results import runs
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, load
-from tests.serving import Raw, chatting
+from tests.serving import Raw, chatting, free_port
 
 KEY = "sk-of-a-person"
 LETTERS = {"a": 0.5, "b": 0.25, "The": 0.125}
@@ -602,3 +606,45 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
                 assert ours == pytest.approx(theirs, abs=0.01) and greedy == is_greedy, name
                 seen += 1
     assert seen >= 9  # of 2 + 3 + 5
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_a_server_without_likelihoods_says_so_and_writes_the_answers_of_hf(
+    monkeypatch, model_folder, tmp_path
+):
+    """`transformers serve` gives no likelihoods of tokens."""
+    from lm_eval.models.huggingface import HFLM
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    port = free_port()
+    command = [Path(sys.executable).with_name("transformers"), "serve", "--port", port]
+    command += ["--device", "cpu", "--dtype", "float32", model_folder]
+    address, log = f"http://localhost:{port}", tmp_path / "log"
+    with log.open("w") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
+        try:
+            while not answers_at(f"{address}/health"):
+                assert server.poll() is None, log.read_text()[-3000:]
+                time.sleep(0.5)
+            lm = ChatLogprobs(f"{address}/v1/chat/completions", model=str(model_folder))
+            with pytest.raises(UsageError, match="no top_logprobs, so this model gives no"):
+                lm.loglikelihood(requests("a", "b"))
+            hf = HFLM(str(model_folder), device="cpu", dtype="float32")
+            texts = [written(model, "Which is the capital of France?") for model in (lm, hf)]
+        finally:
+            server.terminate()
+    assert texts[0].strip() == texts[1].strip() != ""
+
+
+def answers_at(address):
+    try:
+        return urllib.request.urlopen(address).status == 200
+    except OSError:
+        return False
+
+
+def written(lm, question):
+    prompt = lm.apply_chat_template([{"role": "user", "content": question}])
+    settings = {"until": ["\n\n"], "max_gen_toks": 12, "do_sample": False}
+    [text] = lm.generate_until([Instance("generate_until", {}, (prompt, settings), 0)])
+    return text
