@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from math import inf
@@ -284,11 +285,8 @@ class PrefixLM(HFModel):
     def _same_alone(self, trie: TokenTrie, read: np.ndarray, logits: torch.Tensor) -> bool:
         """Whether the longest and the last text of a pack have the logits of plain passes."""
         at = sorted({int(np.argmax(trie.depth[read])), len(read) - 1}) if len(read) else []
-        nodes, behind = read[at].tolist(), logits[at]
-        return not at or self._in_memory(lambda _: same_alone(self._tree, trie, nodes, behind)) in (
-            True,
-            None,
-        )
+        alone = partial(same_alone, self._tree, trie, read[at].tolist(), logits[at])
+        return not at or self._in_memory(lambda _: alone()) is not False
 
     def _lower_row_limit(self, packs: PackSize, row: int, cached: int) -> bool:
         """After a difference or an error in a row: whether a trial finds a limit below it."""
