@@ -35,6 +35,7 @@ from lm_eval_bias.harness.compat import brief
 from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.usage import UsageError
 
+from .cost import ROWS
 from .decoding import Prompt, Strategy, decode, strategy_of
 from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
@@ -97,7 +98,7 @@ class PrefixLM(HFModel):
 
     prefix_memory: attention cache kept between packs, such as "2GiB"; default: a quarter of the
     free memory.
-    pack_tokens: tokens per pass; default: what is fastest (cost.py), limited by `batch_size`.
+    pack_tokens: tokens per pass; default: 1024 on a CPU, 16384 elsewhere, limited by `batch_size`.
     on_difference: what follows if a request that is computed again as `hf` does has another value:
     "stop" (the default), or "hf", which computes everything so.
     Other arguments are `HFLM`'s, which answers what cannot share prefixes; `runs_as_hf` says why.
@@ -172,10 +173,8 @@ class PrefixLM(HFModel):
     def _check_kind(self, pretrained: Any, config: Any) -> None:
         refuse_encoder(pretrained, config)
 
-    def _packs(self, longest: int, trie: TokenTrie) -> PackSize:
-        limit = self._pack_tokens
-        if limit is None:
-            limit = self._token_limit(longest, self._cost.pack_size(trie.depth))
+    def _packs(self, longest: int) -> PackSize:
+        limit = self._pack_tokens or self._token_limit(longest, self._cost.pack)
         return self._pack_size(limit, "tokens")
 
     def _run_as_hf(self, reason: str, error: Exception | None = None) -> None:
@@ -283,10 +282,9 @@ class PrefixLM(HFModel):
             self._tried_row = min([5 * row // 4, *named])
 
     def _same_alone(self, trie: TokenTrie, read: np.ndarray, logits: torch.Tensor) -> bool:
-        """Whether the longest and the last text of a pack have the logits of plain passes."""
-        at = sorted({int(np.argmax(trie.depth[read])), len(read) - 1}) if len(read) else []
-        alone = partial(same_alone, self._tree, trie, read[at].tolist(), logits[at])
-        return not at or self._in_memory(lambda _: alone()) is not False
+        """Whether the last text of a pack has the logits of a plain pass."""
+        alone = partial(same_alone, self._tree, trie, read[-1:], logits[-1:])
+        return not len(read) or self._in_memory(lambda _: alone()) is not False
 
     def _lower_row_limit(self, packs: PackSize, row: int, cached: int) -> bool:
         """After a difference or an error in a row: whether a trial finds a limit below it."""
@@ -397,7 +395,7 @@ class PrefixLM(HFModel):
         np.maximum.at(longest, which, lengths)
         trie = TokenTrie(inputs, tails=longest)
         deepest = max(map(len, inputs)) // 4
-        packs = self._packs(deepest, trie)
+        packs = self._packs(deepest)
         held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
         nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
@@ -416,20 +414,22 @@ class PrefixLM(HFModel):
 
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
-        row = cached = 0  # tokens in the latest pass and its cache, and in the cache
+        row = cached = 0  # tokens in the largest pass and its cache, and in the cache
 
-        def scores(limit: int) -> tuple[Sweep, slice, np.ndarray, np.ndarray, bool]:
+        def scores(limit: int) -> tuple[Sweep, int, slice, np.ndarray, np.ndarray]:
             nonlocal row, cached
             start, ahead = sweep.cursor, copy(sweep)
             stop = self._pack_end(sweep, limit, read_nodes)
             read = read_nodes[_between(read_nodes, start, stop)]
             here = _between(node, start, stop)
-            row, cached = stop - start + len(sweep.path), len(sweep.path)
+            size = stop - start + len(sweep.path)
+            row, cached = max((row, cached), (size, len(sweep.path)))
             with self._autocast():
                 logits = ahead.advance(stop, read)
-                same = row <= self._tried_row or self._same_alone(trie, read, logits)
+                if size > self._tried_row and not self._same_alone(trie, read, logits):
+                    size = 0
             chosen = np.searchsorted(read, node[here])
-            return ahead, here, *self._read(logits, chosen, token[here]), same
+            return ahead, size, here, *self._read(logits, chosen, token[here])
 
         title = f"Running {len(pairs)} loglikelihood requests"
         try:
@@ -437,10 +437,10 @@ class PrefixLM(HFModel):
                 while sweep.cursor < trie.size:
                     start = sweep.cursor
                     left = trie.size - start + len(sweep.missing)
-                    sweep, here, values, matches, same = packs.fit(scores, left)
-                    if not same and self._lower_row_limit(packs, row, cached):
+                    sweep, right, here, values, matches = packs.fit(scores, left)
+                    if not right and self._lower_row_limit(packs, row, cached):
                         return None
-                    self._tried(row)
+                    self._tried(right)
                     np.add.at(total, request[here], values)
                     np.logical_and.at(greedy, request[here], matches)
                     held.fit(sweep.hold, len(sweep.path), 0)
@@ -630,9 +630,9 @@ class PrefixLM(HFModel):
     def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
         """The size of packs, after a trial at the sizes of the work."""
         longest = int(trie.depth.max()) + 1
-        packs = self._packs(longest, trie)
+        packs = self._packs(longest)
         most = int(np.mean([prompt.max_tokens for prompt in prompts]))
-        beside = min(self._cost.rows(longest, most), len(prompts))
+        beside = min(ROWS, len(prompts))
         cached = min(trie.size, 4 * packs.size) + beside * most
         self._try_rows(packs, min(trie.size, 1024), min(cached, self._held_tokens))
         return packs
@@ -654,7 +654,6 @@ class PrefixLM(HFModel):
         prompts, leaves = [prompts[i] for i in order], ends[order]
         most = np.array([prompt.max_tokens for prompt in prompts])
         row = np.unique(leaves, return_inverse=True)[1]
-        longest = int(trie.depth.max()) + 1
         held = self._pack_size(self._held_tokens, "cached tokens")
         watched = set(rechecked(len(prompts)))
         share = 1.0  # of its max_tokens, that the latest answers needed
@@ -665,9 +664,8 @@ class PrefixLM(HFModel):
             bar.update(counted - bar.n)
             ahead = copy(sweep)
             room = max(4 * limit, self._held_tokens * limit // packs.usual)
-            answer = max(int(most[first:].mean() * share), 1)
-            beside = min(self._cost.rows(longest, answer), limit, self._most_reads)
-            # Four packs of prompts, more if fewer answers than are fastest come of them; all
+            beside = min(ROWS, limit, self._most_reads)
+            # Four packs of prompts, more if fewer than ROWS answers come of them; all
             # answers to a prompt are in one group.
             fit, most_fit = np.searchsorted(leaves, sweep.cursor + np.array([4 * limit, room]))
             readable = np.searchsorted(row, row[first] + self._most_reads)

@@ -127,32 +127,16 @@ class TreeModel:
         logits = out.logits[0] if self._keep else out.logits[0, kept.to(out.logits.device)]
         return logits[: len(read)], [layer.stored() for layer in cache.layers]
 
-    def calls(
-        self, layer: CacheLayer, queries: int, keys: int, copied: bool, calls: int
-    ) -> Callable[[], float]:
-        """Prepare calls of attention whose time is measured."""
-        shape = layer.keys.shape
-        heads = getattr(self.model.config.get_text_config(decoder=True), "num_attention_heads", 0)
-        heads = max(heads // shape[1], 1) * shape[1]
-        query, key, value = (
-            layer.keys.new_zeros((1, count, length, size))
-            for count, length, size in (
-                (heads, queries, shape[3]),
-                (shape[1], keys, shape[3]),
-                (shape[1], keys, layer.values.shape[3]),
+    def alone(self, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        """The logits behind each text in a plain pass of its own, shape (texts, vocabulary)."""
+        last = {"logits_to_keep": 1} if self._keep else {}
+        with torch.no_grad():
+            return torch.stack(
+                [
+                    self.model(torch.tensor([text], device=self.device), **last).logits[0, -1]
+                    for text in texts
+                ]
             )
-        )
-        needed = torch.arange(keys, device=query.device) if copied else slice(0, keys)
-        blocks = [Block(0, queries, needed)] * calls
-        cut = lru_cache(partial(_block_masks, blocks))
-        mask = query.new_ones((1, 1, queries, keys), dtype=torch.bool)
-
-        def run() -> float:
-            with torch.no_grad(), _without_plans():
-                out, _ = _attention(blocks, cut, self, query, key, value, mask)
-            return out[0, 0, 0, 0].item()  # waits for the device
-
-        return run
 
     @contextmanager
     def _attend(self, pack: _Pack) -> Iterator[None]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -13,9 +11,8 @@ import numpy as np
 import torch
 from transformers import GenerationConfig
 
-from .cost import Cost, blocks, measured
+from .cost import Cost, blocks
 from .pack_size import is_shortage
-from .sweep import Sweep
 from .token_trie import TokenTrie, on_path
 from .tree_attention import Layers, TreeModel, Unsupported, select
 
@@ -154,10 +151,7 @@ def with_plain(
     """`Comparison.error` and `Comparison.rounding` of the logits behind texts."""
 
     def plain() -> torch.Tensor:
-        rows = [torch.as_tensor(np.array(t, np.int64)[None], device=model.device) for t in texts]
-        with torch.no_grad():
-            last = [model.model(row).logits[0, -1] for row in rows]
-        return torch.stack(last).float().log_softmax(-1)
+        return model.alone(texts).float().log_softmax(-1)
 
     def rounding() -> torch.Tensor:
         with Rounded(model.model, 1):
@@ -167,12 +161,10 @@ def with_plain(
     return logits.float().log_softmax(-1) - expected, rounding
 
 
-def same_alone(
-    model: TreeModel, trie: TokenTrie, nodes: Sequence[int], logits: torch.Tensor
-) -> bool:
+def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: torch.Tensor) -> bool:
     """Whether the logits behind nodes of a pack are those of a plain pass of each text. logits:
     shape (nodes, vocabulary)."""
-    texts = [trie.tokens[: node + 1][trie.end[: node + 1] > node].tolist() for node in nodes]
+    texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
     return Comparison(*with_plain(model, texts, logits), 0, []).agrees()
 
 
@@ -233,28 +225,18 @@ def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
 
 
 def check(model: TreeModel) -> tuple[float, int, Cost]:
-    """The bytes per cached node, the vocabulary size and what passes cost. Raises Unsupported if
-    log-probabilities in a small tree differ from those of plain passes by more than 0.001 and more
-    than the embeddings' last digit changes."""
+    """The bytes per cached node, the vocabulary size and what attention costs. Raises Unsupported
+    if log-probabilities in a small tree differ from those of plain passes by more than 0.001 and
+    more than the embeddings' last digit changes."""
     result = compare(model, Cost(call=1.0))
     if not result.agrees():
         most = result.error.abs().max().item()
         raise Unsupported(
             f"gives other likelihoods when prefixes are shared (by {most:.2g} in a trial)"
         )
-    vocabulary = model.model.get_input_embeddings().weight.shape[0]
     stored = [t for layer in result.layers for t in (layer.keys, layer.values)]
     size = sum(t.numel() * t.element_size() / t.shape[2] for t in stored)
-    tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)
-
-    def advance(depth: np.ndarray, cost: Cost) -> Callable[[], Any]:
-        chains = np.split(np.resize(tokens, len(depth)), np.flatnonzero(depth == 0)[1:])
-        trie = TokenTrie([[i % min(vocabulary, 997), *chain[1:]] for i, chain in enumerate(chains)])
-        last = np.array([trie.size - 1])
-        return lambda: Sweep(model, trie, cost).advance(trie.size, last).sum().item()
-
-    attend = partial(model.calls, result.layers[0])
-    # Time that other programs take does not count, but this clock stops while a GPU works.
-    clock = time.thread_time if model.device.type == "cpu" else time.perf_counter
-    costs = measured(attend, advance, len(result.layers), clock)
-    return size, result.error.shape[1], costs
+    keys, values, _ = result.layers[0]
+    heads = getattr(model.model.config.get_text_config(decoder=True), "num_attention_heads", 0)
+    cost = Cost.on(model.device, heads or keys.shape[1], keys, values)
+    return size, result.error.shape[1], cost
