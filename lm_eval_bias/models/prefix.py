@@ -7,7 +7,6 @@ ancestors. See docs/explanation/hf_prefix.md.
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 import torch.nn.functional as F
+from accelerate.utils.modeling import convert_file_size_to_int
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
@@ -831,11 +831,9 @@ def rechecked(count: int) -> list[int]:
 
 
 def _bytes(size: str | int) -> int:
-    pattern = r"(\d+(?:\.\d+)?)\s*(?:([KMG])(I?))?B?"
-    match = re.fullmatch(pattern, str(size).strip().upper())
-    if match is None:
+    try:
+        return convert_file_size_to_int(size)
+    except (ValueError, AttributeError):  # the latter for 1.5
         raise UsageError(
             f"prefix_memory={size} in --model_args: expected a size such as 2GiB, 500MB or 0"
-        )
-    number, unit, binary = match.groups()
-    return int(float(number) * (1024 if binary else 1000) ** " KMG".index(unit or " "))
+        ) from None
