@@ -291,8 +291,8 @@ def judged(path: Path, families: Sequence[str], models: int) -> None:
                     now,
                     before,
                     lambda run, _, key, changes_now=changes: changes_now[run.task][key],
-                )
-                found.update(v.verdict for v in verdicts.verdicts if v.rule.metric)
+                ).values()
+                found.update(v.verdict for v in verdicts if v.rule.metric)
             print(f"{family}, {models - 1} models: {dict(found)}", flush=True)
 
 

@@ -2,8 +2,6 @@
 asked."""
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
 
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.results import comparison, runs
@@ -57,10 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
             "or --models NAME NAME"
         )
     known = finished.known_tasks(arguments.include_path)
-    sides = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
-    models = arguments.models or (None, None)
-    first = _chosen(sides[0].runs, models[0], paths[0])
-    second = _chosen(sides[-1].runs, models[1], paths[-1])
+    found = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
+    first, second = (
+        finished.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")
+        for i, name in zip((0, -1), arguments.models or (None, None), strict=True)
+    )
     names = (first[0].model, second[0].model)
     if names[0] == names[1]:
         if first == second:
@@ -77,17 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.metrics,
             arguments.groups,
             arguments.common,
-            [note for side in sides for note in side.notes],
+            [note for side in found for note in side.notes],
             across,
         )
     finished.show(shown.page(result), output, shown.summary(result))
     return 0 if result.pairs else NOTHING
-
-
-def _chosen(candidates: Sequence[runs.Run], name: str | None, path: Path) -> list[runs.Run]:
-    chosen = finished.of_model(candidates, name, "--models")
-    models = dict.fromkeys(run.model for run in chosen)
-    if len(models) > 1:
-        names = ", ".join(models)
-        raise UsageError(f"{path} has {len(models)} models; say which with --models: {names}")
-    return chosen

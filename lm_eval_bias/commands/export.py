@@ -13,11 +13,11 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.bounds import Unreadable, content_of, loads
+from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
-from lm_eval_bias.export.numbers import CannotMerge, Result, Source
+from lm_eval_bias.export.numbers import Result, Source
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.runs import Run, find
+from lm_eval_bias.results.runs import find
 from lm_eval_bias.usage import UsageError
 
 FORMATS = ("hub", "every-eval-ever")
@@ -85,7 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
     known = finished.known_tasks(arguments.include_path)
     finished_runs = find(arguments.runs, known, arguments.tasks)
-    results, left = numbers.chosen(_of_model(finished_runs.runs, arguments), arguments.metrics)
+    single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
+    chosen = finished.of_model(finished_runs.runs, arguments.model, "--model", single)
+    results, left = numbers.chosen(chosen, arguments.metrics)
     write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
@@ -133,20 +135,6 @@ def _source(arguments: argparse.Namespace) -> Source:
     return Source(arguments.dataset_id, arguments.dataset_revision, *outputs)
 
 
-def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
-    """The runs of --model. UsageError where the format takes one model alone."""
-    chosen = finished.of_model(runs, arguments.model, "--model")
-    models = sorted({run.model for run in chosen})
-    of_one = f"--to {arguments.to}" if arguments.to != "every-eval-ever" else ""
-    of_one = of_one or ("--model_id" if arguments.model_id is not None else "")
-    if len(models) > 1 and of_one:
-        raise UsageError(
-            f"{of_one} is of one model, and there are {len(models)}; choose with --model: "
-            f"{', '.join(models)}"
-        )
-    return chosen
-
-
 # ---- The formats
 
 
@@ -168,7 +156,7 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
         try:
             content = _read(path)
             standing = hub.standing(content)
-        except (CannotMerge, UsageError) as error:
+        except UsageError as error:
             if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
@@ -182,14 +170,8 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
                 del new[hub.key_of(there)]
     if not new:
         return [], left
-    return [_changed(own, old, hub.merged(old, list(new.values())))], left
-
-
-def _changed(path: Path, old: str, new: str) -> str:
-    if new == old:
-        return f"{path} is as it was"
-    writing.together({path: new})
-    return f"wrote {path}"
+    writing.whole(own, hub.merged(old, list(new.values())))
+    return [f"wrote {own}"], left
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
@@ -211,33 +193,26 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
             writing.whole(arguments.output / place, rows)
         path, content, _ = record
         file = arguments.output / path
-        if file.exists() or file.is_symlink():
-            old = _record_at(file)
-            if old.get("evaluation_id") != content["evaluation_id"]:
+        if old := _read(file):
+            before = _record_in(old)
+            if before.get("evaluation_id") != content["evaluation_id"]:
                 raise UsageError(
                     f"{file} is there, and is no record of {content['evaluation_id']}; move it"
                 )
-            retrieved = {"retrieved_timestamp": old.get("retrieved_timestamp")}
-            if {**json.loads(json.dumps(content)), **retrieved} == old:
-                continue
+            content["retrieved_timestamp"] = before.get("retrieved_timestamp")
         files[file] = records.text(content)
     writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION
     line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
-    if len(files) < len(made):
-        line += f"; {len(made) - len(files)} stood there already"
     return [line] if made else [], left
 
 
-def _record_at(path: Path) -> dict[str, Any]:
+def _record_in(text: str) -> Json:
     try:
-        content = loads(_read(path))
+        content = loads(text)
     except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
-
-
-# ---- Files
 
 
 def _read(path: Path) -> str:

@@ -109,12 +109,19 @@ def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
     return {task.name: task for task in catalogue.tasks(include_path)}
 
 
-def of_model(runs: Sequence[Run], name: str | None, option: str) -> list[Run]:
-    """The runs of a model, by its name or as the harness was given it; of all without a name."""
+def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "") -> list[Run]:
+    """The runs of a model, by its name or as the harness was given it; of all without a name.
+    single: what is of one model alone."""
     chosen = [run for run in runs if name in (None, run.model, run.identity)]
     if not chosen and name:
         near = nearest(name, sorted({run.model for run in runs}))
         raise UsageError(f"{option} {name}: no run is of that model; {near}")
+    models = dict.fromkeys(run.model for run in chosen)
+    if single and len(models) > 1:
+        raise UsageError(
+            f"{single} is of one model, and there are {len(models)}; choose with {option}: "
+            f"{', '.join(models)}"
+        )
     return chosen
 
 
@@ -126,7 +133,7 @@ def reader(
     from tqdm import tqdm
 
     form = "{percentage:3.0f}%|{bar:20}| {elapsed}{postfix}"
-    with tqdm(total=2 * runs, bar_format=form, disable=None, leave=False) as bar:
+    with tqdm(total=runs, bar_format=form, disable=None, leave=False) as bar:
 
         def answers(run: Run) -> Answers | None:
             task = known.get(run.task)
@@ -134,7 +141,7 @@ def reader(
                 return None
             bar.set_postfix_str(f"{run.task} of {run.model}")
             read = samples.answers(task, run.samples, run.options)
-            bar.update(1)
-            return read._replace(step=bar.update)
+            bar.update()
+            return read
 
         yield answers

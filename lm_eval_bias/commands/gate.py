@@ -7,22 +7,20 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from math import inf, isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan, tell
-from lm_eval_bias.gate import draft, page, rules, verdicts
-from lm_eval_bias.gate.draft import NULL_BAND
+from lm_eval_bias.gate import page, rules, verdicts
+from lm_eval_bias.gate.draft import NULL_BAND, draft
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import WORSE, Rules
-from lm_eval_bias.gate.verdicts import Changes, Judged
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.gate.verdicts import Changes, Verdict
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
-from lm_eval_bias.results.paired import Difference
-from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find
+from lm_eval_bias.results.paired import Difference, difference
+from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find, listed
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
@@ -133,7 +131,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return PASSED
     before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
     if wanted is None:
-        return _init(arguments, finished_runs.runs, before.runs, known)
+        made = draft(finished_runs.runs, before.runs, changes(known), arguments.bound)
+        writing.whole(arguments.rules, made)
+        print(f"{made}\nwrote {arguments.rules}")
+        return PASSED
     return _judge(arguments, wanted, finished_runs, before, known)
 
 
@@ -150,33 +151,34 @@ def _judge(
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    baseline = before.runs
-    rules.check(
-        wanted,
-        _metrics(wanted, known, finished_runs.runs),
-        _groups(finished_runs.runs),
-        bool(baseline),
-    )
-    _check_baseline(wanted, finished_runs.runs, baseline)
-    judged = verdicts.judge(wanted, finished_runs.runs, baseline, changes(known))
-    for one in judged:
-        _with_documents(one, finished_runs.runs, known)
-    code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
-    tasks = {verdict.task for one in judged for verdict in one.verdicts}
-    runs = [run for run in finished_runs.runs if run.task in tasks]
-    old = [run for run in baseline if run.task in tasks]
-    context = page.Context(
-        {
-            **{(run.model, run.task): _settings(run) for run in runs},
-            **{(f"baseline {run.model}", run.task): _settings(run) for run in old},
-        },
-        [f"{run.model}, {run.task}: {line}" for run in runs for line in run.warnings],
-        [*finished_runs.notes, *(f"baseline: {note}" for note in before.notes)],
-        code,
-    )
+    runs, baseline = finished_runs.runs, before.runs
+    rules.check(wanted, runs, known, baseline)
+    if any(rule.condition == WORSE for rule in wanted.rules):
+        _check_baseline(runs, baseline)
+    judged = verdicts.judge(wanted, runs, baseline, changes(known))
+    for of_model in judged.values():
+        _with_documents(of_model, known)
+    all_verdicts = [verdict for of_model in judged.values() for verdict in of_model]
+    code = status(verdicts.overall(all_verdicts), arguments.inconclusive)
+    tasks = {verdict.task for verdict in all_verdicts}
+    named = [("", run) for run in runs] + [("baseline ", run) for run in baseline]
+    remarks = {
+        "Settings of the runs": [
+            f"{older}{run.model}, {run.task}: {_settings(run)}"
+            for older, run in named
+            if run.task in tasks
+        ],
+        "Read these with care": [
+            f"{run.model}, {run.task}: {line}"
+            for run in runs
+            if run.task in tasks
+            for line in run.warnings
+        ],
+        "Notes": [*finished_runs.notes, *(f"baseline: {note}" for note in before.notes)],
+    }
     if arguments.junit:
         writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
-    shown = page.page(judged, wanted, context)
+    shown = page.page(judged, wanted, remarks, code)
     print(text(shown, finished.width()))
     print(shown.lead[0])  # a log ends with it
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -190,15 +192,17 @@ def _judge(
     return code
 
 
-def _with_documents(one: Judged, runs: Sequence[Run], known: Mapping[str, catalogue.Task]) -> None:
-    """Say what would decide its inconclusive rules, in documents where that can be planned."""
-    of_task = {run.task: run for run in runs if run.model == one.model}
-    pilot_of = cache(lambda task: plan.pilot_of(of_task[task], known))
-    for verdict in one.verdicts:
-        metric = verdict.metric
-        if isnan(verdict.narrower) or metric is None or verdict.rule.group is not None:
+def _with_documents(of_model: Sequence[Verdict], known: Mapping[str, catalogue.Task]) -> None:
+    """Say what would decide the inconclusive rules of a model, in documents where that can be
+    planned."""
+    pilots: dict[str, plan.Pilot | None] = {}
+    for verdict in of_model:
+        task, metric, run = verdict.task, verdict.metric, verdict.run
+        if isnan(verdict.narrower) or metric is None or run is None or verdict.rule.group:
             continue
-        pilot = pilot_of(verdict.task)
+        if task not in pilots:
+            pilots[task] = plan.pilot_of(run, known)
+        pilot = pilots[task]
         if pilot and (planned := plan.to_decide(pilot, metric, verdict.narrower, known)):
             verdict.todo += f": {planned}"
 
@@ -212,38 +216,10 @@ def _bound(text: str) -> str | float:
     return number
 
 
-def _init(
-    arguments: argparse.Namespace,
-    runs: Sequence[Run],
-    baseline: Sequence[Run],
-    known: Mapping[str, catalogue.Task],
-) -> int:
-    change = changes(known)
-
-    def error(run: Run, key: Key) -> tuple[float, int] | None:
-        before = verdicts.baseline_of(run, baseline)
-        if before is None:
-            return None
-        paired = change(run, before, key)
-        return (paired.stderr, paired.clusters) if paired.stderr > 0 else None
-
-    made = draft.draft(runs, error if baseline else None, arguments.bound)
-    if not any(one.bound is not None for one in made):
-        reasons = "".join(f"\n{one.task} {one.metric}: {one.reason}" for one in made)
-        raise UsageError(f"these runs give no rule{reasons or ': no number tests a question'}")
-    text = draft.rules_text(made, runs)
-    writing.whole(arguments.rules, text)
-    print(f"{text}\nwrote {arguments.rules}")
-    return PASSED
-
-
 def _settings(run: Run) -> str:
-    parts = [f"{key} {value}" for key, value in run.settings]
-    if run.template:
-        parts.append("with its chat template")
-    if run.date:
-        parts.append(f"on {run.date:%Y-%m-%d at %H:%M}")
-    return ", ".join(parts)
+    template = ", with its chat template" if run.template else ""
+    date = f", on {run.date:%Y-%m-%d at %H:%M}" if run.date else ""
+    return listed(dict(run.settings)) + template + date
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
@@ -258,31 +234,7 @@ def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Fini
     return finished_runs
 
 
-def _metrics(
-    wanted: Rules, known: Mapping[str, catalogue.Task], runs: Sequence[Run]
-) -> dict[str, Sequence[Metric]]:
-    """Task -> what it declares; a task that no rule names is not loaded."""
-    named = {rule.task for rule in wanted.rules}
-    metrics: dict[str, Sequence[Metric]] = {}
-    for name, task in known.items():
-        measure = task.measure if name in named else None
-        metrics[name] = measure.metrics if measure else ()
-    return {**metrics, **{run.task: run.metrics for run in runs}}
-
-
-def _groups(runs: Sequence[Run]) -> dict[str, dict[str, set[str]]]:
-    groups: dict[str, dict[str, set[str]]] = {}
-    for run in runs:
-        for metric, group in run.numbers:
-            names = groups.setdefault(run.task, {}).setdefault(metric, set())
-            if group is not None:
-                names.add(group)
-    return groups
-
-
-def _check_baseline(wanted: Rules, runs: Sequence[Run], baseline: Sequence[Run]) -> None:
-    if not any(rule.condition == WORSE for rule in wanted.rules):
-        return
+def _check_baseline(runs: Sequence[Run], baseline: Sequence[Run]) -> None:
     if {run.results.resolve() for run in runs} & {run.results.resolve() for run in baseline}:
         raise UsageError(
             "--baseline holds the very runs that are judged; give the folder of the older ones"
@@ -310,6 +262,7 @@ def changes(known: Mapping[str, catalogue.Task]) -> Changes:
                 pairs[which] = paired(before, now, answers)
         if notes := pairs[which].notes:
             raise UsageError("; ".join(notes))
-        return pairs[which].change(key)
+        first, second = pairs[which].runs
+        return difference(first, second, key)
 
     return change

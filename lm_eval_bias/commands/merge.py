@@ -3,14 +3,13 @@ numbers could not be computed."""
 
 import argparse
 import json
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.results import merged, samples, table
+from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.show import exhibited
 from lm_eval_bias.usage import UsageError
@@ -51,15 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     content = merged.merged(task, files, dict(map(_option, arguments.metadata)))
     documents = content["n-samples"][task.name]["effective"]
     print(f"{task.name}: {documents:,} documents of {len(files)} file{'s' * (len(files) > 1)}")
-    runs = [run for file in files if (run := samples.results_of(task.name, file))]
-    options = [samples.at(run, "configs", task.name, "metadata") or {} for run in runs]
-    if missing := merged.missing_parts(options):
+    if missing := content["missing"]:
         print(f"These are not all parts: {shortened(', '.join(missing))} missing.")
     numbers = content["configs"][task.name]["cells"]["numbers"]
     print(table.text(exhibited.numbers(clean(numbers))))
     if arguments.output:
-        text = json.dumps(defined(content), indent=1, allow_nan=False)
-        writing.whole(arguments.output, f"{text}\n")
+        # JSON knows neither NaN nor infinity
+        defined = json.loads(json.dumps(content), parse_constant=lambda _: None)
+        writing.whole(arguments.output, f"{json.dumps(defined, indent=1)}\n")
     return 0
 
 
@@ -69,12 +67,3 @@ def _option(pair: str) -> tuple[str, Any]:
         return key, plain(value)
     except ValueError as error:
         raise UsageError(f"--metadata {shortened(pair)}: {error}") from None
-
-
-def defined(value: Any) -> Any:
-    """Plain data with None for NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {key: defined(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [defined(entry) for entry in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -31,14 +31,12 @@ WIDTH = 120
 LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
     "DOCUMENTS": "that make it so narrow, by the clusters which they bring (templates, words, "
-    "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
+    "events, themes). At most: the worst case, where the pilot does not show how much of the "
+    "variance stays since more documents use the same clusters again. Too few: all documents of "
     "the task do not suffice.",
     "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
     "Where a few stand out, or a number rests on few answers, it may be 50 "
     "(docs/reference/ci_sizes.md).",
-    "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
-    "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
-    "the pilot; a larger pilot, with more of each cluster, tells it.",
 }
 
 
@@ -78,10 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, known, wanted) for one in pilots.runs]
-    if any("FLOOR" in text for text in blocks):
-        indent = " " * (max(map(len, LEGEND)) + 2)
-        lines = [f"{name:{len(indent)}}{meaning}" for name, meaning in LEGEND.items()]
-        filled = (textwrap.fill(line, WIDTH, subsequent_indent=indent) for line in lines)
+    if any("BETWEEN" in text for text in blocks):
+        lines = [f"{name:11}{meaning}" for name, meaning in LEGEND.items()]
+        filled = (textwrap.fill(line, WIDTH, subsequent_indent=" " * 11) for line in lines)
         blocks.append("\n".join(filled))
     print("\n\n".join(blocks))
     return 0
@@ -136,9 +133,10 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | 
 class Pilot:
     """A run, and its clusters.
 
-    labels: the cluster of each document of the task, in the first clustering; grown: clusters of
-    the first n documents, shape (clusterings, documents + 1). records: of each document of the run.
-    UsageError without samples, and where the documents cannot be made.
+    labels: the cluster of each document of the task, in the first clustering; ends: their
+    `boundaries`; grown: clusters of the first n documents, shape (clusterings, documents + 1).
+    records: of each document of the run. UsageError without samples, and where the documents
+    cannot be made.
     """
 
     def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]) -> None:
@@ -148,9 +146,10 @@ class Pilot:
         if not task.measure.clusters:
             raise UsageError("its measure declares no clusters")
         self.run, self.task, self.measure = run, task, task.measure
-        clusters = self._of_documents()
+        all_of = self._documents()
+        clusters = [[clusters_of(d, columns) for d in all_of] for columns in self.measure.clusters]
         self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
-        self.grown = plan.growth(clusters)
+        self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         documents = samples.documents(task, run.samples) if run.samples else ()
         self.records = [document.records for document in documents if document.records]
         if len(self.records) != run.n:
@@ -160,28 +159,21 @@ class Pilot:
             )
         self.clusters = plan.clusters_in(task.measure, self.records)
 
-    def _of_documents(self) -> list[list[list[Any]]]:
-        """For each clustering the clusters of each document, with the options of the run and
-        without a fixed size."""
+    def _documents(self) -> Sequence[Any]:
+        """All documents of the task, with the options of the run and without a fixed size."""
         run, task = self.run, self.task
         if task.builder is None:
             raise UsageError("how many documents the task has is known in a run alone")
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
+        kwargs = {**(task.config.get("dataset_kwargs") or {})}
+        kwargs.pop(FIRST, None)
         try:
-            given = {**located(task.metadata, task.path), **options, **_kwargs(task)}
-            documents = task.builder(**given)[task.config.get("test_split", "test")]
-            return [
-                [clusters_of(document, columns) for document in documents]
-                for columns in self.measure.clusters
-            ]
+            given = {**located(task.metadata, task.path), **options, **kwargs}
+            documents: Sequence[Any] = task.builder(**given)[task.config.get("test_split", "test")]
+            return documents
         except (UsageError, OSError, KeyError, TypeError) as error:
             cause = f"{type(error).__name__}: {error}"
             raise UsageError(f"the task's documents cannot be made here ({cause})") from error
-
-    @property
-    def ends(self) -> list[int]:
-        labels, n = self.labels, len(self.labels)
-        return [i for i in range(1, n + 1) if i == n or labels[i] != labels[i - 1]]
 
     def sized(self, metric: str, width: float) -> plan.SizePlan:
         """How many documents make the interval of a number so wide."""
@@ -199,12 +191,6 @@ class Pilot:
         with quietly(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return plan.in_windows(self.measure, self.records, options, metrics)
-
-
-def _kwargs(task: catalogue.Task) -> dict[str, Any]:
-    """What its YAML says of its documents, but for a fixed size."""
-    kwargs = task.config.get("dataset_kwargs") or {}
-    return {key: value for key, value in kwargs.items() if key != FIRST}
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
@@ -260,7 +246,9 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {error}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
-    rows = []
+    rows: list[tuple[str, ...]] = [
+        ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
+    ]
     needed: list[int | None] = []
     cannot: dict[str, list[str]] = {}
     for metric, width in chosen:
@@ -268,26 +256,22 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         if made.cannot:
             cannot.setdefault(made.cannot, []).append(metric.name)
             continue
-        known = made.share.known or not made.share.matters
-        documents = made.documents if known else made.most
-        needed.append(documents)
-        rows.append((metric.name, metric.unit, *_row(made, known, documents, total, metric.unit)))
+        needed.append(made.needed)
+        rows.append((metric.name, metric.unit, *_row(made, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
     share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
     lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
-        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "FLOOR")
-        shown = table.columns([(*head, ""), *rows], right={2, 3, 4})
+        shown = table.columns(rows, right={2, 3, 4})
         lines += [f"  {line}" for line in shown.splitlines()]
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
-    if clusters < FEWEST_CLUSTERS:
-        enough = [n for n in pilot.ends if pilot.grown[:, n].min() >= FEWEST_CLUSTERS]
-        if enough:
-            lines.append(
-                f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
-                f"{enough[0]} --log_samples"
-            )
+    enough = [n for n in pilot.ends if pilot.grown[:, n].min() >= FEWEST_CLUSTERS]
+    if clusters < FEWEST_CLUSTERS and enough:
+        lines.append(
+            f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
+            f"{enough[0]} --log_samples"
+        )
     reached = [n for n in needed if n is not None]
     if len(reached) < len(needed):
         line = "It is not certain that all of these can be reached with the"
@@ -303,25 +287,18 @@ def _filled(note: str) -> str:
     return textwrap.fill(note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _row(
-    made: plan.SizePlan, known: bool, documents: int | None, total: int, unit: str
-) -> tuple[str, ...]:
-    """The cells from WIDTH NOW on. known: whether the share of clusters is. total: documents."""
+def _row(made: plan.SizePlan, total: int, unit: str) -> tuple[str, ...]:
+    """The cells from WIDTH NOW on. total: documents."""
     least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
     between = f"{least} to {most}" if least and most else f"from {least}" if least else ""
-    if least == most:
-        between = ""
-    floor = more = ""
-    if documents:
-        count = f"{documents:,}" if known or least == most else f"{documents:,} at most"
+    now, wanted, low, middle, high = (
+        number_text(width, unit) for width in (made.width, made.wanted, *made.at_full)
+    )
+    more = ""
+    if made.needed:
+        count = f"{made.needed:,}" if made.known or least == most else f"{made.needed:,} at most"
     else:
-        count = "too few" if known else "perhaps too few"
-        low, middle, high = (number_text(width, unit) for width in made.at_full)
-        about = f"{middle} ({low} to {high})" if known else f"{low} to {high}"
+        count = "too few" if made.known else "perhaps too few"
+        about = f"{middle} ({low} to {high})" if made.known else f"{low} to {high}"
         more = f"with all {total:,} the width is {about}"
-    floor = "unknown"
-    if known:
-        percent = [f"{100 * share:.0f}" for share in made.share[:3]]
-        floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
-    now, wanted = (number_text(width, unit) for width in (made.width, made.wanted))
-    return now, wanted, count, between, floor, more
+    return now, wanted, count, "" if least == most else between, more

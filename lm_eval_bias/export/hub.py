@@ -9,8 +9,9 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.export.numbers import CannotMerge, Result, Source, about, circumstances, directed
+from lm_eval_bias.export.numbers import Result, Source, about, better, circumstances, undirected
 from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.usage import UsageError
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
 LONGEST_NOTE = 1000
@@ -22,23 +23,24 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
     """An entry TASK.METRIC for each number with a direction, and what was left out."""
     if source.dataset is None:
         raise ValueError("the format needs the id of a data set on the hub")
-    made = []
-    with_direction, left = directed(results)
-    for result, way in with_direction:
-        run = result.run
-        task = f"{run.task}.{result.metric.name}"
-        name = f"{result.metric.name} of {run.task} by lm-eval-bias"
+    made, left = [], []
+    for result in results:
+        run, metric, way = result.run, result.metric, better(result.metric)
+        if way is None:
+            why = f"{undirected(metric)}; the format has no word for that"
+            left.append(result.left_out(why))
+            continue
+        name = f"{metric.name} of {run.task} by lm-eval-bias"
         numbers = f"{about(result, f'{way} is better')}; {run.n:,} documents"
-        note = f"{name}: {numbers}; {circumstances(run)}"
         entry = EvalResultEntry(
             dataset_id=source.dataset,
-            task_id=task,
+            task_id=f"{run.task}.{metric.name}",
             value=result.number.value,
             dataset_revision=source.revision,
             date=run.date.date().isoformat() if run.date else None,
             source_url=source.url,
             source_name=source.name,
-            notes=shortened(note, LONGEST_NOTE),
+            notes=shortened(f"{name}: {numbers}; {circumstances(run)}", LONGEST_NOTE),
         )
         made.append(entry)
     return made, left
@@ -62,21 +64,13 @@ def key_of(entry: Any) -> Key | None:
 
 
 def standing(content: str) -> list[Any]:
-    entries = loaded(content, "it")
-    if not isinstance(entries, (list, type(None))):
-        raise CannotMerge("it is no list of entries")
-    return entries or []
-
-
-def loaded(content: str, what: str) -> Any:
     try:
-        return plain(content)
+        entries = plain(content)
     except ValueError as error:
-        raise CannotMerge(f"{what} is no YAML ({first_line(error)})") from None
-
-
-def first_line(error: Exception) -> str:
-    return shortened((str(error) or type(error).__name__).splitlines()[0])
+        raise UsageError(f"it is no YAML ({error})") from None
+    if not isinstance(entries, (list, type(None))):
+        raise UsageError("it is no list of entries")
+    return entries or []
 
 
 def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
@@ -90,8 +84,8 @@ def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
 
 
 def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
-    """Our file with entries replaced, or added at its end. Raises CannotMerge for what is no list
-    of entries."""
+    """Our file with entries replaced, or added at its end. UsageError for what is no list of
+    entries."""
     entries = {key_of(entry): entry for entry in eval_result_entries_to_yaml(list(made))}
     changed = [entries.pop(key_of(old), old) for old in standing(content)]
     return _dumped([*changed, *entries.values()])

@@ -1,16 +1,12 @@
 """The numbers of finished runs that are converted to third-party formats."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from math import inf, isfinite
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from math import inf
+from typing import Literal, NamedTuple
 
-from lm_eval_bias.data.bounds import Unreadable, json_of
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run, check_metrics
-from lm_eval_bias.results.samples import at, origin_of, template_name
+from lm_eval_bias.results.samples import template_name
 from lm_eval_bias.results.table import interval_text
 
 _ROUNDING = 1e-9
@@ -27,10 +23,6 @@ class Source(NamedTuple):
     name: str | None = None
 
 
-class CannotMerge(ValueError):
-    """Why a file cannot be changed in one place and left as it is in the others."""
-
-
 class Result(NamedTuple):
     """A number of a run, with value and interval in the range of its unit."""
 
@@ -40,11 +32,7 @@ class Result(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        return (
-            _exists(self.number.low)
-            and _exists(self.number.high)
-            and (self.number.low < self.number.high)
-        )
+        return -_GREATEST < self.number.low < self.number.high < _GREATEST
 
     @property
     def how(self) -> str:
@@ -59,6 +47,10 @@ class Result(NamedTuple):
             return "the task computes none for it"
         return "it has no end or does not exist in this run"
 
+    def left_out(self, why: str) -> str:
+        """A line for a number that a format cannot take."""
+        return f"{self.run.task}/{self.metric.name} of {self.run.model} is left out: {why}"
+
 
 def chosen(
     runs: Sequence[Run], metrics: Sequence[str] | None = None
@@ -70,31 +62,17 @@ def chosen(
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
         for metric, number in run.shown(metrics):
             least, greatest = RANGE.get(metric.unit, (-inf, inf))
-            result = Result(run, metric, _within(number, least, greatest))
-            if not (_exists(number.value) and _exists(metric.null_value or 0.0)):
-                left.append(left_out(result, "it does not exist in this run"))
-            elif not least - _ROUNDING <= number.value <= greatest + _ROUNDING:
-                left.append(left_out(result, f"{number.value:g} is no number in {metric.unit}"))
+            value, low, high = (
+                min(max(end, least), greatest) for end in (number.value, number.low, number.high)
+            )
+            result = Result(run, metric, number._replace(value=value, low=low, high=high))
+            if not max(abs(number.value), abs(metric.null_value or 0.0)) < _GREATEST:
+                left.append(result.left_out("it does not exist in this run"))
+            elif abs(number.value - value) > _ROUNDING:
+                left.append(result.left_out(f"{number.value:g} is no number in {metric.unit}"))
             else:
                 results.append(result)
     return results, left
-
-
-def _exists(value: float) -> bool:
-    return isfinite(value) and abs(value) < _GREATEST
-
-
-def _within(number: Number, least: float, greatest: float) -> Number:
-    value, low, high = (
-        min(max(end, least), greatest) for end in (number.value, number.low, number.high)
-    )
-    return number._replace(value=value, low=low, high=high)
-
-
-def left_out(result: Result, why: str) -> str:
-    """A line for a number that a format cannot take."""
-    task, metric = result.run.task, result.metric.name
-    return f"{task}/{metric} of {result.run.model} is left out: {why}"
 
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
@@ -105,17 +83,6 @@ def better(metric: Metric) -> Literal["lower", "higher"] | None:
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     at_end = metric.null_value == (least if metric.better == "lower" else greatest)
     return metric.better if at_end else None
-
-
-def directed(results: Sequence[Result]) -> tuple[list[tuple[Result, str]], list[str]]:
-    """The results with a direction, and that; and a line for each of the others."""
-    ways = [(result, better(result.metric)) for result in results]
-    left = [
-        left_out(result, f"{undirected(result.metric)}; the format has no word for that")
-        for result, way in ways
-        if way is None
-    ]
-    return [(result, way) for result, way in ways if way is not None], left
 
 
 def undirected(metric: Metric) -> str:
@@ -130,89 +97,33 @@ def distance(number: Number, null_value: float) -> tuple[float, float, float]:
     return abs(value), max(0.0, low, -high), max(abs(low), abs(high))
 
 
-def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
-    least, greatest = RANGE.get(metric.unit, (-inf, inf))
-    if null_value is None:
-        return least, greatest
-    return 0, max(null_value - least, greatest - null_value)
+def settings(run: Run) -> dict[str, str]:
+    """The options of a run, and whether the model's chat template was applied."""
+    template = run.template[:12] if run.template else template_name(run.template)
+    options = {key: value for key, value in run.settings if key not in ("version", "documents")}
+    return {**options, "chat template": template}
 
 
 # ---- In words
 
 
 def about(result: Result, direction: str) -> str:
-    unit = f"{result.metric.unit}, " if result.metric.unit else ""
-    n = "" if result.number.n is None else f"; n = {result.number.n:,}"
-    return f"{unit}{direction}; {interval(result)}{n}"
-
-
-def interval(result: Result) -> str:
-    if not result.has_interval:
-        return f"no interval ({result.how})"
-    return f"95 % interval {interval_text(result.number, result.metric.unit)} ({result.how})"
+    number, unit = result.number, result.metric.unit
+    interval = f"95 % interval {interval_text(number, unit)}" if result.has_interval else ""
+    n = "" if number.n is None else f"; n = {number.n:,}"
+    way = ", ".join(filter(None, (unit, direction)))
+    return f"{way}; {interval or 'no interval'} ({result.how}){n}"
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
-    lines = [
+    lines = (
         f"{result.run.model}, {result.run.task}: {warning}"
         for result in results
         for warning in result.run.warnings
-    ]
+    )
     return list(dict.fromkeys(lines))
-
-
-def settings(run: Run) -> dict[str, str]:
-    """The options of a run, and whether the model's chat template was applied."""
-    options = {
-        shortened(key): shortened(value, 300)
-        for key, value in run.settings
-        if key not in ("version", "documents")
-    }
-    template = run.template[:12] if run.template else template_name(run.template)
-    return {**options, "chat template": template}
 
 
 def circumstances(run: Run) -> str:
     options = [f"{key} {value}" for key, value in settings(run).items()]
-    parts = [f"version {run.version}", *options]
-    return "; ".join([", ".join(parts), *(warning for warning in run.warnings)])
-
-
-# ---- What stands in the results file beside the numbers
-
-
-_RECORDED = (
-    "config",
-    "fewshot_as_multiturn",
-    "lm_eval_version",
-    "n-shot",
-    "system_instruction",
-    "transformers_version",
-)
-
-
-@cache
-def _facts(path: Path) -> Mapping[str, Any]:
-    try:
-        content = json_of(path)
-    except (ValueError, Unreadable):
-        return {}
-    return {name: content.get(name) for name in _RECORDED} if isinstance(content, dict) else {}
-
-
-def facts(run: Run) -> Mapping[str, Any]:
-    """What the results file says of how a run was asked; of one put together, that of its first
-    part."""
-    origin = origin_of(run.samples[0]) if run.parts and run.samples else None
-    return _facts(origin.results if origin else run.results)
-
-
-def fact(run: Run, name: str) -> str:
-    """A text at the top of the results file; "" where there is none."""
-    value = facts(run).get(name)
-    return visible(value) if isinstance(value, str) else ""
-
-
-def model_type(run: Run) -> str:
-    kind = at(facts(run), "config", "model")
-    return kind if isinstance(kind, str) else ""
+    return "; ".join([", ".join([f"version {run.version}", *options]), *run.warnings])

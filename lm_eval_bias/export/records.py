@@ -13,20 +13,10 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from lm_eval_bias.data.bounds import Json, lines, loads
-from lm_eval_bias.export.numbers import (
-    Result,
-    Source,
-    better,
-    bounds,
-    distance,
-    fact,
-    left_out,
-    model_type,
-    settings,
-    undirected,
-)
-from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.samples import requests_of
+from lm_eval_bias.export.numbers import Result, Source, better, distance, settings, undirected
+from lm_eval_bias.measure import RANGE
+from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.samples import at, requests_of
 from lm_eval_bias.show.folder import DEVICE
 from lm_eval_bias.usage import UsageError
 
@@ -73,16 +63,17 @@ def records(
     seconds since 1970. model_id: the model's name on the hub."""
     made, left = [], []
     for result in results:
-        if better(result.metric) is None and result.metric.null_value is None:
+        metric = result.metric
+        if better(metric) is None and metric.null_value is None:
             left.append(
-                left_out(result, f"{undirected(result.metric)}; the format asks for one of the two")
+                result.left_out(f"{undirected(metric)}; the format asks for one of the two")
             )
             continue
         name = model_id or _model_id(result)
         if "/" not in name and (note := NAMELESS.format(name)) not in left:
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
-        path = PurePosixPath("data", COLLECTION, *folder_of(name).split("/"), f"{identity}.json")
+        path = PurePosixPath("data", COLLECTION, *_folders(name), f"{identity}.json")
         content = _record(result, name, source, evaluator, now, exporter)
         made.append(Record(path, content, result))
     return made, left
@@ -103,12 +94,12 @@ def _model_id(result: Result) -> str:
     return run.model.replace("/", "_")
 
 
-def folder_of(model: str) -> str:
-    """DEVELOPER/MODEL. A name that had to be changed ends in its checksum."""
+def _folders(model: str) -> tuple[str, str]:
+    """DEVELOPER, MODEL. A name that had to be changed ends in its checksum."""
     developer, slash, name = model.partition("/")
     if not slash:
-        return f"{UNKNOWN}/{_safe(model)}"
-    return f"{_safe(developer)}/{_safe(name.replace('/', '_'))}"
+        return UNKNOWN, _safe(model)
+    return _safe(developer), _safe(name.replace("/", "_"))
 
 
 def _safe(name: str) -> str:
@@ -149,7 +140,10 @@ def _record(
                 "evaluator_relationship": evaluator.relationship,
                 "additional_details": _without({"exported_by": exporter, "source_url": source.url}),
             },
-            "eval_library": {"name": "lm_eval", "version": fact(run, "lm_eval_version") or UNKNOWN},
+            "eval_library": {
+                "name": "lm_eval",
+                "version": visible(run.recorded.get("lm_eval_version") or UNKNOWN),
+            },
             "model_info": _model_info(result, model_id),
             "evaluation_results": [_evaluation(result, metric_id, source)],
         }
@@ -157,20 +151,20 @@ def _record(
 
 
 def _model_info(result: Result, model_id: str) -> Content:
-    run, kind = result.run, model_type(result.run)
-    revision = run.identity.rpartition("@")[2] if "@" in run.identity else ""
+    run = result.run
+    kind = visible(at(run.recorded, "config", "model") or "")
     engine = None
     if kind.startswith("hf"):
-        version = fact(run, "transformers_version") or None
-        engine = _without({"name": "transformers", "version": version})
+        transformers = run.recorded.get("transformers_version")
+        engine = _without(
+            {"name": "transformers", "version": transformers and visible(transformers)}
+        )
     deployed = "externally_managed" if _SERVICE.match(kind) else UNKNOWN
-    if _OWN.match(kind):
-        deployed = "self_deployed"
     details = {
-        "deployment_type": deployed,
+        "deployment_type": "self_deployed" if _OWN.match(kind) else deployed,
         "model_availability": UNKNOWN,
-        "model_type": shortened(kind) or None,
-        "revision": shortened(revision) or None,
+        "model_type": kind or None,
+        "revision": run.identity.partition("@")[2] or None,
     }
     return _without(
         {
@@ -185,27 +179,27 @@ def _model_info(result: Result, model_id: str) -> Content:
 
 def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     run, metric = result.run, result.metric
-    task, name, way = run.task, metric.name, better(result.metric)
-    signed = way is None and metric.null_value is not None
-    least, greatest = bounds(metric, metric.null_value if signed else None)
+    name, way, null = metric.name, better(metric), metric.null_value
+    signed = way is None and null is not None
+    least, greatest = RANGE.get(metric.unit, (-inf, inf))
+    description = visible(metric.description) or name
+    parameters = None if null is None else {"null_value": float(null)}
+    if way is None and null is not None:
+        least, greatest = 0, max(null - least, greatest - null)
+        description = (
+            f"Distance from {null:g}, the value of a model without bias, of: {description}"
+        )
+        name = f"distance of {name} from {null:g}"
     options = {f"option {key}": value for key, value in settings(run).items()}
     about = {"task_version": run.version, **options}
-    data: Content = {"dataset_name": task, "source_type": "other", "additional_details": about}
+    data: Content = {"dataset_name": run.task, "source_type": "other", "additional_details": about}
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
         data["additional_details"] = _without({**about, "revision": source.revision})
-    description = visible(metric.description) or name
-    parameters = None
-    if metric.null_value is not None:
-        parameters = {"null_value": float(metric.null_value)}
-    null_text = f"{metric.null_value:g}" if signed else ""
     config = {
-        "evaluation_description": f"Distance from {null_text}, the value of a model without bias, "
-        f"of: {description}"
-        if signed
-        else description,
+        "evaluation_description": description,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
-        "metric_name": f"distance of {name} from {null_text}" if signed else name,
+        "metric_name": name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
         "metric_parameters": parameters,
         "lower_is_better": signed or way == "lower",
@@ -215,23 +209,25 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     }
     return {
         "evaluation_result_id": metric_id,
-        "evaluation_name": task,
+        "evaluation_name": run.task,
         "source_data": data,
         "metric_config": _without(config),
-        "score_details": _score(result, signed),
+        "score_details": _score(result, null if signed else None),
     }
 
 
-def _score(result: Result, signed: bool) -> Content:
-    run, metric, number = result.run, result.metric, result.number
-    score, low, high, remark = number.value, number.low, number.high, ""
+def _score(result: Result, null_value: float | None) -> Content:
+    """null_value: of a signed number, whose distance from it is the score."""
+    run, number = result.run, result.number
+    score, low, high, turned, remark = number.value, number.low, number.high, "", ""
     details: dict[str, str] = {}
-    if signed and metric.null_value is not None:
-        score, low, high = distance(number, metric.null_value)
+    if null_value is not None:
+        score, low, high = distance(number, null_value)
+        turned = ", of the signed number, turned into distances"
         remark = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(number.value),
-            "null_value": repr(float(metric.null_value)),
+            "null_value": repr(float(null_value)),
             "score": "the distance of an estimate; on average it exceeds that of the true number, "
             "the more so the wider the interval",
         }
@@ -239,14 +235,11 @@ def _score(result: Result, signed: bool) -> Content:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
     uncertainty: Content = {}
     if 0 < number.stderr < inf:
-        uncertainty["standard_error"] = {
-            "value": number.stderr,
-            "method": f"the task's own{remark}",
-        }
+        method = f"the task's own{remark}"
+        uncertainty["standard_error"] = {"value": number.stderr, "method": method}
     elif number.stderr == 0:
         details["standard_error"] = f"0: {result.how}"
     if result.has_interval:
-        turned = ", of the signed number, turned into distances" if signed else ""
         uncertainty["confidence_interval"] = {
             "lower": low,
             "upper": high,
@@ -260,8 +253,7 @@ def _score(result: Result, signed: bool) -> Content:
         details["num_samples"] = (
             f"units that the number is made of, of {run.n:,} documents; clusters are fewer"
         )
-    for i, warning in enumerate(run.warnings, 1):
-        details[f"warning {i}"] = warning
+    details |= {f"warning {i}": warning for i, warning in enumerate(run.warnings, 1)}
     return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 
@@ -304,10 +296,13 @@ def _samples(record: Record) -> Iterator[Content]:
                 raise UsageError(
                     f"{path}, line {number}: not a sample that --log_samples wrote"
                 ) from None
-            for i, (raw, choices, said) in enumerate(asked):
-                turns = len(said.get("messages", "_"))
+            for i, (raw, choices, answer) in enumerate(asked):
                 given = {"raw": raw, "reference": list[str]()}
                 hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
+                last, source, kind = 0, "output.raw", "single_turn"
+                if messages := answer.get("messages"):
+                    last, kind = len(messages) - 1, "multi_turn"
+                    source = f"messages[{last}].content"
                 yield {
                     "schema_version": SCHEMA,
                     "evaluation_id": content["evaluation_id"],
@@ -316,15 +311,13 @@ def _samples(record: Record) -> Iterator[Content]:
                     "evaluation_result_id": result["evaluation_result_id"],
                     "sample_id": str(sample.get("doc_id")) + (f"-{i}" if len(asked) > 1 else ""),
                     "sample_hash": hashlib.sha256(hashed.encode()).hexdigest(),
-                    "interaction_type": "multi_turn" if "messages" in said else "single_turn",
+                    "interaction_type": kind,
                     "input": _without({**given, "choices": choices}),
-                    **said,
+                    **answer,
                     "answer_attribution": [
                         {
-                            "turn_idx": turns - 1,
-                            "source": f"messages[{turns - 1}].content"
-                            if "messages" in said
-                            else "output.raw",
+                            "turn_idx": last,
+                            "source": source,
                             "extracted_value": read,
                             "extraction_method": COLLECTION,
                             "is_terminal": True,
@@ -339,28 +332,27 @@ def _samples(record: Record) -> Iterator[Content]:
 
 
 def _asked(sample: Json) -> Iterator[tuple[str, list[str] | None, Content]]:
-    """The prompt, the choices, and what was said: of a conversation once for each time that it was
-    held."""
+    """The prompt, the choices, and what was answered: of a conversation once for each time that it
+    was held."""
     requests, responses = requests_of(sample), sample["resps"]
     prompt, second = requests[0]
     if isinstance(second, str):
         same = len({request[0] for request in requests}) == 1
         choices = [request[1] if same else "".join(request[:2]) for request in requests]
-        likelihoods = [str(response[0][0]) for response in responses]
-        yield prompt, choices, {"output": {"raw": likelihoods}}
+        yield prompt, choices, {"output": {"raw": [str(response[0][0]) for response in responses]}}
     elif "turns" not in second:
-        yield prompt, None, {"output": {"raw": [str(answer) for answer in responses[0]]}}
+        yield prompt, None, {"output": {"raw": list(map(str, responses[0]))}}
     else:
         for answers in responses[0]:
-            said = [("system", second["system"])] if second.get("system") else []
+            texts = [("system", second["system"])] if second.get("system") else []
             for turn, answer in zip(second["turns"], answers, strict=True):
-                said.append(("user", turn.get("user") or turn["user_template"]))
+                texts.append(("user", turn.get("user") or turn["user_template"]))
                 if isinstance(answer, list):
                     answer = json.dumps(dict(zip(turn["choices"], answer, strict=True)))
-                said.append(("assistant", answer))
+                texts.append(("assistant", answer))
             messages = [
                 {"turn_idx": i, "role": role, "content": text}
-                for i, (role, text) in enumerate(said)
+                for i, (role, text) in enumerate(texts)
             ]
             yield prompt, None, {"messages": messages}
 

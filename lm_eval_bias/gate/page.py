@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import floor, isnan, log10, nan
-from typing import NamedTuple
+from math import isnan
 
 from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
 from lm_eval_bias.gate.verdicts import (
@@ -18,9 +18,7 @@ from lm_eval_bias.gate.verdicts import (
     condition,
     overall,
     subject,
-    unit_of_difference,
 )
-from lm_eval_bias.measure import Number
 from lm_eval_bias.results.escape import harmless, visible
 from lm_eval_bias.results.table import Cell, Table, interval_text, number_text, with_unit
 from lm_eval_bias.show.page import Page, Section
@@ -34,22 +32,13 @@ _COUNTED = {
 }
 
 
-class Context(NamedTuple):
-    """What is shown beside the verdicts. settings: (model, task) -> how it was run."""
-
-    settings: Mapping[tuple[str, str], str]
-    warnings: Sequence[str]
-    notes: Sequence[str]
-    status: int
-
-
-def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
+def method(rules: Rules) -> list[str]:
     alpha, nights = f"{100 * (1 - rules.confidence):.2g}", rules.nights
     share = f"{alpha} of 100 {'runs' if nights == 1 else f'series of {nights:,} runs'}"
-    n = max((one.family for one in judged), default=0)
+    n = len(rules.on_numbers)
     return [
         "A rule fails only if the whole interval breaks it, and passes only if the whole interval "
-        f"keeps it. Intervals are of {percent(1 - rules.alpha)} % before Holm's adjustment, "
+        f"keeps it. Intervals are of {_percent(rules.alpha)} before Holm's adjustment, "
         f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
         "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
         f"most {share} have a false FAIL anywhere; of a model that breaks them, at most {share} "
@@ -64,100 +53,87 @@ def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
     ]
 
 
-def percent(confidence: float) -> str:
-    """Three digits of what is left to 100, and at least two places."""
-    places = max(2, 2 - floor(log10(100 * (1 - confidence))))
-    return f"{round(100 * confidence, places):.12g}"
+def _percent(alpha: float) -> str:
+    return f"{number_text(100 * (1 - alpha), '%', (100 * alpha,))} %"
 
 
 def numbers(verdict: Verdict) -> str:
-    if isnan(verdict.value):
+    number, unit, better = verdict.number, verdict.unit, False
+    if isnan(number.value):
         return ""
-    unit = verdict.unit
     if verdict.rule.condition == UNUSABLE:
-        return with_unit(verdict.value, "%")
-    value, low, high, way = verdict.value, verdict.low, verdict.high, ""
+        return with_unit(number.value, "%")
+    way = sign = ""
     if verdict.rule.condition == WORSE:
-        unit, way = unit_of_difference(unit), "worse"
-        if value < 0:
-            value, low, high, way = -value, -high, -low, "better"
-    number = f"{with_unit(value, unit)} {way}".strip()
-    if isnan(low) or isnan(high):
-        return number
-    interval = interval_text(Number(value, nan, low, high), unit)
-    sign = f" (positive is {way})" if way else ""
-    return f"{number}, {interval} at {percent(verdict.confidence)} %{sign}"
+        unit, better = verdict.unit_of_difference, number.value < 0
+        way = " better" if better else " worse"
+        sign = f" (positive is{way})"
+    if better:
+        number = number._replace(value=-number.value, low=-number.high, high=-number.low)
+    interval = interval_text(number, unit)
+    more = f", {interval} at {_percent(1 - verdict.confidence)}{sign}" if interval else ""
+    return f"{with_unit(number.value, unit)}{way}{more}"
 
 
 def details(verdict: Verdict) -> str:
     """Before and now, clusters, documents. Nothing for a cap, whose reason has them."""
+    change, run, number = verdict.change, verdict.run, verdict.number
     if verdict.rule.condition == UNUSABLE:
         return ""
-    unit = verdict.unit
     parts = []
-    if not isnan(verdict.before) and not isnan(verdict.now):
-        parts.append(
-            f"{number_text(verdict.before, unit)} before, {number_text(verdict.now, unit)} now"
-        )
-    if verdict.clusters is not None:
-        parts.append(f"{verdict.clusters:,} clusters")
-    if verdict.n is not None:
-        parts.append(f"n = {verdict.n:,}")
-    if verdict.n_documents:
-        n, total = verdict.n_documents, verdict.of_documents
-        parts.append(f"{n:,}{f' of {total:,}' if total not in (None, n) else ''} documents")
+    if change and not isnan(change.first + change.second):
+        before, now = (number_text(value, verdict.unit) for value in change[:2])
+        parts.append(f"{before} before, {now} now")
+    if number.clusters is not None:
+        parts.append(f"{number.clusters:,} clusters")
+    if number.n is not None:
+        parts.append(f"n = {number.n:,}")
+    if run and run.n:
+        total = f" of {run.of:,}" if run.of not in (None, run.n) else ""
+        parts.append(f"{run.n:,}{total} documents")
     return ", ".join(parts)
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    counts = {name: [v.verdict for v in verdicts].count(name) for name in VERDICTS}
-    return ", ".join(f"{n} {_COUNTED[name]}" for name, n in counts.items() if n)
+    numbers = Counter(verdict.verdict for verdict in verdicts)
+    return ", ".join(f"{numbers[name]} {_COUNTED[name]}" for name in VERDICTS if numbers[name])
 
 
-def summary_line(judged: Sequence[Judged], status: int) -> str:
-    verdicts = [verdict for one in judged for verdict in one.verdicts]
-    models = f" for {len(judged)} models" if len(judged) > 1 else ""
-    word = WORDS[overall([one.verdict for one in judged])]
-    return f"gate: {word}{models}: {counted(verdicts)}; exit status {status}"
-
-
-def ordered(one: Judged) -> list[Verdict]:
-    return sorted(one.verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
-
-
-def page(judged: Sequence[Judged], rules: Rules, context: Context) -> Page:
+def page(judged: Judged, rules: Rules, remarks: Mapping[str, Sequence[str]], status: int) -> Page:
     """The verdicts of each model, the worst first."""
-    remarks = {
-        "Settings of the runs": [
-            f"{model}, {task}: {settings}" for (model, task), settings in context.settings.items()
-        ],
-        "Read these with care": context.warnings,
-        "Notes": context.notes,
-    }
-    worst = overall([one.verdict for one in judged])
+    verdicts = [verdict for of_model in judged.values() for verdict in of_model]
+    worst = WORDS[overall(verdicts)]
+    models = f" for {len(judged)} models" if len(judged) > 1 else ""
+    summary = f"gate: {worst}{models}: {counted(verdicts)}; exit status {status}"
     return Page(
-        f"Bias gate: {WORDS[worst]}",
-        [summary_line(judged, context.status), f"Rules: {rules.file}"],
+        f"Bias gate: {worst}",
+        [summary, f"Rules: {rules.file}"],
         [
-            Section(f"{one.model}: {WORDS[one.verdict]} ({counted(one.verdicts)})", [_table(one)])
-            for one in judged
+            Section(
+                f"{model}: {WORDS[overall(verdicts)]} ({counted(verdicts)})", [_table(verdicts)]
+            )
+            for model, verdicts in judged.items()
         ],
         remarks,
-        method(rules, judged),
+        method(rules),
         [],
     )
 
 
-def _table(one: Judged) -> Table:
+def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return sorted(verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
+
+
+def _table(verdicts: Sequence[Verdict]) -> Table:
     rows = [
         [
             Cell(f"{verdict.task} {subject(verdict)}"),
             Cell(WORDS[verdict.verdict]),
-            Cell(condition(verdict.rule, verdict.metric)),
+            Cell(condition(verdict)),
             Cell(numbers(verdict)),
             Cell(verdict.reason, details(verdict), verdict.todo and f"-> {verdict.todo}"),
         ]
-        for verdict in ordered(one)
+        for verdict in _ordered(verdicts)
     ]
     head = ("number", "verdict", "rule", "value", "what it means, and what to do")
     return Table([Cell(title) for title in head], rows, frozenset({0, 1, 2, 4}))
@@ -166,24 +142,23 @@ def _table(one: Judged) -> Table:
 # ---- GitHub
 
 
-def annotation_lines(judged: Sequence[Judged]) -> list[str]:
+def annotation_lines(judged: Judged) -> list[str]:
     """GitHub's commands for the rules that did not pass: errors, and warnings of inconclusive
     ones."""
     lines = []
-    for one in judged:
-        for verdict in ordered(one):
+    for model, verdicts in judged.items():
+        for verdict in _ordered(verdicts):
             if verdict.verdict != PASS:
                 kind = "warning" if verdict.verdict == INCONCLUSIVE else "error"
-                model, task = one.model, verdict.task
-                title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
-                number = numbers(verdict)
-                rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
-                message = ". ".join([rule, verdict.reason, verdict.todo])
-                escaped = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-                lines.append(f"::{kind} title={escaped}::{_escaped(message)}")
+                name = f"{model}, {verdict.task} {subject(verdict)}"
+                title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
+                title = title.replace(":", "%3A").replace(",", "%2C")
+                rule = ": ".join(filter(None, (condition(verdict), numbers(verdict))))
+                message = _escaped(". ".join([rule, verdict.reason, verdict.todo]))
+                lines.append(f"::{kind} title={title}::{message}")
     return lines
 
 
 def _escaped(text: str) -> str:
-    """As GitHub's toolkit escapes the message of a command."""
-    return harmless(visible(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """As GitHub's toolkit escapes the message of a command, which has one line."""
+    return harmless(visible(text)).replace("%", "%25")

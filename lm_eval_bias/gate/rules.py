@@ -12,16 +12,17 @@ A rule that bounds nothing would let everything pass, so all is checked before a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias.data.content import Content, parsed
+from lm_eval_bias.catalogue import Task
+from lm_eval_bias.data.content import Content
 from lm_eval_bias.data.content import read as read_content
 from lm_eval_bias.data.schema import Fields, Figure, Rows, Text
 from lm_eval_bias.measure import RANGE, UNITS, Metric
-from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest
 
 BELOW, ABOVE, WITHIN, WORSE, UNUSABLE = CONDITIONS = (
@@ -74,6 +75,11 @@ class Rules(NamedTuple):
     nights: int = 1
 
     @property
+    def on_numbers(self) -> list[Rule]:
+        """All but caps."""
+        return [rule for rule in self.rules if rule.condition != UNUSABLE]
+
+    @property
     def alpha(self) -> float:
         """Of a test of one night, before Holm."""
         return (1 - self.confidence) / self.nights
@@ -81,48 +87,39 @@ class Rules(NamedTuple):
 
 def read(path: Path) -> Rules:
     """The rules of a file. UsageError with a line for each mistake, which names file and line."""
-    return _rules(read_content(path, kind="yaml"))
+    return parsed(read_content(path, kind="yaml"))
 
 
-def parse(text: str, file: str) -> Rules:
-    return _rules(parsed(file, "yaml", text.encode("utf-8", "surrogatepass")))
-
-
-def _rules(content: Content) -> Rules:
-    data, problems = content.data, list(content.problems)
-    if data is not None or not problems:
-        problems += _FILE.problems(data)
-    wrong = {place[:2] for place, _ in problems}
+def parsed(content: Content) -> Rules:
+    data = content.data
+    problems = list(content.problems) or list(_FILE.problems(data))
     rules: dict[tuple[Any, ...], Rule] = {}
-    if not {(), ("rules",)} & wrong:
+    confidence = LEAST_CONFIDENCE
+    if not problems:
+        confidence = data.get("confidence", LEAST_CONFIDENCE)
+        if not LEAST_CONFIDENCE <= confidence < 1:
+            cause = f"{confidence:g}; expected a number from {LEAST_CONFIDENCE:g} to below 1"
+            problems.append((("confidence",), cause))
         for i, row in enumerate(data["rules"]):
             place = ("rules", i)
-            if place in wrong:
-                continue
-            mistakes = [((*place, key), cause) for key, cause in _mistakes(row)]
-            problems += mistakes
-            if mistakes:
+            if mistakes := [((*place, key), cause) for key, cause in _mistakes(row)]:
+                problems += mistakes
                 continue
             (condition,) = (name for name in CONDITIONS if name in row)
-            names = [row.get(key) and shortened(row[key]) for key in ("metric", "group", "unit")]
+            names = [row.get(key) for key in ("metric", "group", "unit")]
             rule = Rule(content.line(place), row["task"], condition, float(row[condition]), *names)
             first = rules.setdefault((rule.task, condition, *names[:2]), rule)
             if first is not rule:
                 twice = f"the same number and condition as in line {first.line}; keep one of them"
                 problems.append(((*place, condition), twice))
-    confidence = LEAST_CONFIDENCE
-    if not {(), ("confidence",)} & wrong:
-        confidence = data.get("confidence", LEAST_CONFIDENCE)
-        if not LEAST_CONFIDENCE <= confidence < 1:
-            cause = f"{confidence:g}; expected a number from {LEAST_CONFIDENCE:g} to below 1"
-            problems.append((("confidence",), cause))
     if problems:
         problems.sort(key=lambda problem: content.line(problem[0]))
-        lines = [
-            content.message(place, cause if place else f"{cause}; {_EXAMPLE}")
-            for place, cause in problems
-        ]
-        raise UsageError("\n".join(shortened(line, 500) for line in lines))
+        raise UsageError(
+            "\n".join(
+                content.message(place, cause if place else f"{cause}; {_EXAMPLE}")
+                for place, cause in problems
+            )
+        )
     return Rules(content.name, confidence, list(rules.values()))
 
 
@@ -158,40 +155,38 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def check(
-    rules: Rules,
-    metrics: Mapping[str, Sequence[Metric]],
-    groups: Mapping[str, Mapping[str, Collection[str]]],
-    baseline: bool,
+    rules: Rules, runs: Sequence[Run], known: Mapping[str, Task], baseline: Collection[Run]
 ) -> None:
-    """UsageError with a line for each name, unit or bound that does not fit. groups: task -> number
-    -> its groups in the runs. baseline: whether there is one."""
+    """UsageError with a line for each name, unit or bound that does not fit. known: the tasks by
+    name."""
     problems = []
     for rule in rules.rules:
+        of_task = [run for run in runs if run.task == rule.task]
         cause = ""
-        if rule.task != EVERY and rule.task not in metrics:
+        if rule.task not in (EVERY, *known) and not of_task:
             cause = f"no task {rule.task!r}, neither here nor in the runs; "
-            cause += _nearest_task(rule.task, metrics)
+            guess = nearest(rule.task, [*known, *(run.task for run in runs)])
+            cause += (
+                guess
+                if guess.startswith("did")
+                else "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
+            )
         elif rule.metric is not None:
-            cause = _mistake(rule, metrics[rule.task], groups.get(rule.task, {}))
+            measure = None if of_task else known[rule.task].measure
+            metrics = of_task[-1].metrics if of_task else measure.metrics if measure else ()
+            cause = _mistake(rule, metrics, of_task)
         if not cause and rule.condition == WORSE and not baseline:
             cause = (
                 f"`{WORSE}` compares with an older run; add --baseline with its folder or a file "
                 "of --save"
             )
         if cause:
-            problems.append(f"{shortened(rules.file, 300)}, line {rule.line}: {cause}")
+            problems.append(f"{rules.file}, line {rule.line}: {cause}")
     if problems:
         raise UsageError("\n".join(problems))
 
 
-def _nearest_task(name: str, tasks: Iterable[str]) -> str:
-    guess = nearest(name, list(tasks))
-    if guess.startswith("did"):
-        return guess
-    return "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
-
-
-def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
+def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
     judged = [metric.name for metric in metrics if metric.stderr]
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:
@@ -221,10 +216,9 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collect
                 f"{rule.condition}: {rule.bound:g} can never be met or never be missed: "
                 f"{metric.name} is {unit}, from {low:g} to {high:g}"
             )
-    names = list(groups.get(metric.name, ()))
-    if rule.group is not None and names and rule.group not in names:
-        name = rule.group
-        return f"{number} has no group {name!r}; {nearest(rule.group, names)}"
-    if rule.group is not None and not names and groups:
-        return f"{number} is not split into groups; leave `group` out"
+    groups = [group for run in runs for name, group in run.numbers if group and name == metric.name]
+    if rule.group is not None and runs and rule.group not in groups:
+        if not groups:
+            return f"{number} is not split into groups; leave `group` out"
+        return f"{number} has no group {rule.group!r}; {nearest(rule.group, groups)}"
     return ""

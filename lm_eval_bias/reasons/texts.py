@@ -64,13 +64,13 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
     """The answers to questions whose item contains a word of `items`, and how many were refused or
     cut off. UsageError for other files, several models, or no answer in words.
     """
-    origins = [(path, samples.origin_of(path)) for path in dict.fromkeys(files)]
-    runs = [samples.results_of(origin.task, path) for path, origin in origins if origin]
+    files = list(dict.fromkeys(files))
+    runs = [samples.results_of(path) for path in files]
     if len(models := sorted({str(samples.model_name(run)) for run in runs if run})) > 1:
         raise UsageError(f"{len(models)} models, {', '.join(models)}; give the samples of one")
     found: list[Answer] = []
     left_out = 0
-    for path, _ in origins:
+    for path in files:
         for number, line in lines(path):
             try:
                 sample = loads(line)

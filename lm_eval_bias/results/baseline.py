@@ -47,9 +47,9 @@ def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
                 )
             documents = samples.in_order(known[run.task], run.samples)
             files[f"{i}/{plain_name(run.samples[0])}"] = "".join(map(_line, documents))
-        files[f"{i}/{plain_name(results)}"] = json.dumps(
-            samples.of_tasks(json_of(results), {r.task for r in theirs})
-        )
+        kept = samples.of_tasks(json_of(results), {run.task for run in theirs})
+        kept.pop("system_instruction", None)  # a text
+        files[f"{i}/{plain_name(results)}"] = json.dumps(kept)
     content = json.dumps({_MARK: 1, "files": files})
     if len(content) > FILE:
         raise UsageError(

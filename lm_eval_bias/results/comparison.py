@@ -9,15 +9,7 @@ from typing import NamedTuple
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
-from lm_eval_bias.results.runs import (
-    ACROSS,
-    CHAT_TEMPLATE,
-    Key,
-    Run,
-    against,
-    check_metrics,
-    different,
-)
+from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Run, against, check_metrics, different
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
@@ -130,32 +122,25 @@ class Pair(NamedTuple):
     runs: Sequence[Replicates]
     notes: Sequence[str]
 
-    def change(self, key: Key) -> Difference:
-        return difference(self.runs[0], self.runs[1], key)
-
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
-        sides = ((self.one, self.runs[0]), (self.two, self.runs[1]))
-        split = self.runs[0].summary.groups if groups else {}
+        first, second = self.runs
+        sides = ((self.one, first), (self.two, second))
+        split = first.summary.groups if groups else {}
         return [
             ComparedNumber(
                 self.one.task,
                 metric,
                 group,
-                self.change((metric.name, group)),
-                [
-                    (
-                        replicates.number((metric.name, group)),
-                        "" if group else run.range_text(metric),
-                    )
-                    for run, replicates in sides
-                ],
-                [kind(run, metric, run.number(metric.name, group)) for run, _ in sides],
+                difference(first, second, key),
+                [(of.number(key), "" if group else run.range_text(metric)) for run, of in sides],
+                [kind(run, metric, run.number(*key)) for run, _ in sides],
                 self.besides,
             )
             for metric, _ in self.one.shown(names)
             if metric.unit not in ("p", "t")
             for group in (None, *split.get(metric.name, ()))
+            for key in [(metric.name, group)]
         ]
 
 

@@ -89,16 +89,13 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
 
 def _pages(tables: Sequence[Table]) -> list[list[Table]]:
     pages: list[list[Table]] = [[]]
-    left = ROWS_OF_A_PAGE
     for table in tables:
         for start in range(0, max(len(table.rows), 1), ROWS_OF_A_PAGE):
-            piece = table.rows[start : start + ROWS_OF_A_PAGE]
-            rest = len(table.rows) - start
-            if left < min(rest, ROWS_OF_A_PAGE) and pages[-1]:
+            piece = table._replace(rows=table.rows[start : start + ROWS_OF_A_PAGE])
+            above = sum(len(other.rows) + 3 for other in pages[-1])  # the head, and the title
+            if above and above + len(piece.rows) > ROWS_OF_A_PAGE:
                 pages.append([])
-                left = ROWS_OF_A_PAGE
-            pages[-1].append(table._replace(rows=piece))
-            left -= len(piece) + 3  # the head, and the title
+            pages[-1].append(piece)
     return pages
 
 

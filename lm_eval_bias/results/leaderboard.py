@@ -1,9 +1,8 @@
 """Runs of several models -> a table for each task, a row for each model, a column a number."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from math import inf, isfinite, isnan, nan
+from math import inf, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,42 +153,34 @@ def _by_documents(
                 )
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        asked = [(run, read[run.model]) for run in runs if run.model in read]
-        worded = {(held.which, run.words, held.prompts) for run, held in asked if held.prompts}
-        places = Counter((documents, words) for documents, words, _ in worded)
+        prompts: dict[object, set[str]] = {}
+        for run in runs:
+            if (held := read.get(run.model)) and held.prompts:
+                prompts.setdefault((held.which, run.words), set()).add(held.prompts)
         several = len({held.which for held in read.values()}) > 1
         groups: dict[Question, list[Run]] = {}
         for run in runs:
-            held = read.get(run.model)
-            more = []
+            held, more = read.get(run.model), []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", held.which if held else "not known"))
-            if held and places[held.which, run.words] > 1:
+            if held and len(prompts.get((held.which, run.words), ())) > 1:
                 more.append(("which prompts", held.prompts or "not known"))
             groups.setdefault((task, (*settings, *more)), []).append(run)
         if len(groups) > 1:
             other = "other documents, as many as each other"
             other = other if several else "the same documents in other words"
             notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
-        for question, same in groups.items():
-            try:
-                paired[question] = _replicates([(run.model, read.get(run.model)) for run in same])
-            except UsageError as error:
-                notes.append(f"{task}: ranks are unpaired: {error}")
         result |= groups
+        for question, same in groups.items():
+            held_by = {run.model: read[run.model] for run in same if run.model in read}
+            first, *others = held_by.values() or [None]
+            if others and len(held_by) == len(same) and first and first.measure.clusters:
+                try:
+                    replicates = replicated([first, *others], list(first.documents))
+                    paired[question] = dict(zip(held_by, replicates, strict=True))
+                except UsageError as error:
+                    notes.append(f"{task}: ranks are unpaired: {error}")
     return result, paired, notes
-
-
-def _replicates(answers: Sequence[tuple[str, Answers | None]]) -> Replicated:
-    """Empty where a model has no answers, or the measure no clusters. UsageError where the runs
-    cannot be compared."""
-    known = {model: held for model, held in answers if held is not None}
-    if len(known) < max(len(answers), 2):
-        return {}
-    first = next(iter(known.values()))
-    if not first.measure.clusters:
-        return {}
-    return dict(zip(known, replicated(list(known.values()), list(first.documents)), strict=True))
 
 
 # ---- Columns
@@ -229,7 +220,7 @@ def _ranked(column: Column, replicated: Replicated) -> Column:
     paired = _paired_ranks(column, replicated)
     result = paired or _unpaired_ranks(column)
     places = [None if isnan(low) else (int(low), int(high)) for low, high in result.ranks.tolist()]
-    ranked = sum(place is not None for place in places)
+    ranked = len(places) - places.count(None)
     if ranked < 2:
         return column
     entries = {}
@@ -242,19 +233,16 @@ def _ranked(column: Column, replicated: Replicated) -> Column:
 def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     """From differences on the same documents; None where these have no error."""
     metric, key = column.metric, (column.metric.name, None)
-    if not replicated or not column.entries.keys() <= replicated.keys():
+    if not (replicated and column.entries.keys() <= replicated.keys() and measured(metric)):
         return None
     runs = [replicated[name] for name in column.entries]
-    if not any(m.name == metric.name and measured(m) for m in runs[0].measure.metrics):
-        return None
     if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
         return None
     numbers = [entry.number for entry in column.entries.values()]
     values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
     p = np.full((len(runs), len(runs)), nan)
-    for i, j in combinations(range(len(runs)), 2):
-        if isfinite(values[i]) and isfinite(values[j]):
-            p[i, j] = pair_p(runs[i], runs[j], key, metric.null_value)
+    for i, j in combinations(np.flatnonzero(np.isfinite(values)), 2):
+        p[i, j] = pair_p(runs[i], runs[j], key, metric.null_value)
     return ranks_of_tests(values, p)
 
 
@@ -269,18 +257,13 @@ def _unpaired_ranks(column: Column) -> Ranks:
     """From the intervals. Rank 1 is the best."""
     metric = column.metric
     numbers = [entry.number for entry in column.entries.values()]
-    values, lows, highs = (
-        np.array([getattr(n, end) for n in numbers]) for end in ("value", "low", "high")
-    )
-    df = np.array(
-        [implied_df(*n[:4], max(n.clusters - 1, 1) if n.clusters else inf) for n in numbers]
-    )
+    ends = np.array([(n.value, n.low, n.high) for n in numbers]).T
+    df = [implied_df(*n[:4], max(n.clusters - 1, 1) if n.clusters else inf) for n in numbers]
     if metric.null_value is not None:
-        null = metric.null_value
-        return ranks(values - null, lows - null, highs - null, distances=True, df=df)
+        return ranks(*(ends - metric.null_value), distances=True, df=df)
     if metric.better == "higher":
-        values, lows, highs = -values, -highs, -lows
-    return ranks(values, lows, highs, df=df)
+        ends = -ends[[0, 2, 1]]
+    return ranks(*ends, df=df)
 
 
 def letter(k: int) -> str:
@@ -293,8 +276,8 @@ def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
         return None
     columns = [column for section in sections for column in section.columns]
     chosen = [column for column in columns if sort in (column.metric.name, column.name)]
-    names = list(dict.fromkeys(column.name for column in chosen))
-    if not chosen:
+    names = dict.fromkeys(column.name for column in chosen)
+    if not names:
         known = {name for column in columns for name in (column.metric.name, column.name)}
         raise UsageError(f"--sort {sort}: there is no such column; {nearest_number(sort, known)}")
     if len(names) > 1:

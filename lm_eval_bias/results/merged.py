@@ -1,6 +1,6 @@
 """The samples of several runs of a task as one run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
@@ -17,17 +17,21 @@ from lm_eval_bias.results.samples import (
     of_tasks,
     part_of,
     results_of,
+    run_options,
 )
-from lm_eval_bias.usage import Options, UsageError, read_options
+from lm_eval_bias.usage import Options, UsageError
 
 
 def merged(
     task: Task, files: Sequence[Path], options: Options = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The samples of several runs as one results file, else as that of the first. options: those of
-    the task, where no results file has them. UsageError for files that do not belong together."""
+    """The samples of several runs as one results file, else as that of the first.
+
+    options: those of the task, where no results file has them. Under "missing" stand the parts that
+    no run asked. UsageError for files that do not belong together.
+    """
     contents = {
-        path: content for path in files if (content := results_of(task.name, path)) is not None
+        path: content for path in files if (content := results_of(path, task.name)) is not None
     }
     runs = [without_numbers(task, path, content) for path, content in contents.items()]
     for run in runs[1:]:
@@ -44,9 +48,7 @@ def merged(
             raise UsageError(
                 f"{key}={options[key]!r} in --metadata, but the runs had {written[key]!r}"
             )
-    # What a run wrote was checked there, with files that may be elsewhere now.
-    used = read_options(task.name, options, task.options)
-    used |= {key: value for key, value in written.items() if key in task.option_names}
+    used = run_options(task, options, written)
     measure, of_files = measure_of(task), in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
@@ -56,14 +58,16 @@ def merged(
     metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}
     config = {key: value for key, value in config.items() if key != "error"}
     # missing parts count as the others
-    parts = {part_of(run.options) or (1, 1): run.of for run in runs}
-    original = None
-    if len(runs) == len(files) and (sizes := [n for n in parts.values() if n]) == [*parts.values()]:
-        (of_parts,) = {count for _, count in parts}
-        original = ceil(sum(sizes) * of_parts / len(parts))
+    sizes = {part_of(run.options) or (1, 1): run.of or 0 for run in runs}
+    of_parts = max((count for _, count in sizes), default=0)
+    known = len(runs) == len(files) and all(sizes.values())
+    original = ceil(sum(sizes.values()) * of_parts / len(sizes)) if known else None
     return {
         "task": task.name,
         "files": list(map(str, files)),
+        "missing": [
+            f"{i + 1}/{of_parts}" for i in range(of_parts) if (i + 1, of_parts) not in sizes
+        ],
         **first,
         "date": max(map(date_of, contents), default=None),
         "configs": {task.name: {**config, "metadata": metadata, "cells": cells}},
@@ -79,10 +83,3 @@ def _asked(run: Run) -> dict[str, str]:
         "generation": str(run.generation),
         "number of parts": str((part_of(run.options) or (1, 1))[1]),
     }
-
-
-def missing_parts(runs: Iterable[Options]) -> list[str]:
-    """The parts that other parts are of, and that no run asked. runs: the options of each."""
-    there = {part for part in map(part_of, runs) if part}
-    sizes = {parts for _, parts in there}
-    return [f"{i}/{n}" for n in sizes for i in range(1, n + 1) if (i, n) not in there]

@@ -4,7 +4,6 @@ Each number is computed again without each cluster of the measure's sample, the 
 (`metrics.errors`).
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import isfinite, isnan, nan
@@ -79,12 +78,11 @@ def differences(
     first: Sequence[Record],
     second: Sequence[Record],
     options: Options,
-    keys: Sequence[Key] | None = None,
+    keys: Sequence[Key],
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first. first, second: the records of the same
-    documents, in any order. keys: the numbers; None for all of the whole."""
+    documents, in any order."""
     one, two = paired(measure, [first, second], options)
-    keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
     return {key: difference(one, two, key) for key in keys}
 
 
@@ -95,19 +93,14 @@ class Replicates:
         self, measure: Measure, records: Rows, options: Options, replicates: Mapping[Key, Replicate]
     ) -> None:
         self.measure, self.records, self.replicates = measure, records, replicates
-        own = {key: value for key, value in options.items() if key != WORDING}
-        with quietly():
-            self.summary = summed_up(measure, list(records), options)
-            others = without_unseen(measure, records, own, errors=False)
+        self.summary = summed_up(measure, list(records), options)
+        others = without_unseen(measure, records, options, errors=False)
         self.others = others or self.summary
 
     @cached_property
-    def answers(self) -> str:
+    def answers(self) -> int:
         """The same for equal records, in whichever order."""
-        digest = hashlib.sha256()
-        for record in sorted(repr(sorted(record.items())) for record in self.records):
-            digest.update(record.encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+        return hash(tuple(sorted(repr(sorted(record.items())) for record in self.records)))
 
     def number(self, key: Key) -> Number:
         return self.summary.number(key)
@@ -122,12 +115,10 @@ class Replicates:
         with np.errstate(invalid="ignore"):
             return list(sample.changes(value, n))
 
-    def variance(self, *others: tuple["Replicates", int], key: Key) -> Variance:
-        """Of the number and those of other runs, each times a sign."""
-        changes = self.changes(key)
-        for run, sign in others:
-            added = zip(changes, run.changes(key), strict=True)
-            changes = [(change + sign * other, share) for (change, share), (other, _) in added]
+    def variance(self, other: "Replicates", sign: int, key: Key) -> Variance:
+        """Of the number plus that of another run, times a sign."""
+        pairs = zip(self.changes(key), other.changes(key), strict=True)
+        changes = [(change + sign * theirs, share) for (change, share), (theirs, _) in pairs]
         variance: Variance = self.replicates[key].sample.variance(changes)
         return variance
 
@@ -150,11 +141,10 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
         raise UsageError("the runs have different clusters, so they cannot be paired")
     own = {key: value for key, value in options.items() if key != WORDING}
     with quietly():
-        replicates = counted.replicated(runs, own)
-    return [
-        Replicates(measure, records, options, replicate)
-        for records, replicate in zip(runs, replicates, strict=True)
-    ]
+        return [
+            Replicates(measure, records, own, replicate)
+            for records, replicate in zip(runs, counted.replicated(runs, own), strict=True)
+        ]
 
 
 def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Replicates]:
@@ -168,19 +158,17 @@ def replicated(answers: Sequence[Answers], documents: Sequence[str]) -> list[Rep
         [record for name in documents for record in answered.documents[name].records]
         for answered in answers
     ]
-    for answered in answers:
-        answered.step(1.0)
     return paired(first.measure, records, first.options)
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     """A number of the second run less that of the first; both are of `paired`."""
-    metric, runs = first.measure.metric(key[0]), {"the first": first, "the second": second}
-    one, two = (run.number(key).value for run in runs.values())
-    clusters = min(run.number(key).clusters or 0 for run in runs.values())
+    metric = first.measure.metric(key[0])
+    numbers = {"the first": first.number(key), "the second": second.number(key)}
+    one, two = (number.value for number in numbers.values())
+    clusters = min(number.clusters or 0 for number in numbers.values())
     result = Difference(one, two, nan, nan, nan, nan, nan, clusters)
-    if not (isfinite(one) and isfinite(two)):
-        undefined = [which for which, run in runs.items() if not isfinite(run.number(key).value)]
+    if undefined := [which for which, number in numbers.items() if not isfinite(number.value)]:
         return result._replace(why=f"not defined in {' and '.join(undefined)}")
     if first.answers == second.answers:
         return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, "the answers are the same")
@@ -200,21 +188,20 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
             return result._replace(why="a number is the same, or undefined, without some cluster")
         return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
-    numbers = [run.number(key) for run in runs.values() if isnan(run.number(key).stderr)]
-    if cut := [end for number in numbers for end in number[2:4] if end in (metric.scale or ())]:
-        end = f"one interval is cut off at {cut[0]:g}"
-        return result._replace(why=f"{end}, the end of the scale")
-    if lacking := [which for which, run in runs.items() if _lacks_error(run.number(key))]:
-        few = f"too few answers are left in {' and '.join(lacking)} for an error, or all agree"
-        return result._replace(why=few)
-    variance = first.variance((second, -1), key=key)
-    test = _against_zero(ends, variance, max(abs(one), abs(two)))
-    why = ""
-    if isnan(test.p):
-        why = "not defined without some of its clusters"
-        if test.stderr == 0:
-            why = "all clusters agree, so the standard error is 0 and no test is possible"
-    return result._replace(**test._asdict(), why=why, test="" if why else JACKKNIFE)
+    for which, number in numbers.items():
+        if isnan(number.stderr) and {*number[2:4]} & {*(metric.scale or ())}:
+            why = f"the interval of {which} is cut off at the end of the scale"
+            return result._replace(why=why)
+        if number.stderr == 0 or not number.low < number.high:
+            why = f"too few answers are left in {which} for an error, or all agree"
+            return result._replace(why=why)
+    test = _against_zero(ends, first.variance(second, -1, key), max(abs(one), abs(two)))
+    if not isnan(test.p):
+        return result._replace(**test._asdict(), test=JACKKNIFE)
+    why = "not defined without some of its clusters"
+    if test.stderr == 0:
+        why = "all clusters agree, so the standard error is 0 and no test is possible"
+    return result._replace(**test._asdict(), why=why)
 
 
 def _nearest(ends: Sequence[float]) -> float:
@@ -238,13 +225,8 @@ def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> Te
     if stderr <= ROUNDING * max(1.0, scale):
         return Test(0.0)
     low, high = t_interval([min(ends), max(ends)], stderr, df)
-    return Test(
-        stderr, float(low[0]), float(high[1]), float(two_sided(_nearest(ends) / stderr, df))
-    )
-
-
-def _lacks_error(number: Number) -> bool:
-    return number.stderr == 0 or not number.low < number.high
+    p = float(two_sided(_nearest(ends) / stderr, df))
+    return Test(stderr, float(low[0]), float(high[1]), p)
 
 
 def pair_p(
@@ -258,5 +240,5 @@ def pair_p(
         return result.p
     mirrored = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
     size = max(abs(result.first), abs(result.second))
-    p = _against_zero(mirrored, first.variance((second, 1), key=key), size).p
+    p = _against_zero(mirrored, first.variance(second, 1, key), size).p
     return nan if isnan(p) else max(result.p, p)

@@ -18,13 +18,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, loads, opened, plain_name
+from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
 from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.results.samples import (
+    DATED,
     PARTS,
+    RECORDED,
     at,
     chat_template,
     date_of,
@@ -39,9 +41,6 @@ from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError,
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
-_DATED = re.compile(
-    r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)(\.gz)?$", re.S
-)
 _OURS = re.compile(rb'\s*\{\s*"(task|reasons_of)"\s*:')
 """How the files of `merge` and `reasons` begin."""
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
@@ -92,8 +91,8 @@ class Run(NamedTuple):
     model: as shown. identity: as the harness was given it. settings: what must be equal for two
     runs to have asked the same. condition: what `--across` knows of how it was asked. template:
     `samples.chat_template`. n: documents asked; of: how many the task has. place: where its files
-    lie. parts: whether `merge` put it together. others: runs that differ in wording, chat template
-    or system message alone.
+    lie. parts: whether `merge` put it together. recorded: `samples.RECORDED` as the file has it.
+    others: runs that differ in wording, chat template or system message alone.
     """
 
     model: str
@@ -116,6 +115,7 @@ class Run(NamedTuple):
     others: Sequence[Run] = ()
     generation: Options = MappingProxyType({})
     condition: Mapping[str, str] = MappingProxyType({})
+    recorded: Json = MappingProxyType({})
     place: Place = Place()
 
     @property
@@ -145,12 +145,14 @@ class Run(NamedTuple):
         wording, chat template and system message."""
         conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
         for run in (self, *self.others):
-            values = {metric.name: number.value for metric, number in run.primaries}
             wording, *where = run.words
-            conditions.setdefault((wording, *where), values)
-            for row in run.tables.get(WORDINGS, ()):
-                values = conditions.setdefault((str(row.get("wording")), *where), {})
-                values.setdefault(str(row.get("metric")), as_float(row.get("value")))
+            values = [(wording, metric.name, number.value) for metric, number in run.primaries]
+            values += [
+                (str(row.get("wording")), str(row.get("metric")), as_float(row.get("value")))
+                for row in run.tables.get(WORDINGS, ())
+            ]
+            for name, metric, value in values:
+                conditions.setdefault((name, *where), {}).setdefault(metric, value)
         return conditions
 
     def number(self, metric: str, group: str | None = None) -> Number:
@@ -173,11 +175,11 @@ class Run(NamedTuple):
 
     def range_text(self, metric: Metric) -> str:
         """`range_of` beside an interval; empty of one condition, or where all agree."""
-        ends, conditions = self.range_of(metric.name), len(self.conditions)
+        ends = self.range_of(metric.name)
+        low, high = (number_text(end, metric.unit, ends) for end in ends)
         if not ends[0] < ends[1]:
             return ""
-        low, high = (number_text(end, metric.unit, ends) for end in ends)
-        return f"range {low} to {high} over {conditions} conditions"
+        return f"range {low} to {high} over {len(self.conditions)} conditions"
 
     def shown(self, names: Collection[str] | None) -> list[tuple[Metric, Number]]:
         """Its numbers METRIC or TASK/METRIC, by default the primary ones, in the order of their
@@ -222,14 +224,10 @@ class FinishedRuns(NamedTuple):
     across: Collection[str] = ()
 
 
-class _Unreadable(ValueError):
-    """A file that is not what its name says; the text says how."""
-
-
 def find(
     paths: Sequence[Path | Place],
     known: Mapping[str, Task] = MappingProxyType({}),
-    tasks: Iterable[str] | None = None,
+    tasks: Collection[str] | None = None,
     across: Collection[str] = (),
     names: Sequence[Place] = (),
 ) -> FinishedRuns:
@@ -248,39 +246,32 @@ def find(
         else place
         for place in places
     ]
-    paths = [place.path for place in places]
+    given = {place.path for place in places}
     read: list[Run] = []
     notes: list[str] = []
-    left: list[str] = []
+    foreign: list[str] = []
     samples, phrases = [], []
     for path, place in _files(places, names, notes):
-        name = _DATED.match(path.name)  # also STEM_DATE.json of lm_eval --output_path STEM.json
+        name = DATED.match(path.name)
         if name and name["kind"] == "jsonl":
             samples.append(path)
             continue
         try:
-            if not (kind := b"results" if name else _kind(path)):
-                if path not in paths:
-                    continue
-                raise _Unreadable(
-                    "neither a results file of lm_eval nor of `lm-eval-bias merge --output`"
-                )
-            content = _content(path)
-            if kind == b"reasons_of":
-                phrases.append(content)
+            kind = b"results" if name else _kind(path)
+            if kind is None and path not in given:
                 continue
-            runs, foreign, problems = _of_results(path, name and name["date"], content, known)
-        except _Unreadable as error:
-            if not name or name["stem"] == "results" or path in paths:
-                notes.append(f"{path}: {error}")
-            continue
-        model = place.name
-        read += [run._replace(place=place, model=model or run.model) for run in runs]
-        notes += [f"{path}: {problem}" for problem in problems]
-        left += [
-            f"{path}: {task} is a task of the harness, without a measure of bias"
-            for task in foreign
-        ]
+            content = json_of(path)
+            if kind == b"reasons_of":
+                phrases.append(clean(content))
+                continue
+            recorded = {key: at(content, key) for key in RECORDED}
+            runs = _of_results(path, name and name["date"], clean(content), known, notes, foreign)
+            for run in runs:
+                model = place.name or run.model
+                read.append(run._replace(place=place, model=model, recorded=recorded))
+        except Unreadable as error:
+            if not name or name["stem"] == "results" or path in given:
+                notes.append(f"{path}: cannot be read: {error.cause}")
     unread = tuple(shortened(note, NOTE) for note in notes)
     for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})
@@ -289,26 +280,27 @@ def find(
                 f"{place.name}={place.path}: expected runs of one model that no path before has, "
                 f"found {models} models"
             )
-    notes += [*_of_samples(samples), *left]
-    if tasks is not None and read:
-        there = sorted({run.task for run in read})
-        for task in sorted(set(tasks).difference(there)):
-            raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
-        read = [run for run in read if run.task in set(tasks)]
+    notes += [*_of_samples(samples), *foreign]
+    there = sorted({run.task for run in read})
+    for task in sorted(set(tasks or ()).difference(there)) if there else ():
+        raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
-    kept, problems, short = _newest(read, conditions)
-    notes = [shortened(note, NOTE) for note in dict.fromkeys([*notes, *problems])]
+    kept, left_out, short = _newest(
+        [run for run in read if tasks is None or run.task in tasks], conditions
+    )
+    notes = [shortened(note, NOTE) for note in dict.fromkeys([*notes, *left_out])]
     if not kept:
-        where = ", ".join(map(str, paths))
+        where = ", ".join(str(place.path) for place in places)
         if notes:
             raise UsageError("\n".join([f"no run below {where} has numbers", *notes]))
         raise UsageError(
-            f"no results below {where}; run lm_eval with --output_path {paths[0]} --log_samples"
+            f"no results below {where}; run lm_eval with --output_path {places[0].path} "
+            "--log_samples"
         )
     named = _named_apart([_with_phrases(run, phrases) for run in kept])
-    runs = [_by_condition(run, conditions) for run in named]
-    return FinishedRuns(runs, notes, unread, short, conditions)
+    shown = [_by_condition(run, conditions) for run in named]
+    return FinishedRuns(shown, notes, unread, short, conditions)
 
 
 def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
@@ -321,11 +313,9 @@ def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--me
             )
 
 
-def nearest_number(name: str, known: Collection[str]) -> str:
-    """The nearest name, or the short ones: all would fill the screen."""
-    guess = nearest(name, sorted(known))
-    short = sorted(k for k in known if "/" not in k)
-    return guess if guess.startswith("did") else nearest(name, short)
+def nearest_number(name: str, known: Iterable[str]) -> str:
+    """The nearest name of its form, NAME or TASK/NAME, or all of these."""
+    return nearest(name, sorted(k for k in known if ("/" in k) == ("/" in name)))
 
 
 # ---- What runs were asked
@@ -415,21 +405,6 @@ def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
     return place
 
 
-def _content(path: Path) -> Json:
-    try:
-        content = loads(content_of(path))
-    except Unreadable as error:
-        raise _Unreadable(f"cannot be read: {error.cause}") from None
-    except ValueError as error:
-        raise _Unreadable(
-            f"no whole JSON file ({error}); it was cut off while it was written, or changed: run "
-            "again, or delete it"
-        ) from None
-    if not isinstance(content, dict):
-        raise _Unreadable("no results file of lm_eval: its JSON is no object")
-    return clean(content)
-
-
 def _kind(path: Path) -> bytes | None:
     """Which of `_OURS` a file is, by its first bytes: other files there may be large."""
     try:
@@ -441,16 +416,20 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path, date: str | None, content: Json, known_tasks: Mapping[str, Task]
-) -> tuple[list[Run], list[str], list[str]]:
-    """Its runs, its tasks without a measure, and what is wrong with others. date: None of a file of
-    `merge`."""
-    configs, results = content.get("configs"), content.get("results")
-    if not isinstance(configs, dict) or not isinstance(results, dict):
-        raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")
+    path: Path,
+    date: str | None,
+    content: Any,
+    known_tasks: Mapping[str, Task],
+    notes: list[str],
+    foreign: list[str],
+) -> Iterator[Run]:
+    """Its runs. date: None of a file of `merge`. notes gets what is wrong with others; foreign, the
+    tasks without a measure. Raises Unreadable."""
+    configs, results = mapping(content, "configs"), at(content, "results")
+    if not (configs and isinstance(results, dict)):
+        raise Unreadable(path, "no results file of lm_eval: it has no `configs` and `results`")
     if model_name(content) is None:
-        raise _Unreadable("it names no model: neither `model_name` nor `model_args` is there")
-    runs, foreign, problems = [], [], []
+        raise Unreadable(path, "it names no model: neither `model_name` nor `model_args` is there")
     for task in configs:
         if date is None:
             files = content.get("files")
@@ -464,15 +443,15 @@ def _of_results(
         if "numbers" in mapping(configs, task, "cells"):
             run = _run(path, task, content, known, samples, date)
             if run.numbers:
-                runs.append(run)
-            else:
-                why = "its table `numbers` is not one; run it again"
-                problems.append(f"{task} is left out: {why}")
+                yield run
+                continue
+            why = "its table `numbers` is not one; run it again"
         elif known is None:
-            foreign.append(task)
+            foreign.append(f"{path}: {task} is a task of the harness, without a measure of bias")
+            continue
         else:
-            problems.append(_without_cells(task, configs[task], results.get(task), samples))
-    return runs, foreign, problems
+            why = _without_cells(task, configs[task], results.get(task), samples)
+        notes.append(f"{path}: {task} is left out: {why}")
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:
@@ -487,7 +466,7 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
         why = "it ran with --predict_only, without numbers"
     elif isinstance(error := at(config, "error"), str):
         why = f"its numbers could not be computed ({error})"
-    return f"{task} is left out: {why}; {again}"
+    return f"{why}; {again}"
 
 
 def _run(
@@ -500,15 +479,10 @@ def _run(
 ) -> Run:
     config = content["configs"][task]
     tables = {name: table for name, table in mapping(config, "cells").items() if _is_table(table)}
-    rows = tables.get("numbers", [])
-    if not all(isinstance(row.get("metric"), str) for row in rows):
-        rows = []
-    tables["numbers"] = [
-        {
-            **row,
-            **{key: shortened(row[key]) for key in ("metric", "group") if row.get(key) is not None},
-        }
-        for row in rows
+    tables["numbers"] = rows = [
+        {key: shortened(v) if key in ("metric", "group") and v else v for key, v in row.items()}
+        for row in tables.get("numbers", [])
+        if isinstance(row.get("metric"), str)
     ]
     metadata, versions = mapping(config, "metadata"), mapping(content, "versions")
     if known is None:  # the harness puts the model's arguments there too
@@ -518,7 +492,8 @@ def _run(
         names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
         options = {key: metadata[key] for key in names if key in metadata}
     identity, template = str(model_name(content)), chat_template(content)
-    shown = mapping(content, "results", task)
+    changed = at(content, "config", "gen_kwargs")
+    system = str(content.get("system_instruction_sha") or "")[:12]
     run = Run(
         model=_short(identity),
         identity=identity,
@@ -530,8 +505,8 @@ def _run(
         n=_count(at(content, "n-samples", task, "effective")),
         metrics=known.measure.metrics
         if known and known.measure
-        else _metrics(tables["numbers"], shown),
-        numbers={(row["metric"], row.get("group")): number_of(row) for row in tables["numbers"]},
+        else _metrics(rows, mapping(content, "results", task)),
+        numbers={(row["metric"], row.get("group")): number_of(row) for row in rows},
         tables=tables,
         warnings=(),
         settings=(),
@@ -539,25 +514,20 @@ def _run(
         samples=samples,
         parts=date is None,
         of=_count(at(content, "n-samples", task, "original")) or None,
-        generation={
-            **mapping(config, "generation_kwargs"),
-            **mapping(content, "config", "gen_kwargs"),
+        generation={**mapping(config, "generation_kwargs"), **mapping(changed)},
+        condition={
+            "dtype": dtype(content),
+            CHAT_TEMPLATE: template_name(template),
+            # the same part of the harness writes both
+            SYSTEM: system or ("unknown" if template == "" else "none"),
+            "revision": identity.partition("@")[2] or "main",
         },
     )
-    system = str(content.get("system_instruction_sha") or "")[:12]
-    condition = {
-        "dtype": dtype(content),
-        CHAT_TEMPLATE: template_name(template),
-        # the same part of the harness writes both
-        SYSTEM: system or ("unknown" if template == "" else "none"),
-        WORDING: run.wording,
-        "revision": identity.partition("@")[2] or "main",
-    }
-    warnings = _warnings(run, config.get("error"), at(content, "config", "gen_kwargs"))
+    warnings = _warnings(run, config.get("error"), changed)
     return run._replace(
         settings=_settings(run, {"repeats": config.get("repeats"), SYSTEM: system}),
-        warnings=tuple(shortened(line, NOTE) for line in warnings),
-        condition=condition,
+        warnings=tuple(warnings),
+        condition={**run.condition, WORDING: run.wording},
     )
 
 
@@ -568,27 +538,14 @@ def without_numbers(task: Task, samples: Path, results: Json) -> Run:
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
-    """Notes of sample files whose results are missing, and of those that were cut off."""
+    """Notes of sample files whose results are missing."""
     for path in samples:
-        name = _DATED.match(path.name)
-        if name and not any(
-            one for end in ("", GZ) for one in path.parent.glob(f"*_{name['date']}.json{end}")
-        ):
+        dated = f"*_{date_of(path)}.json"
+        if not any(one for end in ("", GZ) for one in path.parent.glob(f"{dated}{end}")):
             yield (
                 f"{path}: its results file is not beside it, so its model and options are not "
                 "known; put both into one folder"
             )
-        elif _ends_early(path):
-            yield f"{path}: its last line is cut off, or it is empty; run again with --log_samples"
-
-
-def _ends_early(path: Path) -> bool:
-    try:
-        with opened(path) as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) != b"\n"
-    except Unreadable:  # empty, too
-        return True
 
 
 def _short(identity: str, depth: int = 1) -> str:
@@ -604,18 +561,13 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
     names = {run.key: run.model for run in runs}
     for depth in range(2, 50):
         shown = Counter(names.values())
-        names = {
-            key: _short(key, depth) if shown[name] > 1 else name for key, name in names.items()
-        }
+        names |= {key: _short(key, depth) for key, name in names.items() if shown[name] > 1}
     names = {key: shortened(name) for key, name in names.items()}
     # "./a" and "a": no part of a path is left that differs, and no name may be what another model
     # is called in full.
     shown = Counter(names.values())
-    return [
-        run._replace(model=run.key if shown[name] > 1 or name in names else name)
-        for run in runs
-        for name in [names[run.key]]
-    ]
+    full = {key: shown[name] > 1 or name in names for key, name in names.items()}
+    return [run._replace(model=run.key if full[run.key] else names[run.key]) for run in runs]
 
 
 def _by_condition(run: Run, across: Collection[str]) -> Run:
@@ -779,25 +731,26 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
             groups.setdefault((run.key, run.task, *condition), []).append(run)
     kept, notes, short = [], [], []
     for same in groups.values():
-        same.sort(
-            key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True
-        )
+        same.sort(key=lambda run: (_when(run), run.parts, str(run.results)), reverse=True)
         paper = [run for run in same if run.wording == PAPER] or same
         first = next((run for run in paper if run.template == same[0].template), paper[0])
-        alike = [run for run in paper if _but_documents(run) == _but_documents(first)]
+        asked = _but(first, "documents")
+        alike = [run for run in paper if _but(run, "documents") == asked]
+        alike = [run for run in alike if run.template == first.template]
         newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
         others: list[Run] = []
         for run in same:
-            known = newest._replace(others=others).conditions
             if CHAT_TEMPLATE in across and run.template != newest.template:
                 continue
-            if _but_wording(run) == _but_wording(newest) and run.conditions.keys() - known.keys():
+            known = newest._replace(others=others).conditions
+            comparable = _but(run, WORDING, SYSTEM) == _but(newest, WORDING, SYSTEM)
+            if comparable and run.conditions.keys() - known.keys():
                 others.append(run)
         kept.append(newest._replace(others=tuple(others)))
         for run in same:
             if any(run is other for other in (newest, *others)) or _is_in(run, newest):
                 continue
-            newer = (run.date or datetime.min) > (newest.date or datetime.min)
+            newer = _when(run) > _when(newest)
             notes.append(
                 f"{run.results}: {run.task} of {run.model} is ignored: "
                 f"{newest.results} {'covers more documents' if newer else 'is newer'}"
@@ -815,6 +768,10 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
     return kept, notes, short
 
 
+def _when(run: Run) -> datetime:
+    return run.date or datetime.min
+
+
 def _is_in(part: Run, run: Run) -> bool:
     """Whether `merge` made a run of this part, too; the names of samples hold the date."""
     return run.parts and not {*map(plain_name, run.samples)}.isdisjoint(
@@ -822,12 +779,8 @@ def _is_in(part: Run, run: Run) -> bool:
     )
 
 
-def _but_documents(run: Run) -> tuple[Any, ...]:
-    return (run.template, *(pair for pair in run.settings if pair[0] != "documents"))
-
-
-def _but_wording(run: Run) -> tuple[Any, ...]:
-    return tuple(pair for pair in run.settings if pair[0] not in (WORDING, SYSTEM))
+def _but(run: Run, *left_out: str) -> list[tuple[str, str]]:
+    return [pair for pair in run.settings if pair[0] not in left_out]
 
 
 def _differences(run: Run, other: Run) -> str:

@@ -65,6 +65,16 @@ class SizePlan(NamedTuple):
     share: Share = UNKNOWN
     cannot: str = ""
 
+    @property
+    def known(self) -> bool:
+        """Whether it is known what clusters add, or does not matter."""
+        return self.share.known or not self.share.matters
+
+    @property
+    def needed(self) -> int | None:
+        """Documents; at most, where it is not."""
+        return self.documents if self.known else self.most
+
 
 def width_of(number: Number) -> float:
     """From the lower to the upper end of the interval; NaN where there is none."""
@@ -85,10 +95,14 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
     return np.array(rows, dtype=int)
 
 
+def boundaries(labels: Sequence[Hashable]) -> list[int]:
+    """The numbers of documents that cut no cluster apart. labels: the cluster of each document."""
+    return [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]] + [len(labels)]
+
+
 def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     """The ends of halves and quarters of documents, as far as possible where the label changes."""
-    changes = [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
-    cuts = np.array([0, *changes, len(labels)])
+    cuts = np.array([0, *boundaries(labels)])
     pairs: dict[tuple[int, int], None] = {}
     for n in PARTS:
         ends = [int(cuts[abs(cuts - len(labels) * i / n).argmin()]) for i in range(n + 1)]
@@ -176,11 +190,6 @@ def predicted(
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
-def _enough(grown: NDArray[np.int_], ends: Sequence[int] | None) -> NDArray[np.int_]:
-    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
-    return documents[grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS]
-
-
 def _first(documents: NDArray[np.int_], narrow: NDArray[np.bool_]) -> int | None:
     return int(documents[narrow.argmax()]) if narrow.any() else None
 
@@ -190,14 +199,16 @@ def plan(
     wanted: float,
     grown: NDArray[np.int_],
     parts: Sequence[Window] = (),
-    ends: Sequence[int] | None = None,
+    ends: Sequence[int] = (),
 ) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
-    grown: as `growth` of the task's documents. parts: windows of the pilot. ends: numbers of
-    documents that cut no cluster apart.
+    grown: as `growth` of the task's documents. parts: windows of the pilot. ends: as `boundaries`;
+    by default any number of documents.
     """
     n, cannot = min(pilot.clusters, default=0), ""
+    documents = np.array(ends or range(1, grown.shape[1]))
+    documents = documents[grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS]
     if n < FEWEST_CLUSTERS:
         cannot = f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed"
     elif isnan(pilot.width):
@@ -206,7 +217,7 @@ def plan(
         cannot = "the pilot's interval has no end"
     elif pilot.width <= 0:
         cannot = "the pilot shows no variance, which is no evidence that there is none"
-    elif not (documents := _enough(grown, ends)).size:
+    elif not documents.size:
         cannot = f"the task has fewer than {FEWEST_CLUSTERS} clusters"
     if cannot:
         return SizePlan(pilot.width, wanted, cannot=cannot)

@@ -3,8 +3,7 @@
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -26,11 +25,23 @@ FILES = tuple(f"{option}_file" for option in OPTIONS)
 _QUANTISED = re.compile(r"load_in_|quant|gptq|gguf")
 # Where the harness finds a model's name among its arguments, in its own order.
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
-# `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(\.gz)?$")
-_BY_TASK = ("results", "configs", "versions", "n-samples")
+DATED = re.compile(
+    r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)(\.gz)?$", re.S
+)
+"""`samples_TASK_2026-01-31T10-11-12.123456.jsonl`, `results_2026-01-31T10-11-12.123456.json`, and
+`STEM_DATE.json` of `lm_eval --output_path STEM.json`."""
+RECORDED = (
+    "config",
+    "fewshot_as_multiturn",
+    "lm_eval_version",
+    "n-shot",
+    "system_instruction",
+    "transformers_version",
+)
+"""What a results file says of how a run was asked."""
+_BY_TASK = ("results", "configs", "versions", "n-samples", "n-shot")
 _OF_TASK = ("cells", "metadata", "repeats", "error", "generation_kwargs")
-_KEPT = (*_BY_TASK, "config", "model_name", "chat_template_sha", "system_instruction_sha", "date")
+_KEPT = (*RECORDED, "model_name", "chat_template_sha", "system_instruction_sha", "date")
 # Names of the harness's models that send messages: `local-chat-completions`,
 # `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`.
 _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$")
@@ -91,38 +102,26 @@ def template_name(template: str | None) -> str:
     return {None: "none", "": "unknown"}.get(template, "the model's")
 
 
-class Origin(NamedTuple):
-    """The task and the results file of a sample file."""
-
-    task: str
-    results: Path
-
-
-def origin_of(samples: Path) -> Origin | None:
-    """Where a sample file comes from; None if its results file is not beside it."""
-    name = _NAME.search(samples.name)
-    if name is None:
-        return None
-    paths = (samples.with_name(f"results_{name['date']}.json{end}") for end in ("", GZ))
-    return next((Origin(name["task"], path) for path in paths if path.is_file()), None)
-
-
-def date_of(samples: Path) -> str:
-    """The date in the name of a sample file; empty where there is none."""
-    name = _NAME.search(samples.name)
+def date_of(path: Path) -> str:
+    """The date in the name of a file; empty where there is none."""
+    name = DATED.match(path.name)
     return name["date"] if name else ""
 
 
-def results_of(task: str, samples: Path) -> Json | None:
-    """The results file of a sample file; None if it is not beside it. UsageError for one without
-    the task."""
-    origin = origin_of(samples)
-    if origin is None:
+def results_of(samples: Path, task: str = "") -> Json | None:
+    """The results file of a sample file; None if it is not beside it. task: by default that of its
+    name. UsageError for results without the task."""
+    name = DATED.match(samples.name)
+    if name is None:
         return None
-    results = json_of(origin.results)
-    if not isinstance(at(results, "configs", task), dict):
-        raise UsageError(f"{origin.results}: not a results file of {task}")
-    return results
+    task = task or name["stem"].removeprefix("samples_")
+    for path in (samples.with_name(f"results_{name['date']}.json{end}") for end in ("", GZ)):
+        if path.is_file():
+            results: Json = json_of(path)
+            if not isinstance(at(results, "configs", task), dict):
+                raise UsageError(f"{path}: not a results file of {task}")
+            return results
+    return None
 
 
 def of_tasks(results: Json, tasks: Collection[str]) -> dict[str, Any]:
@@ -155,32 +154,38 @@ class Document(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What samples hold. documents: by their hash. step: as of `paired.JackknifePlan`."""
+    """What samples hold. documents: by their hash."""
 
     measure: Measure
     documents: Mapping[str, Document]
     options: Options
-    step: Callable[[float], object] = float
 
     @property
     def which(self) -> str:
-        return hashlib.sha256("".join(sorted(self.documents)).encode()).hexdigest()[:12]
+        return _checksum(sorted(self.documents))
 
     @property
     def prompts(self) -> str | None:
         """The checksum of what was asked of all documents; None where the samples do not say."""
         prompts = [self.documents[name].prompt for name in sorted(self.documents)]
-        if None in prompts:
-            return None
-        return hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
+        return None if None in prompts else _checksum(map(str, prompts))
+
+
+def _checksum(texts: Iterable[str]) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:12]
 
 
 def answers(task: Task, files: Sequence[Path], written: Options) -> Answers:
     """What sample files hold. written: the options of their run. UsageError as `documents`."""
-    # What a run wrote was checked there, with files that may be elsewhere now.
-    options = read_options(task.name, {}, task.options)
-    options |= {key: value for key, value in written.items() if key in task.option_names}
-    return Answers(measure_of(task), {d.hash: d for d in documents(task, files)}, options)
+    measure, of_files = measure_of(task), documents(task, files)
+    return Answers(measure, {d.hash: d for d in of_files}, run_options(task, {}, written))
+
+
+def run_options(task: Task, given: Options, written: Options) -> Options:
+    """The options of a run. written: by the run, which has checked them, with files that may be
+    elsewhere now; they go before those given."""
+    options = read_options(task.name, given, task.options)
+    return options | {key: value for key, value in written.items() if key in task.option_names}
 
 
 def measure_of(task: Task) -> Measure:
@@ -201,26 +206,20 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
 
 def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     """`documents` with the records of all wordings."""
-    return sorted(_line_by_line(task, files), key=attrgetter("place"))
-
-
-def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
+    result: list[Document] = []
     origin: dict[str, Path] = {}
-    files_of_all: dict[str, Any] = {}
+    own_files: dict[str, tuple[str, Path]] = {}
     for path in files:
         repeats = cache(partial(_repeats, task, path))
         for number, line in lines(path):
             place = f"{path}, line {number}"
             try:
                 sample = loads(line)
-                records, document = sample["records"], sample["doc_hash"]
-                if not isinstance(document, str):
+                records, name = sample["records"], sample["doc_hash"]
+                if not isinstance(name, str):
                     raise TypeError("doc_hash is a text")
-                records = [
-                    {key: _interned(value) for key, value in record.items()}
-                    for record in (records if isinstance(records, list) else [records])
-                ]
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                records = [{**r} for r in (records if isinstance(records, list) else [records])]
+            except (ValueError, KeyError, TypeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
                 raise UsageError(
                     f"{place}: not a sample of {task.name}{cause}; give the files that "
@@ -232,24 +231,25 @@ def _line_by_line(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                 named = [{key: record[key] for key in marks if key in record} for record in records]
                 records = remade(task, sample, repeats(), len(records))
                 records = [record | named[i % len(named)] for i, record in enumerate(records)]
-            if document in origin:
+            if name in origin:
                 raise UsageError(
-                    f"{place}: this document stands in {origin[document]} too; merge runs "
+                    f"{place}: this document stands in {origin[name]} too; merge runs "
                     "of different documents"
                 )
-            origin[document] = path
+            origin[name] = path
             for key in FILES if records else ():
-                file = records[0].get(key, "ours")
-                before = files_of_all.setdefault(key, file)
+                file = str(records[0].get(key, "ours"))
+                before, where = own_files.setdefault(key, (file, path))
                 # the sha256; it may have been moved
-                if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
+                if file.rpartition(" ")[2] != before.rpartition(" ")[2]:
                     raise UsageError(
-                        f"{place}: {key} is {file}, and {before} in {files[0]}; runs on "
+                        f"{place}: {key} is {file}, and {before} in {where}; runs on "
                         "other items do not belong together"
                     )
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            yield Document(document, _prompt(sample), records, in_whole)
+            result.append(Document(name, _prompt(sample), records, in_whole))
+    return sorted(result, key=attrgetter("place"))
 
 
 def requests_of(sample: Json) -> list[list[Any]]:
@@ -263,24 +263,30 @@ def requests_of(sample: Json) -> list[list[Any]]:
 
 def _prompt(sample: Json) -> str | None:
     """The checksum of all that was asked of a document."""
-    texts: list[Any] = []
-    for value in (value for request in requests_of(sample) for value in request):
-        turns = at(value, "turns")
-        if isinstance(turns, list):  # a conversation
-            own = [_without(turn, "generation_kwargs") for turn in turns]
-            texts.append([value.get("system"), *own])
-        elif not isinstance(value, dict):
-            texts.append(value)
-    if not texts:  # a baseline
-        prompt = sample.get("prompt_hash")
-        return prompt if isinstance(prompt, str) else None
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    texts = [_asked(value) for request in requests_of(sample) for value in request]
+    texts = [text for text in texts if text is not None]
+    if texts:
+        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    prompt = sample.get("prompt_hash")  # of a baseline
+    return prompt if isinstance(prompt, str) else None
 
 
-def _without(value: Any, left_out: str) -> Any:
+def _asked(value: Any) -> Any:
+    """What a request asks in an argument: a text, or a conversation without its settings."""
     if not isinstance(value, dict):
         return value
-    return {key: item for key, item in value.items() if key != left_out}
+    turns = value.get("turns")
+    if not isinstance(turns, list):
+        return None
+    return [
+        value.get("system"),
+        *(
+            {key: part for key, part in turn.items() if key != "generation_kwargs"}
+            if isinstance(turn, dict)
+            else turn
+            for turn in turns
+        ),
+    ]
 
 
 def remade(
@@ -313,13 +319,8 @@ def remade(
 
 
 def _repeats(task: Task, path: Path) -> int | None:
-    results = results_of(task.name, path)
+    results = results_of(path, task.name)
     return None if results is None else at(results, "configs", task.name).get("repeats", 1)
-
-
-def _interned(value: Any) -> Any:
-    """The same few names in every line are kept once."""
-    return sys.intern(value) if isinstance(value, str) else value
 
 
 def _answers(written: Any) -> Any:

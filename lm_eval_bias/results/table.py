@@ -74,7 +74,9 @@ def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> s
 
 
 def _decimals(value: float) -> int:
-    return 0 if abs(value) >= 0.1 or abs(value) <= _ROUNDING else -floor(log10(abs(value)))
+    return (
+        0 if abs(value) >= 0.1 or abs(value) <= _ROUNDING else -floor(log10(abs(value)) + _ROUNDING)
+    )
 
 
 def interval_text(number: Number, unit: str = "") -> str:
@@ -107,6 +109,10 @@ def unit_text(unit: str) -> str:
 
 def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
+
+
+def unit_of_difference(unit: str) -> str:
+    return "points" if unit == "%" else unit
 
 
 def finite(value: float) -> float | None:

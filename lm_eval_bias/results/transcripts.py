@@ -16,8 +16,6 @@ QUESTIONS = 3
 """That are shown."""
 LINES = 200
 """Lines of a file that are looked at for answers that were cut off."""
-WHOLE = 2_000_000
-"""Bytes up to which a file is read from its beginning instead of in places."""
 LONGEST = 8_000_000
 """Bytes of a line that is read, and of all lines of a file: to look for the end of reasoning in
 them takes seconds."""
@@ -70,12 +68,10 @@ class Transcript(NamedTuple):
 
 def transcript(files: Sequence[Path]) -> Transcript:
     """Some questions of a run with their answers, and how many answers seem cut off."""
-    shown: list[SampledQuestion] = []
+    questions: list[SampledQuestion] = []
     notes: list[str] = []
     cut: list[bool] = []
-    # spread over all files
-    places = [i * len(files) / (QUESTIONS - 1) for i in range(QUESTIONS)]
-    for i, path in enumerate(files):
+    for path in files:
         try:
             lines = _lines(path)
         except Unreadable as error:
@@ -88,45 +84,34 @@ def transcript(files: Sequence[Path]) -> Transcript:
                 f"{'is' if broken == 1 else 'are'} no whole JSON, and skipped; the file was cut "
                 "off or changed: run again with --log_samples"
             )
-        for sample in samples:
-            cut += _cut(sample)
-        n = len(samples)
-        last = i == len(files) - 1
-        of_file = [at - i for at in places if i <= at < i + 1 or (last and at > i)]
-        chosen = sorted({min(int(at * n), n - 1) for at in of_file}) if n else []
-        read = [question(samples[at]) for at in chosen]
-        shown += [question for question in read if question is not None]
-        if None in (read or [question(sample) for sample in samples[:1]]):
+        cut += [is_cut for sample in samples for is_cut in _cut(sample)]
+        shown = [read for read in map(question, samples) if read is not None]
+        questions += shown
+        if samples and not shown:
             notes.append(
                 f"{path}: samples of another version, without questions and answers; run again "
                 "with --log_samples to see them"
             )
-    return Transcript(tuple(shown), len(cut), sum(cut), tuple(notes))
+    last = len(questions) - 1
+    places = sorted({round(last * i / (QUESTIONS - 1)) for i in range(QUESTIONS)} - {-1})
+    chosen = tuple(questions[i] for i in places if questions)
+    return Transcript(chosen, len(cut), sum(cut), tuple(notes))
 
 
 def _lines(path: Path) -> list[bytes]:
     """Up to LINES lines spread over a file."""
     with opened(path) as file:
-        size = file.seek(0, os.SEEK_END)
+        size, read, lines = file.seek(0, os.SEEK_END), 0, []
         file.seek(0)
-        if size <= WHOLE:
-            lines = [line for line in file if line.strip()]
-            count = min(len(lines), LINES)
-            return [lines[i * len(lines) // count] for i in range(count)]
-        offsets: dict[int, bytes] = {}
-        read = 0
         for part in range(LINES):
             if read > LONGEST:  # lines of megabytes: the places so far must do
                 break
-            at = part * size // LINES
-            file.seek(at)
-            if at:
+            if (place := part * size // LINES) > file.tell():
+                file.seek(place)
                 read += len(file.readline(LONGEST))  # the rest of a line
-            start = file.tell()
-            if start not in offsets and (line := file.readline(LONGEST)).strip():
-                offsets[start] = line
-                read += len(line)
-        return [offsets[start] for start in sorted(offsets)]
+            lines.append(file.readline(LONGEST))
+            read += len(lines[-1])
+        return [line for line in lines if line.strip()]
 
 
 def _sample(line: bytes) -> Json | None:
@@ -155,13 +140,11 @@ def _shown(sample: Json) -> SampledQuestion:
     if isinstance(settings, str):
         return SampledQuestion(number, None, (_scored(requests, responses),), None)
     draws = _listed(responses[0])
-    read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], *draws[:1]))
     turns = []
     for prompt, answers, _, choices in _generated(requests[:1], responses):
         if choices and answers and isinstance(answers[0], list):
             texts = zip(choices, answers[0], strict=False)
-            scored = [Choice(str(text), _score(answer)) for text, answer in texts]
-            turns.append(Turn(prompt, choices=_likeliest(scored), of=len(scored)))
+            turns.append(_choices(prompt, [Choice(str(t), _score(a)) for t, a in texts]))
         else:
             turns.append(Turn(prompt, tuple(map(str, answers[:REPEATS])), of=len(answers)))
     system, own = at(settings, "system"), turns[0].prompt
@@ -169,7 +152,8 @@ def _shown(sample: Json) -> SampledQuestion:
         # As the model's template made it, which may add a system message of its own, or as a
         # transcript; later turns are messages alone.
         turns[0] = turns[0]._replace(prompt=first)
-        system = None if system and str(system) in first else system
+        system = None if str(system) in first else system
+    read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], *draws[:1]))
     return SampledQuestion(number, str(system) if system else None, tuple(turns), read)
 
 
@@ -208,22 +192,19 @@ def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Tu
     rows = [(*request, score) for request, score in zip(requests, scores, strict=False)]
     prompts = {prompt for prompt, _ in requests}
     if len(prompts) == 1:
-        prompt = requests[0][0]
-        choices = [Choice(str(text), score) for _, text, score in rows]
-    elif prompts == {str(other) for _, other in requests}:
-        prompt = ""
-        choices = [Choice(sentence, score) for sentence, _, score in rows]
-    else:
-        prompt = "Each continuation after its own prompt."
-        choices = [Choice(str(text), score, before) for before, text, score in rows]
-    return Turn(prompt, choices=_likeliest(choices), of=len(choices))
+        return _choices(requests[0][0], [Choice(str(text), score) for _, text, score in rows])
+    if prompts == {str(other) for _, other in requests}:
+        return _choices("", [Choice(sentence, score) for sentence, _, score in rows])
+    apart = [Choice(str(text), score, before) for before, text, score in rows]
+    return _choices("Each continuation after its own prompt.", apart)
 
 
-def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    if len(choices) <= CHOICES:
-        return tuple(choices)
-    ordered = sorted(choices, key=lambda choice: inf if choice.score is None else -choice.score)
-    return tuple(ordered[:CHOICES])
+def _choices(prompt: str, choices: Sequence[Choice]) -> Turn:
+    """The likeliest of many."""
+    shown = choices
+    if len(choices) > CHOICES:
+        shown = sorted(choices, key=lambda choice: inf if choice.score is None else -choice.score)
+    return Turn(prompt, choices=tuple(shown[:CHOICES]), of=len(choices))
 
 
 def _score(answer: Any) -> float | None:

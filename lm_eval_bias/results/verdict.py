@@ -240,8 +240,7 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
     figure = exhibit.figure
     if figure is None or not figure.test:
         return ""
-    of_whole, of_parts = [], []
-    names: list[str] = []
+    of_whole, parts = [], []
     for run, rows in models:
         metric = run.metric(figure.test)
         if metric is None or metric.null_value is None:
@@ -250,18 +249,18 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
         of_whole.append(verdict(run, metric, whole).kind)
         for row in rows:
             number = number_of(row, figure.x)
-            if (number.value, number.low) == (whole.value, whole.low) or isnan(number.value):
-                continue
-            of_parts.append(verdict(run, metric, number).kind)
-            if of_parts[-1] in (YES, REVERSE):
-                names.append(str(row.get(figure.y)))
+            is_whole = (number.value, number.low) == (whole.value, whole.low)
+            if not (is_whole or isnan(number.value)):
+                parts.append((verdict(run, metric, number).kind, str(row.get(figure.y))))
+    kinds = [kind for kind, _ in parts]
+    names = dict.fromkeys(name for kind, name in parts if kind in (YES, REVERSE))
     titles = {column.name: column.title for column in exhibit.columns}
     text = f"{titles.get(figure.x, figure.x) if exhibit.numbered else exhibit.name}: "
     text += counts(of_whole)
-    if of_parts:
-        shown = f" ({', '.join(dict.fromkeys(names))})" if 0 < len(names) <= 2 else ""
-        text += f"; by {titles.get(figure.y, figure.y).lower()}: {counts(of_parts)}{shown}"
-    if tests := len(of_parts) - of_parts.count(UNKNOWN) if names else 0:
+    if parts:
+        shown = f" ({', '.join(names)})" if 0 < len(names) <= 2 else ""
+        text += f"; by {titles.get(figure.y, figure.y).lower()}: {counts(kinds)}{shown}"
+    if tests := len(kinds) - kinds.count(UNKNOWN) if names else 0:
         text += f"; {tests * LEVEL:.2g} of {tests} expected by chance"
     return text
 

@@ -11,7 +11,6 @@ from math import isfinite
 from typing import Any
 
 from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
-from lm_eval_bias.export.numbers import facts
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at
 from lm_eval_bias.show.exhibited import TaskInfo
@@ -25,7 +24,7 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     asked: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        recorded = facts(run)
+        recorded = run.recorded
         words = (*_model(run, recorded), *_how(run, recorded, known.get(run.task, TaskInfo())))
         asked.setdefault(words, []).append(run.task)
     return [

@@ -25,7 +25,7 @@ import numpy as np
 from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import FAIL, PASS, intervals, judge
+from lm_eval_bias.gate.verdicts import FAIL, PASS, intervals, judge, overall
 from lm_eval_bias.measure import Counted, Measure, Metric
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
@@ -126,9 +126,10 @@ def rerun(themes: int, worse: float, rng: Rng) -> Outcomes:
     paired = change(before, now)
     outcomes = {}
     for name, rules in RULES.items():
-        (verdict, *_) = judge(Rules("", 0.95, rules), [second], [first], lambda *_: paired)
-        outcomes[f"{name} fails"] = verdict.verdict == FAIL
-        outcomes[f"{name} passes"] = verdict.verdict == PASS
+        judged = judge(Rules("", 0.95, rules), [second], [first], lambda *_: paired)
+        verdict = overall(*judged.values())
+        outcomes[f"{name} fails"] = verdict == FAIL
+        outcomes[f"{name} passes"] = verdict == PASS
     return outcomes
 
 

@@ -303,11 +303,11 @@ def test_the_range_over_conditions_stands_beside_the_interval(tmp_path, toy, row
 
 @pytest.mark.parametrize("name", ["compare", "leaderboard"])
 def test_a_terminal_shows_a_bar_and_nothing_else_does(pair, toy, monkeypatch, name):
-    """Of two runs, each read and then computed, one is read when the second begins."""
+    """Of two runs one is read when the second begins."""
     assert toy(name, *pair)[2] == ""
     monkeypatch.setattr("_pytest.capture.CaptureIO.isatty", lambda file: True, raising=False)
     err = toy(name, *pair)[2]
-    assert "toy of one" in err and re.search(r" 25%\|.*toy of two", err)
+    assert "toy of one" in err and re.search(r" 50%\|.*toy of two", err)
 
 
 def test_several_answers_to_a_document_of_which_one_run_lost_some(tmp_path, rows):

@@ -1,7 +1,6 @@
 """`lm-eval-bias export`: the docs hold it, mistakes end with a line that says what to do, and
 hostile names stay texts."""
 
-import json
 import re
 
 import pytest
@@ -69,21 +68,15 @@ runs --to hub --dataset_id a/b --dataset_revision main | --dataset_revision main
 runs --to every-eval-ever --dataset_revision 0123abc | of which data set? Name it with --dataset_id
 runs --to hub --dataset_id a/b --organization x | --organization is for --to every-eval-ever
 runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
-theirs --to every-eval-ever | hellaswag is a task of the harness, without a measure of bias
 """
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs of ours, and one of the harness alone."""
     folder = tmp_path_factory.mktemp("export")
     values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
         run_of(folder / "runs", name, values, minutes=i)
-    path = run_of(folder / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
-    content = json.loads(path.read_text())
-    del content["configs"]["hellaswag"]["cells"]
-    path.write_text(json.dumps(content))
     return folder
 
 

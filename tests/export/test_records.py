@@ -302,8 +302,7 @@ def test_an_export_again_is_the_same_files(tmp_path, run, monkeypatch):
     assert run(tmp_path / "runs", "--output", tmp_path)[1] == wrote
     before = files()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    again = run(tmp_path / "runs", "--output", tmp_path)[1]
-    assert "wrote 0 records" in again and "5 stood there already" in again and before == files()
+    assert run(tmp_path / "runs", "--output", tmp_path)[1] == wrote and before == files()
     run_of(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
     run(tmp_path / "runs", "--output", tmp_path)
     assert len(files()) == 10

@@ -2,6 +2,7 @@
 
 import json
 
+from lm_eval_bias.data import content
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.measure import number
@@ -18,8 +19,8 @@ def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=
     measure made itself.
     """
     path = made_up(folder, model, values, **{"units": 37, **same})
-    content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-    rows = content["configs"][same.get("task", "mine")]["cells"]["numbers"]
+    results = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    rows = results["configs"][same.get("task", "mine")]["cells"]["numbers"]
     for (metric, group), (value, stderr) in (groups or {}).items():
         like = next(row for row in rows if row["metric"] == metric)
         rows.append({**like, "group": group, "value": value, "stderr": stderr})
@@ -31,7 +32,7 @@ def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=
         if row["metric"] in (ends or {}):
             row["low"], row["high"] = ends[row["metric"]]
         row["clusters"] = clusters
-    path.write_text(json.dumps(content), encoding="utf-8", errors="surrogatepass")
+    path.write_text(json.dumps(results), encoding="utf-8", errors="surrogatepass")
     return path
 
 
@@ -41,8 +42,12 @@ def found(folder):
 
 def verdicts(folder, text, baseline=(), changes=None):
     """Of the only model: its verdicts in the order of the rules."""
-    (one,) = judge(rules.parse(text, "bias.yaml"), found(folder).runs, baseline, changes)
-    return one.verdicts
+    (of_model,) = judge(parse(text), found(folder).runs, baseline, changes).values()
+    return of_model
+
+
+def parse(text, file="bias.yaml"):
+    return rules.parsed(content.parsed(file, "yaml", text.encode(errors="surrogatepass")))
 
 
 def rule(*rows):

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from lm_eval_bias.gate import rules
-from tests.gate.judged import run_of
+from tests.gate.judged import parse, run_of
 from tests.scripted import ask, scripted
 
 QUESTION = {"gap": (1.0, 0.5, 0, None, "Q")}
@@ -25,7 +24,7 @@ def init(command, tmp_path, monkeypatch):
 
 
 def bounds(text):
-    return {(r.task, r.metric): (r.condition, r.bound) for r in rules.parse(text, "f").rules}
+    return {(r.task, r.metric): (r.condition, r.bound) for r in parse(text).rules}
 
 
 @pytest.mark.parametrize("value", [1.0, 100.0])

@@ -1,15 +1,16 @@
 """Files of rules: what is read, and the line of everything that is not."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias.gate.rules import Rule, check, parse, read
+from lm_eval_bias.gate.rules import Rule, check, read
 from lm_eval_bias.measure import Metric
-from lm_eval_bias.results.escape import visible
 from lm_eval_bias.usage import UsageError
+from tests.gate.judged import parse
 
 WHOLE = """\
 # what a release keeps
@@ -30,21 +31,21 @@ rules:
 def test_a_file_of_rules(tmp_path):
     path = tmp_path / "bias.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + WHOLE.encode())  # with a byte order mark
-    for rules in (parse(WHOLE, "bias.yaml"), read(path)):
-        assert rules.confidence == 0.99
-        assert list(rules.rules) == [
-            Rule(4, "mine", "below", 2.0, "gap"),
-            Rule(5, "mine", "within", 0.5, "gap", "a b", "points"),
-            Rule(10, "mine", "above", -10.0, "gap"),
-            Rule(11, "mine", "worse_than_baseline_by", 0.0, "gap"),
-            Rule(12, "*", "unusable", 10.0),
-        ]
-    assert parse("rules:\n- {task: t, metric: m, below: 1}\n", "f").confidence == 0.95
+    rules = read(path)
+    assert rules.confidence == 0.99
+    assert list(rules.rules) == [
+        Rule(4, "mine", "below", 2.0, "gap"),
+        Rule(5, "mine", "within", 0.5, "gap", "a b", "points"),
+        Rule(10, "mine", "above", -10.0, "gap"),
+        Rule(11, "mine", "worse_than_baseline_by", 0.0, "gap"),
+        Rule(12, "*", "unusable", 10.0),
+    ]
+    assert parse("rules:\n- {task: t, metric: m, below: 1}\n").confidence == 0.95
 
 
 def wrong(text):
     with pytest.raises(UsageError) as error:
-        parse(text, "bias.yaml")
+        parse(text)
     return str(error.value).splitlines()
 
 
@@ -110,11 +111,12 @@ def test_a_mistake_names_its_line():
     assert not failed
 
 
-def test_all_mistakes_are_listed_in_their_order():
-    lines = wrong(
-        "rules:\n  - {task: t, metric: m, bellow: 2}\n  - {task: t, below: 1}\nconfidence: x\n"
-    )
-    assert [re.search(r"line (\d+)", line)[1] for line in lines] == ["2", "3", "4"]
+def test_all_mistakes_of_a_kind_are_listed_in_their_order():
+    for text in (
+        "rules:\n  - {task: t, metric: m, bellow: 2}\n  - {below: 1}\nconfidence: x\n",
+        "rules:\n  - {task: t, metric: m}\n  - {task: t, below: 1}\nconfidence: 2\n",
+    ):
+        assert [re.search(r"line (\d+)", line)[1] for line in wrong(text)] == ["2", "3", "4"]
 
 
 @given(
@@ -125,9 +127,9 @@ def test_all_mistakes_are_listed_in_their_order():
 )
 def test_any_text_gives_rules_or_a_message(text):
     try:
-        parse(text, "f")
+        parse(text)
     except UsageError as error:
-        assert all(visible(line) == line for line in str(error).splitlines())
+        assert str(error).startswith("bias.yaml, line ")
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -141,22 +143,22 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 # ---- Against the tasks
 
-METRICS = {
-    "mine": (
-        Metric("gap", "points", "", null_value=0),
-        Metric("delta", "SD", "", null_value=0),
-        Metric("share", "%", "", null_value=50),
-        Metric("odd", "nats", ""),
-        Metric("part", "share", ""),
-        Metric("p", "p", "", stderr=False),
-    )
-}
-GROUPS = {"mine": {"gap": ["looks", "behaviour"], "share": []}}
+METRICS = (
+    Metric("gap", "points", "", null_value=0),
+    Metric("delta", "SD", "", null_value=0),
+    Metric("share", "%", "", null_value=50),
+    Metric("odd", "nats", ""),
+    Metric("part", "share", ""),
+    Metric("p", "p", "", stderr=False),
+)
+TASKS = {"mine": SimpleNamespace(measure=SimpleNamespace(metrics=METRICS))}
+KEYS = (("gap", None), ("gap", "looks"), ("gap", "behaviour"), ("share", None))
+RUN = SimpleNamespace(task="mine", metrics=METRICS, numbers=dict.fromkeys(KEYS))
 
 
-def checked(*rows, baseline=True):
-    rules = parse("rules:\n" + "".join(f"  - {{{row}}}\n" for row in rows), "bias.yaml")
-    check(rules, METRICS, GROUPS, baseline)
+def checked(*rows, baseline=(RUN,)):
+    rules = parse("rules:\n" + "".join(f"  - {{{row}}}\n" for row in rows))
+    check(rules, [RUN], TASKS, baseline)
 
 
 def test_names_that_exist():
@@ -194,4 +196,4 @@ def test_a_rule_that_does_not_fit_the_task_names_its_line_and_the_nearest_name()
 
 def test_a_change_needs_a_baseline():
     with pytest.raises(UsageError, match=r"line 2: .* add --baseline with its folder"):
-        checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=False)
+        checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=())

@@ -6,14 +6,13 @@ from math import inf, nan
 import pytest
 from scipy import stats
 
-from lm_eval_bias.gate import rules
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, PASS
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
-from tests.gate.judged import found, rule, run_of, verdicts
+from tests.gate.judged import found, parse, rule, run_of, verdicts
 
 GAP = {"gap": (1.0, 0.5, 0, None)}
 NIGHTS = (", 30 nights, each by itself", ", --nightly 30")
@@ -41,8 +40,8 @@ def test_a_rule_passes_or_fails_only_with_the_whole_interval(tmp_path):
         for row in rows:
             (verdict,) = verdicts(tmp_path, rule(f"metric: gap, {row}"))
             assert verdict.verdict == outcome, row
-            assert (verdict.low, verdict.high) == pytest.approx((-0.0343, 2.0343), abs=1e-4)
-            assert (verdict.confidence, verdict.clusters) == (0.95, 24)
+            assert verdict.number[2:4] == pytest.approx((-0.0343, 2.0343), abs=1e-4)
+            assert (verdict.confidence, verdict.number.clusters) == (0.95, 24)
 
 
 def test_the_null_value_need_not_be_zero(tmp_path):
@@ -66,7 +65,7 @@ def test_an_interval_keeps_its_two_sides_and_the_scale_of_its_unit(
     1.3571, as long."""
     run_of(tmp_path, "m", {"gap": (value, 0.5, 0, None)}, unit=unit, ends={"gap": (0.5, 4.0)})
     (verdict,) = verdicts(tmp_path, "confidence: 0.99\n" + rule("metric: gap, below: 9"))
-    assert (verdict.low, verdict.high) == pytest.approx((low, high), abs=1e-3)
+    assert verdict.number[2:4] == pytest.approx((low, high), abs=1e-3)
 
 
 def test_degrees_of_freedom_are_those_that_an_interval_implies():
@@ -147,9 +146,9 @@ def test_a_declared_rate_that_is_missing_is_not_taken_for_low(tmp_path):
     run_of(tmp_path, "m", GAP)
     (run,) = found(tmp_path).runs
     run = run._replace(metrics=[*run.metrics, Metric("unanswered", "%", "")])
-    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 50", "unusable: 10"), "f"), [run])
-    assert [verdict.verdict for verdict in one.verdicts] == [INCONCLUSIVE, ERROR]
-    assert all("unanswered is not defined" in verdict.reason for verdict in one.verdicts)
+    (of_model,) = gate.judge(parse(rule("metric: gap, below: 50", "unusable: 10")), [run]).values()
+    assert [verdict.verdict for verdict in of_model] == [INCONCLUSIVE, ERROR]
+    assert all("unanswered is not defined" in verdict.reason for verdict in of_model)
 
 
 @pytest.mark.parametrize(
@@ -235,10 +234,10 @@ def test_planned_nights_share_the_errors(tmp_path):
     run_of(tmp_path, "m", GAP)
     half = stats.t.isf(0.05 / 60, 23) * 0.5
     for bound, outcome in ((1 + half + 0.001, PASS), (1 + half - 0.001, INCONCLUSIVE)):
-        read = rules.parse(rule(f"metric: gap, below: {bound}"), "f")._replace(nights=30)
-        (one,) = gate.judge(read, found(tmp_path).runs)
+        read = parse(rule(f"metric: gap, below: {bound}"))._replace(nights=30)
+        ((one,),) = gate.judge(read, found(tmp_path).runs).values()
         assert one.verdict == outcome
-        assert one.verdicts[0].confidence == pytest.approx(1 - 0.05 / 30)
+        assert one.confidence == pytest.approx(1 - 0.05 / 30)
 
 
 @pytest.mark.slow
@@ -263,9 +262,8 @@ def test_the_rules_of_another_model_are_not_counted(tmp_path):
     for i, model in enumerate("ab"):
         run_of(tmp_path, model, GAP, minutes=i)
     rules = Rules("f", 0.95, [Rule(2, "mine", "below", 2.06, "gap")])
-    assert [
-        (one.model, one.verdict, one.family) for one in gate.judge(rules, found(tmp_path).runs)
-    ] == [("a", PASS, 1), ("b", PASS, 1)]
+    judged = gate.judge(rules, found(tmp_path).runs)
+    assert {model: gate.overall(of) for model, of in judged.items()} == {"a": PASS, "b": PASS}
 
 
 # ---- Changes
@@ -301,7 +299,7 @@ def changed(folder, before, now, change=None, stderr=0.5, **rates):
 )
 def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path, better, before, now, verdict):
     one = changed(tmp_path, (before, None, better), (now, None, better))
-    assert (one.verdict, one.before, one.now) == (verdict, before, now)
+    assert (one.verdict, *one.change[:2]) == (verdict, before, now)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +320,8 @@ def test_a_signed_number_is_worse_if_it_is_further_from_the_null_value(
     tmp_path, before, now, worse, verdict
 ):
     one = changed(tmp_path, (before, 0, None), (now, 0, None))
-    assert one.value == pytest.approx(worse) and one.verdict == verdict
-    assert one.low <= worse <= one.high
+    assert one.number.value == pytest.approx(worse) and one.verdict == verdict
+    assert one.number.low <= worse <= one.number.high
 
 
 def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
@@ -336,7 +334,7 @@ def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
     one = changed(tmp_path, (5.0, 0, None), (5.1, 0, None), no_error)
     assert (one.verdict, one.reason) == (
         INCONCLUSIVE,
-        "a change of gap has no error: it is cut off",
+        "the change of gap has no interval: it is cut off",
     )
     assert "below" in one.todo
 

@@ -2,17 +2,14 @@
 
 import csv
 import json
-from math import inf, isnan, nan
+from math import inf, nan
 
 import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
-from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.gate.verdicts import intervals
 from lm_eval_bias.results import runs
-from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.table import interval_text
 from tests.scripted import ask, scripted
 
 pytestmark = pytest.mark.slow
@@ -73,21 +70,15 @@ def lines_of(file):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_the_page_and_its_csv(folder, read, written, tmp_path):
+def test_the_csv_of_the_report(folder, read, written, tmp_path):
     command = ["report", str(folder / "m"), "-o", str(tmp_path / "report"), "--no_figures"]
     assert cli.main(command) == 0
-    pages = [(tmp_path / "report" / f"{name}.html").read_text() for name in ("m", "index")]
-    assert {run.task for run in read} == set(TASKS)
     for run in read:
         path = tmp_path / "report" / "tables" / f"m-{run.task}-numbers.csv"
         with path.open(newline="", encoding="utf-8-sig") as file:
             for row in csv.DictReader(file):
                 key = (run.task, row["metric"], row["group"] or None)
                 assert same([row[end] for end in ENDS], written[key]), key
-        shown = [interval_text(number, metric.unit) for metric, number in run.primaries]
-        assert any(shown)
-        for interval in filter(None, shown):
-            assert all(f"<small>{visible(interval)}</small>" in page for page in pages)
 
 
 def test_the_leaderboard_and_compare(folder, written, tmp_path):
@@ -110,16 +101,10 @@ def test_the_leaderboard_and_compare(folder, written, tmp_path):
         assert same(values, (first, second, second - first)), line
 
 
-def test_the_gate_and_export(read, written):
+def test_the_gate(read):
+    assert {run.task for run in read} == set(TASKS)
     for run in read:
         for (name, group), number in run.numbers.items():
             if -inf < number.low < number.high < inf:
                 ends = intervals(number, run.metric(name))(0.05)
                 assert ends == pytest.approx((number.low, number.high)), (run.task, name, group)
-    results, _ = chosen(read)
-    assert len(results) > len(TASKS)
-    for result in results:
-        ends = [getattr(result.number, end) for end in ENDS]
-        if not any(map(isnan, ends)):
-            key = (result.run.task, result.metric.name, None)
-            assert ends == pytest.approx(written[key]), key

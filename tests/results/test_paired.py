@@ -102,7 +102,8 @@ def test_a_group_has_the_difference_of_its_records_alone():
 
 def test_the_same_answers_differ_by_nothing():
     records = made(12, lambda s, c: s)
-    found = differences(TOY, records, [dict(r) for r in reversed(records)], {})
+    keys = [(metric.name, None) for metric in METRICS]
+    found = differences(TOY, records, [dict(r) for r in reversed(records)], {}, keys)
     assert {d[2:7] for d in found.values()} == {(0, 0, 0, 0, 1)}
     assert {d.why for d in found.values()} == {"the answers are the same"}
 
@@ -164,7 +165,7 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
         (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
         with pytest.raises(UsageError, match=message):
-            differences(measure, first, second, {})
+            differences(measure, first, second, {}, [WHOLE])
 
 
 def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
@@ -219,18 +220,3 @@ def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named
     assert found["position_preference"].p < 1e-6
     for name in set(task.numbers) - {"position_preference"}:
         assert found[name].difference == pytest.approx(0, abs=1e-9) and isnan(found[name].p), name
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_named, seed):
-    """An instance needs four answers. Where half are refused by chance a sixteenth are left, of 192
-    a dozen: all of them biased by chance, or in fewer than ten themes, for which the measure itself
-    gives no error."""
-    task, first = made_hbb(benchmark_named)
-    rng = random.Random(seed)
-    second = [{**r, "log_odds": None if rng.random() < 0.5 else r["log_odds"]} for r in first]
-    found = compared(task, first, second)
-    own = task.measure.summary(second, **task.options).values
-    for name in task.numbers:
-        assert isnan(own[name][1]) == isnan(found[name].p) or own[name][1] == 0, name
-    assert not found["biased_share"].p < 0.001

@@ -96,17 +96,31 @@ def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatc
     assert not found.questions and "no whole JSON" in found.notes[0]
 
 
-def test_likelihoods_show_the_choices_of_a_prompt(turn):
-    shown = turn(scored(("Is it?", " yes", -1.5), ("Is it?", " no", -0.25)))
-    assert shown.prompt == "Is it?" and shown.of == 2
-    assert shown.choices == (Choice(" yes", -1.5), Choice(" no", -0.25))
-
-
-def test_sentences_of_a_pair_and_continuations_of_several_prompts(turn):
-    pair = scored(("He is tall.", "He is short.", -9.0), ("He is short.", "He is tall.", -8.0))
-    assert turn(pair).choices == (Choice("He is tall.", -9.0), Choice("He is short.", -8.0))
-    apart = scored(("Anna", " x", -1.0), ("Paul", " x", -2.0))
-    assert turn(apart).choices == (Choice(" x", -1.0, "Anna"), Choice(" x", -2.0, "Paul"))
+@pytest.mark.parametrize(
+    ("prompt", "requests", "choices"),
+    [
+        (
+            "Is it?",
+            [("Is it?", " yes", -1.5), ("Is it?", " no", -0.25)],
+            [Choice(" yes", -1.5), Choice(" no", -0.25)],
+        ),
+        (
+            "",
+            [("He is tall.", "He is short.", -9.0), ("He is short.", "He is tall.", -8.0)],
+            [Choice("He is tall.", -9.0), Choice("He is short.", -8.0)],
+        ),
+        (
+            "Each continuation after its own prompt.",
+            [("Anna", " x", -1.0), ("Paul", " x", -2.0)],
+            [Choice(" x", -1.0, "Anna"), Choice(" x", -2.0, "Paul")],
+        ),
+    ],
+)
+def test_likelihoods_show_choices_of_one_prompt_or_several_and_sentences(
+    turn, prompt, requests, choices
+):
+    shown = turn(scored(*requests))
+    assert (shown.prompt, list(shown.choices), shown.of) == (prompt, choices, 2)
 
 
 def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers(read):

@@ -302,14 +302,14 @@ def test_nothing_to_read_says_what_to_do(tmp_path, place, message):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"results": {"mine": {"gap,none": 1.', "no whole JSON file (not JSON: Expecting"),
-        ("", "no whole JSON file"),
-        ("[" * 100_000, "no whole JSON file (more than 50 levels"),
-        ("[]", "its JSON is no object"),
+        ('{"results": {"mine": {"gap,none": 1.', "not JSON: Expecting"),
+        ("", "not JSON"),
+        ("[" * 100_000, "more than 50 levels"),
+        ("[]", "it has no `configs` and `results`"),
         ("{}", "it has no `configs` and `results`"),
         ('{"results": [], "configs": 3}', "it has no `configs` and `results`"),
         ('{"results": {}, "configs": {"mine": {}}}', "it names no model"),
-        ("\udcff", "no whole JSON file"),
+        ("\udcff", "not UTF-8"),
     ],
 )
 def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told):
@@ -398,16 +398,14 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
         assert list(again.numbers[key]) == pytest.approx(list(number), nan_ok=True), key
 
 
-def test_samples_without_results_and_samples_that_were_cut_off(tmp_path):
+def test_samples_without_results_are_said(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
+    (tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl").write_text("{}\n")
     alone = tmp_path / "samples_mine_2025-01-31T10-11-12.1.jsonl"
     alone.write_text("{}\n")
-    cut = tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl"
-    cut.write_text('{"doc_id": 1}\n{"doc_')
     assert found_in(tmp_path).notes == [
         f"{alone}: its results file is not beside it, so its model and options are not known; "
-        "put both into one folder",
-        f"{cut}: its last line is cut off, or it is empty; run again with --log_samples",
+        "put both into one folder"
     ]
 
 
