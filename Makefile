@@ -38,8 +38,9 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # What every change runs: the linters and all tests without the mark `slow`. Under five minutes on two cores.
-test: .venv/tests .model/lm_eval_bias.json lint
-	$(BIN)/python -m pytest -q -m "not slow"
+test: .venv/tests .model/lm_eval_bias.json
+	$(MAKE) --no-print-directory lint & lint=$$!; \
+		$(BIN)/python -m pytest -q -m "not slow"; tests=$$?; wait $$lint && exit $$tests
 
 # Everything else: full runs of the small model, browsers, simulations in small form, fuzzing.
 test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js .eee/every_eval_ever

@@ -6,17 +6,18 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from copy import copy, deepcopy
 from functools import cache, wraps
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import pytest
 from filelock import FileLock
+from xdist.scheduler import LoadFileScheduling
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -30,11 +31,33 @@ hypothesis.settings.load_profile("untimed")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+# Of each the tests, not the file, are shared out between the workers.
+SPREAD = ("simulations/test_coverage.py", "models/test_architectures.py")
+# Of one worker, which has a server of forks that takes ten seconds to start.
+FORKS = (
+    "tests/test_end_to_end.py",
+    "test_run.py",
+    "test_masked_in_harness.py",
+    "test_hbb_end_to_end.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that run the real model first: the longest at the end would leave one process waiting
-    for the other."""
+    """What takes longest first, and what is spread last: so both workers end together."""
     first = {item.path for item in items if item.get_closest_marker("model")}
-    items.sort(key=lambda item: item.path not in first)
+    items.sort(key=lambda item: (item.path.as_posix().endswith(SPREAD), item.path not in first))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    return Shares(config, log)
+
+
+class Shares(LoadFileScheduling):
+    """What goes to one worker together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if file.endswith(SPREAD) else "forks" if file.endswith(FORKS) else file
 
 
 def pytest_collection_finish() -> None:
@@ -140,12 +163,9 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
     """The small real model in .model/, made by the command line if it is not there yet."""
+    from lm_eval_bias import cli
+
     folder = ROOT / ".model"
     with FileLock(ROOT / ".model.lock"):  # the tests run in several processes
-        made = subprocess.run(
-            [sys.executable, "-m", "lm_eval_bias", "model", str(folder)],
-            capture_output=True,
-            text=True,
-        )
-    assert made.returncode == 0, made.stderr
+        assert cli.main(["model", str(folder)]) == 0
     return folder

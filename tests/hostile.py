@@ -4,8 +4,10 @@ anybody may have written is one."""
 import json
 import re
 from copy import deepcopy
+from functools import reduce
 from html.parser import HTMLParser
 from math import inf, nan
+from operator import getitem
 
 from tests.scripted import made_up
 
@@ -34,32 +36,24 @@ def places(value, way=()):
     """Every place in nested mappings and lists, as the way to it."""
     if way:
         yield way
-    below = {}
-    if isinstance(value, dict):
-        below = value
-    elif isinstance(value, list):
-        below = dict(enumerate(value[:5]))
-    for key, inner in below.items():
+    below = dict(enumerate(value[:5])) if isinstance(value, list) else value
+    for key, inner in below.items() if isinstance(below, dict) else ():
         yield from places(inner, (*way, key))
 
 
 def changed(value, chance):
     """A value with one place set to something odd, dropped or renamed, at any depth alike."""
-    depths = {}
-    for way in places(value):
-        depths.setdefault(len(way), []).append(way)
-    if not depths:
+    ways = list(places(value))
+    if not ways:
         return value
-    *way, last = chance.choice(depths[chance.choice(sorted(depths))])
-    at = value
-    for key in way:
-        at = at[key]
-    how = chance.choice(("set", "set", "drop", "rename"))
-    if how == "set":
+    depth = chance.choice(sorted({len(way) for way in ways}))
+    *way, last = chance.choice([way for way in ways if len(way) == depth])
+    at = reduce(getitem, way, value)
+    if chance.random() < 0.5:
         at[last] = deepcopy(chance.choice(ODD))
     else:
         old = at.pop(last)
-        if how == "rename" and isinstance(at, dict):
+        if isinstance(at, dict) and chance.random() < 0.5:
             at[str(chance.choice(ODD))] = old
     return value
 

@@ -46,7 +46,6 @@ class Files:
         if self.stops_after:
             handler.wfile.flush()
             self.go_on.wait(60)
-        if not self.breaks_after and cut:
             handler.wfile.write(content[cut:])
 
 

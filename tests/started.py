@@ -91,26 +91,21 @@ def run_lm_eval(
     them; where one fails the others are ended."""
     words = [str(argument) for argument in arguments]
     with tempfile.TemporaryDirectory() as folder:
-        started, printed = [], []
-        for rank, of_rank in enumerate(_ranks(processes)):
-            printed.append((Path(folder, f"out{rank}"), Path(folder, f"err{rank}")))
+        outs, errs = ([Path(folder, f"{o}{i}") for i in range(processes)] for o in ("out", "err"))
+        started = []
+        for *files, of_rank in zip(outs, errs, _ranks(processes), strict=True):
             settings = {**os.environ, **of_rank, **(env or {})}
-            arguments = (words, str(cwd or Path.cwd()), settings, printed[-1])
-            started.append(_server().Process(target=_run, args=arguments))
+            given = (words, str(cwd or Path.cwd()), settings, files)
+            started.append(_server().Process(target=_run, args=given))
             started[-1].start()
         while running := [process.sentinel for process in started if process.is_alive()]:
             wait(running)
             if any(process.exitcode for process in started):
                 for process in started:
                     process.terminate()
-        return CompletedProcess(
-            ["lm_eval", *words],
-            next((process.exitcode for process in started if process.exitcode), 0),
-            *(
-                "".join(path.read_text(encoding="utf-8") for path in of)
-                for of in zip(*printed, strict=True)
-            ),
-        )
+        status = next((process.exitcode for process in started if process.exitcode), 0)
+        printed = ("".join(path.read_text() for path in paths) for paths in (outs, errs))
+        return CompletedProcess(["lm_eval", *words], status, *printed)
 
 
 def _ranks(processes: int) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ import yaml
 from lm_eval_bias import catalogue
 from lm_eval_bias.gate import rules
 
+BASH = ("bash", "-eo", "pipefail", "-c")
 # Parses its options as the harness does, and writes results of the tasks in the rules.
 LM_EVAL = """
 import sys, json
@@ -72,18 +73,17 @@ def github(example):
     (job,) = yaml.safe_load((example / "github.yml").read_text())["jobs"].values()
     given = job["steps"][-1]["with"]
     action = yaml.safe_load((example.parents[2] / "action.yml").read_text())
-    inputs = {name: given.get(name, of.get("default")) for name, of in action["inputs"].items()}
-    assert set(given) <= set(inputs)
-    inputs |= {"baseline": ""}  # the runs are made up, and have no samples
-    context = {f"inputs.{name}": value for name, value in inputs.items()}
-    context["github.event.pull_request.number"] = "7"
-    lines, variables = [], {"GITHUB_ACTION_PATH": "."}
-    for step in action["runs"]["steps"]:
-        if "run" in step:
-            lines.append(step["run"].replace(" --save bias/baseline.json.xz", ""))
-            for name, value in step.get("env", {}).items():
-                variables[name] = context[re.fullmatch(r"\$\{\{ (\S+) \}\}", value)[1]]
-    return lines, variables
+    assert set(given) <= set(action["inputs"])
+    context = {f"inputs.{k}": v.get("default") for k, v in action["inputs"].items()}
+    context |= {f"inputs.{name}": value for name, value in given.items()}
+    # the runs are made up, and have no samples
+    context |= {"inputs.baseline": "", "github.event.pull_request.number": "7"}
+    steps = [step for step in action["runs"]["steps"] if "run" in step]
+    variables = {name: value for step in steps for name, value in step.get("env", {}).items()}
+    lines = [step["run"].replace(" --save bias/baseline.json.xz", "") for step in steps]
+    return lines, {"GITHUB_ACTION_PATH": "."} | {
+        name: context[value.strip("${ }")] for name, value in variables.items()
+    }
 
 
 def gitlab(example):
@@ -112,18 +112,19 @@ def test_the_examples_install_this_version_from_the_source(example, package):
 
 def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package, tmp_path):
     jobs = yaml.safe_load((root / ".github/workflows/release.yml").read_text())["jobs"]
-    tag, address, *build = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
+    check, address, *build = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
     assert "\n   ".join(build) in (root / "docs" / "releasing.md").read_text()
     tried = jobs["try"]["strategy"]["matrix"]["python"]
     claimed = re.findall(r"Python :: (3\.\d+)", package["classifiers"])
     assert claimed and set(claimed) <= set(tried) and jobs["publish"]["needs"] == "try"
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
 
-    def status(line, of="v" + package["version"], cwd=root):
-        env = {**os.environ, "GITHUB_REF_NAME": of}
-        return subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=cwd, env=env).returncode
+    def status(line, tag="v" + package["version"], cwd=root):
+        return subprocess.run(
+            [*BASH, line], cwd=cwd, env=os.environ | {"GITHUB_REF_NAME": tag}
+        ).returncode
 
-    assert not status(tag) and status(tag, of="v9.9.9")
+    assert not status(check) and status(check, tag="v9.9.9")
     (tmp_path / "docs" / "examples").mkdir(parents=True)
     for owner, fails in (("OWNER", True), ("somebody", False)):
         (tmp_path / "setup.cfg").write_text(f"Source = https://github.com/{owner}/lm-eval-bias\n")
@@ -174,7 +175,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         lines = ["\n".join(lines)]
     for line in lines:
         env |= dict(x.split("=", 1) for x in (tmp_path / "env").read_text().splitlines())
-        command = ["bash", "-eo", "pipefail", "-c", line]
+        command = [*BASH, line]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     (written,) = tmp_path.rglob("gate.xml")

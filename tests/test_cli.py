@@ -69,7 +69,6 @@ SLOW = {"torch", "transformers", "lm_eval", "datasets"}
 @pytest.mark.parametrize(
     ("line", "answers"),
     [
-        ("lm-eval-bias lea", ["leaderboard"]),
         ("lm-eval-bias gate results --inc", ["--inconclusive", "--include_path"]),
         ("lm-eval-bias export results --to ev", ["every-eval-ever"]),
     ],
@@ -77,11 +76,10 @@ SLOW = {"torch", "transformers", "lm_eval", "datasets"}
 def test_a_shell_completes_without_a_model_library(line, answers, tmp_path, monkeypatch):
     """As the script of `register-python-argcomplete` asks."""
     pytest.importorskip("argcomplete")
-    asked = {"": "1", "_STDOUT_FILENAME": str(tmp_path / "answers"), "_SUPPRESS_SPACE": "1"}
-    for name, value in asked.items():
-        monkeypatch.setenv(f"_ARGCOMPLETE{name}", value)
-    monkeypatch.setenv("COMP_LINE", line)
-    monkeypatch.setenv("COMP_POINT", str(len(line)))
+    of_script = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+    of_script["_ARGCOMPLETE_STDOUT_FILENAME"] = str(tmp_path / "answers")
+    for name, value in (of_script | {"_ARGCOMPLETE_SUPPRESS_SPACE": "1"}).items():
+        monkeypatch.setenv(name, value)
     program = [sys.executable, "-X", "importtime", "-m", "lm_eval_bias"]
     done = subprocess.run(program, capture_output=True, text=True)
     assert (tmp_path / "answers").read_text().split("\v") == answers
@@ -144,19 +142,12 @@ def test_no_command_on_runs_imports_the_harness(tmp_path):
     code = """
 import sys
 from lm_eval_bias.cli import main
-for line in sys.argv[1:]:
+lines = "tasks hbb|leaderboard .|gate . --rules bias.yaml|export . --to hub --dataset_id a/b"
+for line in lines.split("|"):
     assert main(line.split()) == 0, line
-print({*SLOW} & set(sys.modules), file=sys.stderr)
+assert not {*sys.argv} & {*sys.modules}
 """
-    lines = (
-        "tasks hbb",
-        "leaderboard .",
-        "gate . --rules bias.yaml",
-        "export . --to hub --dataset_id a/b",
-    )
-    program = [sys.executable, "-c", code.replace("{*SLOW}", repr(SLOW)), *lines]
-    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path)
-    assert done.stderr.strip() == "set()"
+    subprocess.run([sys.executable, "-c", code, *SLOW], cwd=tmp_path, check=True)
 
 
 def test_a_folder_with_something_else_is_left_alone(command, tmp_path):
@@ -199,70 +190,51 @@ def test_the_model_is_made_once(command, model_folder):
     assert status == 0 and "is there already" in printed
 
 
-def written(path, samples):
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+def written(path, *samples):
+    path.write_text("\n".join(map(json.dumps, samples)))
     return path
-
-
-@pytest.fixture
-def shards(tmp_path, monkeypatch):
-    """Samples as the harness writes them, of two events of empathy_religion in one file each: ten
-    points more for one's own."""
-    docs = empathy.documents("religion")[:122]
-    for part in (0, 1):
-        samples = []
-        for i, doc in enumerate(docs[61 * part : 61 * part + 61]):
-            intensity = 60.0 + 10 * (doc["perceiver"] == doc["experiencer"]) + part
-            samples.append({"doc_hash": f"{part}/{i}", "records": record(doc, [intensity])})
-        written(tmp_path / f"samples_{part}.jsonl", samples)
-    written(tmp_path / "other.jsonl", [{}])
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
-            "empathy_religon samples_0.jsonl",
+            "empathy_religon samples.jsonl",
             "no task 'empathy_religon'; did you mean empathy_religion?",
         ),
         ("empathy_religion absent.jsonl", "cannot read absent.jsonl: No such file or directory"),
         (
-            "empathy_religion samples_0.jsonl samples_0.jsonl",
-            "this document stands in samples_0.jsonl too; merge runs of different documents",
+            "empathy_religion samples.jsonl samples.jsonl",
+            "this document stands in samples.jsonl too; merge runs of different documents",
         ),
-        ("hbb samples_0.jsonl", "hbb: the samples do not fit the measure (KeyError: 'place')"),
+        ("hbb samples.jsonl", "hbb: the samples do not fit the measure (KeyError: 'place')"),
         (
             "empathy_religion other.jsonl",
             "other.jsonl, line 1: not a sample of empathy_religion; "
             "give the files that --log_samples wrote",
         ),
         (
-            "empathy_religion samples_0.jsonl --metadata missing=[",
+            "empathy_religion samples.jsonl --metadata missing=[",
             "--metadata missing=[: line 2: not YAML",
         ),
     ],
 )
-def test_mistakes_in_merge_end_with_one_line(command, shards, arguments, message):
+def test_mistakes_in_merge_end_with_one_line(command, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    doc = empathy.documents("religion")[0]
+    written(tmp_path / "samples.jsonl", {"doc_hash": "0", "records": record(doc, [60.0])})
+    written(tmp_path / "other.jsonl", {})
     status, _, error = command("merge", *arguments.split())
     assert status == 1 and message in error.splitlines()[-1]
 
 
-SEVENTY = RuleLM(lambda *_: -1.5, lambda _: "The answer is 70.")
-
-
-def samples_of(folder, task, metadata=None, documents=None):
-    """The samples file of a run of a model that answers 70 to everything."""
-    results = ask(folder, "a", SEVENTY, task, metadata=metadata, samples={task: documents})
-    return results.with_name(results.name.replace("results", f"samples_{task}") + "l")
-
-
 def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command, tmp_path):
     """Two runs on different documents, and copies of the first with another option or model."""
-    task, pairwise = "empathy_religion", {"missing": "pairwise"}
-    first, second = (
-        samples_of(tmp_path / str(i), task, pairwise, [*range(61 * i, 61 * i + 61)]) for i in (0, 1)
-    )
+    task, lm = "empathy_religion", RuleLM(say=lambda _: "The answer is 70.")
+    for i in (0, 1):
+        documents, metadata = {task: [*range(61 * i, 61 * i + 61)]}, {"missing": "pairwise"}
+        ask(tmp_path / str(i), "a", lm, task, metadata=metadata, samples=documents)
+    first, second = sorted(tmp_path.glob("?/a/samples_*"))
     output = tmp_path / "merged.json"
     status, printed, _ = command("merge", task, first, second, "--output", output)
     assert status == 0 and "122 documents of 2 files" in printed
@@ -295,7 +267,7 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
     doc, answers = hbb.documents(order="paper")[0], ["a", "b", "a", "b", "b", "b"]
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": doc, "resps": [answers]}
     date = "2026-01-31T10-11-12.123456"
-    file = written(tmp_path / f"samples_hbb_generate_{date}.jsonl", [sample])
+    file = written(tmp_path / f"samples_hbb_generate_{date}.jsonl", sample)
     results = {"configs": {"hbb_generate": {"repeats": 3}}}
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
     (document,) = samples.documents(catalogue.task("hbb_generate"), [file])
@@ -306,7 +278,7 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
 def test_what_cannot_be_made_again_is_named(tmp_path):
     """Neither a filter of the harness nor an error in a measure is a file of the wrong kind."""
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": {}, "resps": [["80"]]}
-    file = written(tmp_path / "samples.jsonl", [sample])
+    file = written(tmp_path / "samples.jsonl", sample)
     task = catalogue.task("empathy_religion")
     filters = [{"name": "x", "filter": [{"function": "regex"}]}]
     for filter_list, error, message in (

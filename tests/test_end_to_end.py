@@ -1,7 +1,7 @@
-"""The tasks on the small real model, through the command line that the README shows, with the
-harness's `hf` and with `hf-prefix`.
+"""The tasks on a model, through the command line that the README shows, with the harness's `hf` and
+with `hf-prefix`.
 
-Only the commands `fast` and `mistake` are run by `make test`.
+`make test` runs the commands of TINY, on random weights with the tokenizer of the small real model.
 """
 
 import json
@@ -10,7 +10,7 @@ from functools import cache
 from math import exp
 
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from tests.started import Run
 
@@ -61,20 +61,32 @@ COMMANDS = {
         *("--metadata", "threshold=-1.5"),
     ],
 }
+TINY = ("fast", "mistake")
 # What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
 # starts one process.
 LAUNCH = {"plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]}
 
 
 @pytest.fixture(scope="module")
-def run(model_folder, tmp_path_factory):
+def tiny(model_folder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    tokenizer.save_pretrained(folder)
+    size = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    size |= {"num_attention_heads": 4, "vocab_size": len(tokenizer), "initializer_range": 0.2}
+    LlamaForCausalLM(LlamaConfig(**size)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(model_folder, tiny, tmp_path_factory):
     """Name -> the command, run once."""
 
     @cache
     def run(name):
-        folder = tmp_path_factory.mktemp("run")
+        model, folder = tiny if name in TINY else model_folder, tmp_path_factory.mktemp("run")
         settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        return Run(model_folder, folder, COMMANDS[name], settings, LAUNCH.get(name))
+        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name))
 
     return run
 

@@ -1,11 +1,12 @@
 """implicit_bias_ci and _nightly: the first documents of each task, whole units of them, and the
 numbers that --limit gives."""
 
+import re
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
-import yaml
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
@@ -14,17 +15,15 @@ from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM, evaluate
 
 TASKS = {task.name: task for task in catalogue.tasks()}
+FOLDER = Path(catalogue.tasks_folder())
 GROUP, NIGHTLY = (
-    yaml.safe_load(
-        (next(iter(TASKS.values())).path.parents[1] / f"implicit_bias_{size}.yaml").read_text()
-    )["task"]
-    for size in ("ci", "nightly")
+    catalogue.read(FOLDER / f"implicit_bias_{size}.yaml")["task"] for size in ("ci", "nightly")
 )
-FIXED = {
-    name: name.removesuffix("_ci").removesuffix("_nightly")
+WHOLE = {
+    name: re.sub("_(ci|nightly)$", "", name)
     for name in (*GROUP, *NIGHTLY, "mist_aat_likelihood_ci")
 }
-FIXED = {name: whole for name, whole in FIXED.items() if name != whole}
+FIXED = {name: whole for name, whole in WHOLE.items() if name != whole}
 # What may not be cut apart: the columns that its documents share, where they stand together.
 UNITS = {
     "hbb": ("concept", "type"),
@@ -48,14 +47,10 @@ def documents(task):
 def test_the_group_has_all_five_benchmarks():
     papers = {"BIStereo", "HBB", "MIST", "empathy gap", "StereoMap"}
     assert {TASKS[name].paper for name in GROUP} == papers
-    fixed = {
-        name for name, task in TASKS.items() if FIRST in (task.config.get("dataset_kwargs") or {})
-    }
+    fixed = {n for n, task in TASKS.items() if FIRST in (task.config.get("dataset_kwargs") or {})}
     assert set(FIXED) == fixed and set(FIXED.values()) == set(UNITS)
-    whole = [FIXED.get(name, name) for name in NIGHTLY]
-    assert [name for name in whole if name != "mist_aat_likelihood"] == [
-        FIXED.get(name, name) for name in GROUP
-    ]
+    whole = [WHOLE[name] for name in NIGHTLY if WHOLE[name] != "mist_aat_likelihood"]
+    assert whole == [WHOLE[name] for name in GROUP]
 
 
 @pytest.mark.parametrize(

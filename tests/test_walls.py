@@ -5,7 +5,8 @@ import re
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
+
+import pytest
 
 AFTER_THE_MODEL = ("results", "figures", "show", "gate", "export")
 
@@ -57,38 +58,24 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
         assert "Premise:" not in path.read_text() and "Final Answer" not in path.read_text(), path
 
 
-def modules(root, *folders):
-    """(path, all that it imports) of the modules of some folders of the package."""
-    for folder in folders:
-        paths = [folder] if isinstance(folder, Path) else root.glob(f"lm_eval_bias/{folder}/*.py")
-        paths = sorted(paths)
-        assert paths, folder
-        yield from ((path, set(imported(path))) for path in paths)
+AFTER = [f"{folder}/*" for folder in AFTER_THE_MODEL]
+AFTER += ["benchmarks/*/*measure", "benchmarks/*/exhibits", "measure", "exhibit", "likelihoods"]
+BEFORE = ["benchmarks/*/*", "answers/*", "models/*", "harness/*", "data/*"]
+WALLS = [
+    (AFTER, r"items|lexicons|datasets|lm_eval|\w*documents"),
+    (BEFORE, "show|gate|export"),
+    (["answers/[!f]*"], "lm_eval"),  # all but filters.py
+]
 
 
-def parts(names):
-    return {part for name in names for part in name.split(".")}
-
-
-def test_what_comes_after_the_model_never_looks_back(root):
-    after = [*AFTER_THE_MODEL, *(root / "lm_eval_bias").glob("benchmarks/*/*measure.py")]
-    after += (root / "lm_eval_bias").glob("benchmarks/*/exhibits.py")
-    for name in ("measure.py", "exhibit.py", "likelihoods.py"):
-        after.append(root / "lm_eval_bias" / name)
-    for path, names in modules(root, *after):
-        assert not parts(names) & {"items", "lexicons", "datasets", "lm_eval"}, path
-        assert not any(part.endswith("documents") for part in parts(names)), path
-
-
-def test_nothing_but_commands_knows_of_reports(root):
-    for path, names in modules(root, "benchmarks/*", "answers", "models", "harness", "data"):
-        assert not parts(names) & {"show", "gate", "export"}, path
-
-
-def test_only_the_filters_of_the_parsers_import_the_harness(root):
-    for path, names in modules(root, "answers"):
-        packages = {name.split(".")[0] for name in names}
-        assert path.name == "filters.py" or "lm_eval" not in packages, path
+@pytest.mark.parametrize(("modules", "parts"), WALLS)
+def test_a_part_of_the_package_imports_nothing_of_another(root, modules, parts):
+    for pattern in modules:
+        paths = list((root / "lm_eval_bias").glob(f"{pattern}.py"))
+        assert paths, pattern
+        for path in paths:
+            names = {part for name in imported(path) for part in name.split(".")}
+            assert not [name for name in names if re.fullmatch(parts, name)], path
 
 
 BENCHMARKS = re.compile(r"hbb|bistereo|mist(?!ak)|empathy|stereomap|stereoset", re.I)
@@ -102,16 +89,14 @@ def test_no_shared_file_names_a_benchmark(root):
     shared = [*package.glob("*.py"), *(root / "metrics").glob("re*.py")]
     shared += [path for folder in folders for path in (package / folder).glob("*.*")]
     for path in shared:
-        if path.suffix != ".py":
-            assert path.is_dir() or not BENCHMARKS.search(path.read_text()), path
-            continue
-        helps = examples(path)
-        words = [(node, text) for node, text in texts(path) if id(node) not in helps]
-        for node in nodes(path):
-            names = (getattr(node, key, None) for key in ("id", "attr", "name", "module"))
-            words += [(node, name) for name in names if isinstance(name, str)]
-        for node, text in words:
-            assert not BENCHMARKS.search(text), f"{path}:{node.lineno}: {text!r}"
+        if path.suffix == ".py":
+            helps = examples(path)
+            words = [text for node, text in texts(path) if id(node) not in helps]
+            keys = ("id", "attr", "name", "module")
+            words += [str(getattr(node, key, "")) for node in nodes(path) for key in keys]
+        else:
+            words = [path.read_text()]
+        assert not [word for word in words if BENCHMARKS.search(word)], path
 
 
 def texts(path):
