@@ -690,18 +690,20 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     metrics: dict[str, Metric] = {}
     for row in rows:
         name, better, unit = row["metric"], row.get("better"), row.get("unit")
-        null_value = as_float(row.get("null_value"))
-        metric = Metric(
+        null_value, question = as_float(row.get("null_value")), row.get("question")
+        metrics.setdefault(
             name,
-            unit if unit in list(UNITS) else "",
-            "",
-            better=better if better in ("lower", "higher") else None,
-            null_value=null_value if math.isfinite(null_value) else None,
-            primary=name in shown or not shown,
-            stderr=row.get("stderr") is not None,
-            question=str(question) if (question := row.get("question")) else None,
+            Metric(
+                name,
+                unit if unit in list(UNITS) else "",
+                "",
+                better=better if better in ("lower", "higher") else None,
+                null_value=null_value if math.isfinite(null_value) else None,
+                primary=name in shown or not shown,
+                stderr=row.get("stderr") is not None,
+                question=str(question) if question else None,
+            ),
         )
-        metrics.setdefault(name, metric)
     return list(metrics.values())
 
 

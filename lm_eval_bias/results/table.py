@@ -126,15 +126,18 @@ def finite(value: float) -> float | None:
 def text(table: Table, width: float = inf) -> str:
     """For a terminal. Columns that do not fit stand below, behind the first one again; sentences
     stand below their row."""
-    below: list[list[str]] = [[] for _ in table.rows]
-    if isfinite(width):
-        rows = []
-        for row, sentences in zip(table.rows, below, strict=True):
-            long = [i for i in table.words if i and sum(map(len, row[i][:3])) > _SENTENCE]
-            rows.append([Cell("") if i in long else cell for i, cell in enumerate(row)])
-            sentences += [_indented(part, width) for i in long for part in row[i][:3] if part]
-        table = table._replace(rows=rows)
-    first, *others = (_column(table, i) for i in range(len(table.head)))
+    long = {
+        (r, i)
+        for r, row in enumerate(table.rows)
+        for i in table.words
+        if i and isfinite(width) and sum(map(len, row[i][:3])) > _SENTENCE
+    }
+    rows = [
+        [Cell("") if (r, i) in long else cell for i, cell in enumerate(row)]
+        for r, row in enumerate(table.rows)
+    ]
+    shown = table._replace(rows=rows)
+    first, *others = (_column(shown, i) for i in range(len(table.head)))
     groups, room = [[first]], width - len(first[0])
     for column in others:
         room -= len(column[0]) + 2
@@ -142,12 +145,10 @@ def text(table: Table, width: float = inf) -> str:
             groups.append([first])
             room = width - len(first[0]) - len(column[0]) - 2
         groups[-1].append(column)
-    *blocks, last = (
-        ["  ".join(line).rstrip() for line in zip(*group, strict=True)] for group in groups
-    )
-    for line, sentences in zip(last[1:], below, strict=True):
-        sentences.insert(0, line)
-    blocks.append([last[0], *(line for lines in below for line in lines)])
+    blocks = [["  ".join(line).rstrip() for line in zip(*group, strict=True)] for group in groups]
+    for r, i in sorted(long):
+        below = (_indented(part, width) for part in table.rows[r][i][:3] if part)
+        blocks[-1][r + 1] = "\n".join([blocks[-1][r + 1], *below])
     return "\n\n".join(map("\n".join, blocks))
 
 
