@@ -9,8 +9,9 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.export.numbers import Result, Source, about, better, circumstances, undirected
+from lm_eval_bias.export.numbers import Result, Source, better, settings, undirected
 from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.table import interval_text
 from lm_eval_bias.usage import UsageError
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
@@ -30,8 +31,19 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
             why = f"{undirected(metric)}; the format has no word for that"
             left.append(result.left_out(why))
             continue
-        name = f"{metric.name} of {run.task} by lm-eval-bias"
-        numbers = f"{about(result, f'{way} is better')}; {run.n:,} documents"
+        number, unit = result.number, f"{metric.unit}, " if metric.unit else ""
+        interval = "no interval"
+        if result.has_interval:
+            interval = f"95 % interval {interval_text(number, metric.unit)}"
+        n = "" if number.n is None else f"n = {number.n:,}; "
+        options = (f"{key} {value}" for key, value in settings(run).items())
+        parts = [
+            f"{metric.name} of {run.task} by lm-eval-bias: {unit}{way} is better",
+            f"{interval} ({result.how})",
+            f"{n}{run.n:,} documents",
+            ", ".join([f"version {run.version}", *options]),
+            *run.warnings,
+        ]
         entry = EvalResultEntry(
             dataset_id=source.dataset,
             task_id=f"{run.task}.{metric.name}",
@@ -40,7 +52,7 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
             date=run.date.date().isoformat() if run.date else None,
             source_url=source.url,
             source_name=source.name,
-            notes=shortened(f"{name}: {numbers}; {circumstances(run)}", LONGEST_NOTE),
+            notes=shortened("; ".join(parts), LONGEST_NOTE),
         )
         made.append(entry)
     return made, left

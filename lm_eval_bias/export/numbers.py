@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.results.runs import Run, check_metrics
 from lm_eval_bias.results.samples import template_name
-from lm_eval_bias.results.table import interval_text
 
 _ROUNDING = 1e-9
 _GREATEST = 1e300
@@ -104,17 +103,6 @@ def settings(run: Run) -> dict[str, str]:
     return {**options, "chat template": template}
 
 
-# ---- In words
-
-
-def about(result: Result, direction: str) -> str:
-    number, unit = result.number, result.metric.unit
-    interval = f"95 % interval {interval_text(number, unit)}" if result.has_interval else ""
-    n = "" if number.n is None else f"; n = {number.n:,}"
-    way = ", ".join(filter(None, (unit, direction)))
-    return f"{way}; {interval or 'no interval'} ({result.how}){n}"
-
-
 def warnings(results: Sequence[Result]) -> list[str]:
     lines = (
         f"{result.run.model}, {result.run.task}: {warning}"
@@ -122,8 +110,3 @@ def warnings(results: Sequence[Result]) -> list[str]:
         for warning in result.run.warnings
     )
     return list(dict.fromkeys(lines))
-
-
-def circumstances(run: Run) -> str:
-    options = [f"{key} {value}" for key, value in settings(run).items()]
-    return "; ".join([", ".join([f"version {run.version}", *options]), *run.warnings])
