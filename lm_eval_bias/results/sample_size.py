@@ -110,14 +110,13 @@ def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair != (0, len(labels))]
 
 
-def clusters_in(measure: Measure, documents: Iterable[Records]) -> list[int]:
+def clusters_in(measure: Measure, documents: Sequence[Records]) -> list[int]:
     """How many clusters documents have in each clustering. documents: the records of each."""
-    seen: list[set[Hashable]] = [set() for _ in measure.clusters]
-    for records in documents:
-        for record in records:
-            for names, columns in zip(seen, measure.clusters, strict=True):
-                names.update(clusters_of(record, columns))
-    return [len(names) for names in seen]
+    records = [record for of_document in documents for record in of_document]
+    return [
+        len({name for record in records for name in clusters_of(record, columns)})
+        for columns in measure.clusters
+    ]
 
 
 def in_windows(
