@@ -8,6 +8,9 @@ from pathlib import Path
 
 from lm_eval_bias.usage import UsageError
 
+BESIDE = ".lm-eval-bias-"
+"""How the folders of files begin that are not all written yet."""
+
 
 def check(option: str, path: Path | None) -> None:
     """UsageError, before anything is computed, for a folder and for a file in no folder."""
@@ -39,18 +42,21 @@ def together(files: Mapping[Path, str | bytes]) -> None:
     A link and the permissions of a file stay. Raises UsageError.
     """
     with ExitStack() as stack:
-        written = []
+        written: list[tuple[Path, Path]] = []
+        beside: dict[Path, Path] = {}
         for path, content in files.items():
             place = path.resolve()
             with told(path):
                 if path.exists() and not path.is_file():  # such as /dev/stdout
                     path.write_bytes(encoded(content))
                     continue
-                place.parent.mkdir(parents=True, exist_ok=True)
-                beside = tempfile.TemporaryDirectory(
-                    dir=place.parent, prefix=".lm-eval-bias-", ignore_cleanup_errors=True
-                )
-                ready = Path(stack.enter_context(beside), "new")
+                if place.parent not in beside:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    new = tempfile.TemporaryDirectory(
+                        dir=place.parent, prefix=BESIDE, ignore_cleanup_errors=True
+                    )
+                    beside[place.parent] = Path(stack.enter_context(new))
+                ready = beside[place.parent] / str(len(written))
                 flushed(ready, content)
                 if place.exists():
                     ready.chmod(place.stat().st_mode & 0o777)
@@ -58,7 +64,8 @@ def together(files: Mapping[Path, str | bytes]) -> None:
         for ready, place in written:
             with told(place):
                 ready.replace(place)
-            flush(place.parent)
+        for folder in beside:
+            flush(folder)
 
 
 def encoded(content: str | bytes) -> bytes:

@@ -7,22 +7,19 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.exhibited import TaskInfo
 from lm_eval_bias.show.folder import Folder
+from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
-
-GROUP = "implicit_bias"
-"""The group of the default tasks: the overview says which of them no run has."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -85,19 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task, known[plan.whole_task(task, known)])._replace(
-            folder=next((str(p) for p in arguments.include_path if p in task.path.parents), "")
-        )
+        name: _known(task, known[plan.whole_task(task, known)], arguments.include_path)
         for name, task in known.items()
-        if name in tasks or name in expected()
+        if name in tasks
     }
     drawing = None
     if not arguments.no_figures:
-        if find_spec("vl_convert") is None:
-            raise UsageError(
-                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
-                "leave them out with --no_figures"
-            )
+        if lacking := missing():
+            raise UsageError(f"{lacking[0]} Or leave them out with --no_figures.")
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
@@ -105,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
         finished_runs,
         declared,
         paper_values.of_task,
-        expected(),
         arguments.output,
         drawing,
         printed if arguments.brief else None,
@@ -125,18 +116,19 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, names)), None)
 
 
-def printed(html: Path) -> bytes | None:
+def printed(html: str) -> bytes | None:
     """A page as PDF, by the Chromium on PATH; None, and a line that says so, where that fails."""
     program = chromium()
     if program is None:
         print("no Chromium on PATH, so no brief.pdf: print brief.html", file=sys.stderr)
         return None
     with tempfile.TemporaryDirectory() as folder:
-        pdf = Path(folder, "brief.pdf")
+        brief, pdf = Path(folder, "brief.html"), Path(folder, "brief.pdf")
+        writing.whole(brief, html)
         command = [program, "--headless", "--disable-gpu", f"--user-data-dir={folder}/profile"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox refuses root
             command.append("--no-sandbox")
-        command += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", html.absolute().as_uri()]
+        command += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", brief.as_uri()]
         done = subprocess.run(command, capture_output=True)
         if pdf.is_file():
             return pdf.read_bytes()
@@ -144,23 +136,15 @@ def printed(html: Path) -> bytes | None:
         return None
 
 
-def expected() -> list[str]:
-    group = catalogue.read(Path(catalogue.tasks_folder()) / f"{GROUP}.yaml")
-    return [str(task) for task in group["task"]]
-
-
-def _known(task: catalogue.Task, whole: catalogue.Task | None = None) -> Any:
+def _known(task: catalogue.Task, whole: catalogue.Task, include_path: Sequence[Path]) -> TaskInfo:
     """whole: the task that it is a fixed size of, or itself."""
     declared = task.options.declared() if task.options else {}
-    defaults = {name: task.metadata.get(name, option.default) for name, option in declared.items()}
-    version = task.metadata.get("version", "")
-    plain = int(version) if isinstance(version, float) and version.is_integer() else version
-    measure = task.measure
     return TaskInfo(
-        task.about if whole in (None, task) else f"{whole.about} ({task.about})",
+        task.about if whole is task else f"{whole.about} ({task.about})",
         task.paper,
-        str(plain),
-        measure.exhibits if measure else (),
-        defaults,
+        str(task.metadata.get("version", "")).removesuffix(".0"),
+        task.measure.exhibits if task.measure else (),
+        {name: task.metadata.get(name, option.default) for name, option in declared.items()},
         task.config.get("generation_kwargs") or {},
+        next((str(path) for path in include_path if path in task.path.parents), ""),
     )

@@ -1,7 +1,8 @@
 """The page of a comparison of two runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, intervals
@@ -19,37 +20,36 @@ DRAWN, SHOWN, ANSWER = 25, 6, 600
 
 
 def page(comparison: Comparison) -> Page:
-    texts = {row.metric.name: row.metric.description for row in comparison.rows}
-    sections = [
-        Section(
-            "Differences",
-            [_differences(comparison)],
-            _figures(comparison),
-            about={name: text for name, text in texts.items() if text},
-        ),
-        Section(
-            "The answers that changed",
-            lead="Of each task up to ten questions that the two answer most differently: half the "
-            "sum of the differences between the shares of their answers.",
-            folds=[
-                _changed(task, questions)
-                for task, pair in comparison.pairs.items()
-                if (questions := changed(pair.one.samples, pair.two.samples))
-            ],
-        ),
-    ]
-    first, second = comparison.names
+    names = dict(zip(("first", "second"), comparison.names, strict=True))
+    sections = []
+    if comparison.rows:
+        metrics = [row.metric for row in comparison.rows]
+        about = {metric.name: metric.description for metric in metrics if metric.description}
+        tables, figures = [_differences(comparison)], _figures(comparison)
+        sections.append(Section("Differences", tables, figures, about=about))
+    if folds := [
+        _changed(task, questions)
+        for task, pair in comparison.pairs.items()
+        if (questions := changed(pair.one.samples, pair.two.samples))
+    ]:
+        lead = (
+            "Of each task up to ten questions that the two answer most differently: half the sum "
+            "of the differences between the shares of their answers."
+        )
+        sections.append(Section("The answers that changed", lead=lead, folds=folds))
+    refused = comparison.refusals.items()
     return Page(
         "Comparison",
-        [f"First: {first}. Second: {second}.", f"{summary(comparison)}."],
-        [section for section in sections if section.folds or (section.tables and comparison.rows)],
+        ["First: {first}. Second: {second}.".format(**names), f"{summary(comparison)}."],
+        sections,
         {
-            "Not compared": [f"{task}: {why}" for task, why in comparison.refusals.items()],
+            "Not compared": [f"{task}: {why}" for task, why in refused],
             "Read these with care": comparison.warnings,
             "Notes": comparison.notes,
         },
         LEGEND,
-        _rows(comparison),
+        [names | _row(comparison, row) for row in comparison.rows]
+        + [{**names, "task": task, "refused": why} for task, why in refused],
     )
 
 
@@ -66,22 +66,26 @@ def summary(comparison: Comparison) -> str:
 
 
 def _differences(comparison: Comparison) -> Table:
-    titles = ("number", "first", "second", "change", "p", "verdict")
     rows = []
     for row in comparison.rows:
         difference, unit = row.difference, row.metric.unit
-        both = [
-            number_cell(Number(number.value, n=number.n), unit, "; ".join(filter(None, notes)))
-            for (number, *notes) in _both(row)
-        ]
         text = number_text(difference.difference, unit)
         signed = f"+{text}" if difference.difference > 0 and text.strip("0.,") else text
-        change = Cell(signed, interval_text(difference.number, unit), value=difference.difference)
-        verdict = Cell(row.verdict.sentence, note=row.besides)
-        name = Cell(f"{row.task}/{row.name}", note=about(row.metric))
-        rows.append([name, *both, change, Cell(number_text(row.p, "p"), value=row.p), verdict])
+        rows.append(
+            [
+                Cell(f"{row.task}/{row.name}", note=about(row.metric)),
+                *(
+                    number_cell(Number(number.value, n=number.n), unit, "; ".join(filter(None, of)))
+                    for (number, *of) in _both(row)
+                ),
+                Cell(signed, interval_text(difference.number, unit), value=difference.difference),
+                Cell(number_text(row.p, "p"), value=row.p),
+                Cell(row.verdict.sentence, note=row.besides),
+            ]
+        )
+    head = [Cell(title) for title in ("number", "first", "second", "change", "p", "verdict")]
     title = "Largest first, in standard errors; p after Holm"
-    return Table([Cell(title) for title in titles], rows, frozenset({0, 5}), title)
+    return Table(head, rows, frozenset({0, 5}), title)
 
 
 def _both(row: ComparedNumber) -> list[tuple[Number, str, str]]:
@@ -89,27 +93,17 @@ def _both(row: ComparedNumber) -> list[tuple[Number, str, str]]:
     return [(number, own, text) for (number, text), own in zip(row.numbers, row.own, strict=True)]
 
 
-def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """A flat row for each number, and one for each task that is not compared."""
-    models = dict(zip(("first", "second"), comparison.names, strict=True))
-    rows = [models | _row(comparison, row) for row in comparison.rows]
-    return rows + [{**models, "task": t, "refused": why} for t, why in comparison.refusals.items()]
-
-
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
+    """The flat row of a number."""
     difference, kind = row.difference, row.verdict.kind
-    both: dict[str, Any] = {}
+    cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
     for which, (number, own, text) in zip(("first", "second"), _both(row), strict=True):
-        both[f"{which}_value"], both[f"{which}_n"] = number.value, number.n
-        both[f"{which}_verdict"], both[f"{which}_range"] = own or None, text or None
+        cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
+        cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}
+    parts = ("difference", "stderr", "low", "high", "p")
     return {
-        "task": row.task,
-        **declared(row.metric),
-        "group": row.group,
-        **both,
-        **{
-            part: getattr(difference, part) for part in ("difference", "stderr", "low", "high", "p")
-        },
+        **cells,
+        **{part: getattr(difference, part) for part in parts},
         "test": difference.test or None,
         "p_holm": row.p,
         "tests": comparison.tests,
@@ -124,45 +118,38 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
 
 def _figures(comparison: Comparison) -> list[Callable[[], str]]:
     """The differences of each unit with their intervals, the largest first."""
-    units: dict[str, list[dict[str, Any]]] = {}
+    units: dict[str, list[ComparedNumber]] = {}
     for row in comparison.rows:
         if row.verdict.kind != UNKNOWN:
             unit = "points" if row.metric.unit == "%" else row.metric.unit
-            units.setdefault(unit, []).append(
-                {
-                    "task": row.task,
-                    "number": f"{row.name}, {row.task}",
-                    "verdict": row.verdict.kind,
-                    "p": f"p {number_text(row.p, 'p')}",
-                    **estimate("difference", row.difference.number),
-                }
-            )
-    how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
-    first, second = comparison.names
+            units.setdefault(unit, []).append(row)
     return [
-        partial(
-            page_figures.figure,
-            how,
-            rows[:DRAWN],
-            (Column("difference", "Second less first", unit),),
-            name=f"d{i}",
-            title=(f"The {DRAWN} largest of {len(rows)}. " if len(rows) > DRAWN else "")
-            + "Largest in standard errors first; p after Holm",
-            seen=f"Do numbers in {unit} differ? {counts([row['verdict'] for row in rows])}",
-            source=page_figures.source(
-                [
-                    run
-                    for task in {row["task"]: None for row in rows[:DRAWN]}
-                    for pair in [comparison.pairs[task]]
-                    for run in (
-                        pair.one._replace(model=f"first {first}"),
-                        pair.two._replace(model=f"second {second}"),
-                    )
-                ]
-            ),
-        )
+        partial(_figure, comparison, unit, rows, f"d{i}")
         for i, (unit, rows) in enumerate(units.items())
     ]
+
+
+def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], name: str) -> str:
+    shown = [
+        {
+            "number": f"{row.name}, {row.task}",
+            "p": f"p {number_text(row.p, 'p')}",
+            **estimate("difference", row.difference.number),
+        }
+        for row in rows[:DRAWN]
+    ]
+    pairs = (comparison.pairs[task] for task in dict.fromkeys(row.task for row in rows))
+    how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
+    title = "Largest in standard errors first; p after Holm"
+    return page_figures.figure(
+        how,
+        shown,
+        (Column("difference", "Second less first", unit),),
+        name=name,
+        title=f"The {DRAWN} largest of {len(rows)}. {title}" if len(rows) > DRAWN else title,
+        seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
+        source=page_figures.source([run for pair in pairs for run in (pair.one, pair.two)]),
+    )
 
 
 def _changed(task: str, questions: list[Changed]) -> Fold:
@@ -183,17 +170,16 @@ def _changed(task: str, questions: list[Changed]) -> Fold:
 
 def _answers(question: Changed) -> list[Table]:
     """How both models answer, turn by turn, the likeliest answers of either first."""
+    head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
     tables = []
     for both in question.answers:
-        texts = {**both[0], **both[1]}
-        shown = sorted(texts, key=lambda text: -max(shares.get(text, 0) for shares in both))[:SHOWN]
-        head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
+        most = {text: max(shares.get(text, 0) for shares in both) for text in chain(*both)}
         rows = [
             [
                 Cell(text[:ANSWER]),
                 *(Cell(number_text(100 * shares.get(text, 0), "%")) for shares in both),
             ]
-            for text in shown
+            for text in sorted(most, key=lambda text: -most[text])[:SHOWN]
         ]
         tables.append(Table(head, rows, title="Answers of both"))
     return tables

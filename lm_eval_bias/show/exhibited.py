@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from math import isnan
 from types import MappingProxyType
@@ -82,50 +82,36 @@ class PaperRows(NamedTuple):
 def paper_rows(
     exhibit: Exhibit, run: Run, places: Iterable[Place], known: TaskInfo
 ) -> list[PaperRows]:
-    """What the papers print in the places of an exhibit, model by model. places:
-    `paper_values.of_task`."""
+    """What the papers print in the places of an exhibit, model by model, and setting by setting
+    where a table has several. places: `paper_values.of_task`."""
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
-    by_model: dict[tuple[str, str], list[Place]] = {}
+    models: dict[tuple[str, str], dict[tuple[tuple[str, str], ...], list[Place]]] = {}
     for place in places:
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metrics or cell.place):
-            by_model.setdefault((table.name, cell.model), []).append(place)
+            # Names of a cell with a place stand in its row, and so does the group.
+            pairs = () if cell.place else cell.names.items()
+            setting = tuple(pair for pair in pairs if pair[1] != cell.group)
+            of_model = models.setdefault((table.name, cell.model), {})
+            of_model.setdefault(setting, []).append(place)
     result = []
-    for (name, model), of_model in by_model.items():
-        for setting, part in _settings(of_model):
-            made = _rows_of([cell for _, _, cell, _ in part], exhibit, run)
-            if not made:
-                continue
+    for (table_name, model), settings in models.items():
+        for setting, part in settings.items():
             _, table, _, comparison = part[0]
-            source = f"paper, {name}" + (f", {setting}" if setting else "")
-            differences = _differences(run, comparison, known)
-            why = differences if comparison.comparable else comparison.why
+            varying = [
+                str(table.axes[axis].get(name, name))
+                for axis, name in setting
+                if any((axis, name) not in other for other in settings if other)
+            ]
+            source = ", ".join((f"paper, {table_name}", *varying))
             full = f"{table.models.get(model, model)} ({source})"
-            result.append(PaperRows(full, made, source, why, "" if why else comparison.why))
+            why = _differences(run, comparison, known) if comparison.comparable else comparison.why
+            if rows := _rows_of([cell for _, _, cell, _ in part], exhibit, run):
+                differs = "" if why else comparison.why
+                result.append(PaperRows(full, rows, source, why, differs))
     return result
-
-
-def _settings(places: Sequence[Place]) -> Iterator[tuple[str, list[Place]]]:
-    """The cells of one model in one table, in parts of one number in a place, with its names."""
-    parts: dict[tuple[tuple[str, str], ...], list[Place]] = {}
-    for place in places:
-        cell = place[2]
-        # Names of a cell with a place stand in its row, and so does the group.
-        names = {} if cell.place else cell.names
-        rest = tuple((axis, name) for axis, name in names.items() if name != cell.group)
-        parts.setdefault(rest, []).append(place)
-    varying = {
-        axis
-        for rest in parts
-        for axis, name in rest
-        if any((axis, name) not in other for other in parts if other)
-    }
-    for rest, part in parts.items():
-        axes = part[0][1].axes
-        shown = (axes.get(axis, {}).get(name, name) for axis, name in rest if axis in varying)
-        yield ", ".join(map(str, shown)), part
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
@@ -152,28 +138,28 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
 
 
 def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
+    """Why a run does not compare with what a paper prints, though its task does."""
     reasons = []
     if any(line.startswith("asked ") for line in run.warnings):
-        reasons.append("this run was asked a part of the documents")
+        reasons.append("was asked a part of the documents")
     if known.version and run.version and known.version != run.version:
         reasons.append(
-            f"this run is of version {run.version} of the task, and the comparison was made for "
-            f"version {known.version}"
+            f"is of version {run.version} of the task, and the comparison was made for version "
+            f"{known.version}"
         )
-    system = dict(run.settings).get("system instruction")
-    if system != (comparison.system and sha256(comparison.system.encode()).hexdigest()):
+    system, paper = dict(run.settings).get("system instruction"), comparison.system
+    if system != (paper and sha256(paper.encode()).hexdigest()):
         whose = "a system instruction of its own" if system else "no system instruction"
-        instead = f" in place of {comparison.system}" if comparison.system else ""
-        reasons.append(f"this run had {whose}{instead}")
+        reasons.append(f"had {whose}" + (f" in place of {paper}" if paper else ""))
     if comparison.template and not run.template:
-        unknown = "perhaps " if run.template == "" else ""
-        reasons.append(f"this run had {unknown}no chat template")
+        reasons.append(f"had {'perhaps ' if run.template == '' else ''}no chat template")
     had = {**known.defaults, **run.options, **(run.generation or known.generation)}
-    papers = (
-        {**known.defaults, **known.generation, **comparison.options, **settings}
+    changed = [
+        _changed(had, {**known.defaults, **known.generation, **comparison.options, **settings})
         for settings in comparison.generation or ({},)
-    )
-    return "; ".join(reasons + min((_changed(had, paper) for paper in papers), key=len))
+    ]
+    reasons += sorted(changed, key=len)[0]
+    return "; ".join(f"this run {reason}" for reason in reasons)
 
 
 def _changed(had: Options, paper: Options) -> list[str]:
@@ -185,12 +171,11 @@ def _changed(had: Options, paper: Options) -> list[str]:
         if name.endswith("_sha256") or name in _DRAWN or was in allowed:
             continue
         if f"{name}_sha256" in had:
-            reasons.append(f"this run had {name} of its own")
+            reasons.append(f"had {name} of its own")
         else:
+            reason = f"had {name}={was}" if name in had else f"sent no {name}"
             instead = "" if expected is None else f" in place of {name}={expected}"
-            reasons.append(
-                f"this run {f'had {name}={was}' if name in had else f'sent no {name}'}{instead}"
-            )
+            reasons.append(reason + instead)
     return reasons
 
 
@@ -217,41 +202,36 @@ def table(
 ) -> Table:
     """models: each with its rows. papers: their numbers stand beside the row of the same texts,
     other rows below."""
-    columns, ours = exhibit.columns, [row for _, of_model in models for row in of_model]
+    columns, ours = exhibit.columns, [row for _, rows in models for row in rows]
     head = [_title(column) for column in columns]
-    names = [Cell(model) for model, of_model in models for _ in of_model]
+    names = [Cell(model) for model, rows in models for _ in rows]
     body = [[cell(row, column.name, column.unit) for column in columns] for row in ours]
     below = []
     for paper in papers:
         mark = "not comparable" if paper.incomparable else ""
-        like = list(zip(paper.rows, _like(columns, paper.rows, ours), strict=True))
-        below += [(Cell(paper.model, note=mark), row) for row, matches in like if not matches]
-        counterpart = {id(one): row for row, matches in like for one in matches}
+        alike = [[row for row in paper.rows if _alike(columns, row, own)] for own in ours]
+        beside = [rows[-1] if rows else {} for rows in alike]
         for column in columns:
-            if any(isinstance(row[column.name], PaperNumber) for row in counterpart.values()):
-                title = _title(column)
-                parts = filter(None, (title.text, title.note, mark))
-                head.append(Cell(paper.model, note=", ".join(parts)))
-                for cells, row in zip(body, ours, strict=True):
-                    cells.append(cell(counterpart.get(id(row), {}), column.name))
-    for name, row in below:
-        names.append(name)
-        shown = [cell(row, column.name, column.unit) for column in columns]
-        body.append([*shown, *[Cell("–")] * (len(head) - len(columns))])
+            if any(isinstance(row.get(column.name), PaperNumber) for row in beside):
+                note = filter(None, (_title(column).text, _title(column).note, mark))
+                head.append(Cell(paper.model, note=", ".join(note)))
+                for cells, row in zip(body, beside, strict=True):
+                    cells.append(cell(row, column.name))
+        for row in paper.rows:
+            if not any(row in rows for rows in alike):
+                names.append(Cell(paper.model, note=mark))
+                below.append([cell(row, column.name, column.unit) for column in columns])
+    body += [[*cells, *[Cell("–")] * (len(head) - len(columns))] for cells in below]
     if len(models) > 1 or below:
         head = [Cell(MODEL.capitalize()), *head]
-        body = [[first, *cells] for first, cells in zip(names, body, strict=True)]
+        body = [[name, *cells] for name, cells in zip(names, body, strict=True)]
     return Table(head, body, texts(body))
 
 
-def _like(columns: Sequence[Column], rows: Rows, ours: Rows) -> list[Rows]:
-    """For each row of a paper, those of ours that have its texts; none for a row without texts."""
-    names = [column.name for column in columns if not column.unit]
-    found: list[Rows] = []
-    for row in rows:
-        texts = {name: row[name] for name in names if isinstance(row[name], str)}
-        found.append([own for own in ours if texts and texts.items() <= own.items()])
-    return found
+def _alike(columns: Sequence[Column], row: Row, own: Row) -> bool:
+    """Whether a row of ours has the texts of a paper's row; never if that has none."""
+    words = [(c.name, row[c.name]) for c in columns if not c.unit and isinstance(row[c.name], str)]
+    return bool(words) and own.items() >= dict(words).items()
 
 
 def _title(column: Column) -> Cell:
@@ -293,17 +273,9 @@ def sizes(exhibit: Exhibit, rows: Rows) -> str:
     return ends_text(n for n in all_of if n >= 0)
 
 
-def csv_keys(columns: Sequence[Column], rows: Rows) -> list[str]:
-    """The keys of the columns, each followed by those of its error and interval."""
-    keys = []
-    for column in columns:
-        further = (f"{column.name}_{part}" for part in exhibits.PARTS)
-        keys += [column.name]
-        keys += [key for key in further if any(row.get(key) is not None for row in rows)]
-    return list(dict.fromkeys(keys))
-
-
-def csv_value(row: Row, key: str) -> Any:
-    """What a CSV has of a row: a bound that a paper prints as its text."""
-    raw = row.get(key)
-    return raw.printed or float(raw) if isinstance(raw, PaperNumber) else raw
+def as_printed(row: Row) -> dict[str, Any]:
+    """A row of a paper for a CSV: a bound as its text."""
+    return {
+        key: value.printed or value if isinstance(value, PaperNumber) else value
+        for key, value in row.items()
+    }

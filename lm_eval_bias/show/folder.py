@@ -1,9 +1,6 @@
-"""The folder of a report: an earlier report is replaced as a whole, nothing else is touched."""
-
-from __future__ import annotations
+"""The folder of a report: the files of an earlier report are replaced, nothing else is touched."""
 
 import re
-import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,63 +18,13 @@ DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 
 
 class Folder:
-    """A report's files, which replace an earlier report once all are on the disk; what else its
-    folder holds is kept. UsageError for a folder that holds other things, and for what cannot be
-    written."""
+    """A report's files, which `finish` writes. UsageError for a folder that holds other things, and
+    for what cannot be written."""
 
     def __init__(self, path: Path) -> None:
-        writing.check_folder(path)
-        self.path, self.place = path, path.resolve()
-        self.new, self.old = (
-            self.place.with_name(f".{self.place.name}.lm-eval-bias-{end}") for end in ("new", "old")
-        )
-        with writing.told(path):
-            _listed(path)
-            self._settle()
-            self.earlier = _listed(path)
-        self.names: list[str] = []
-        self.stems: set[str] = {"index"}
-
-    def __enter__(self) -> Folder:
-        with writing.told(self.path):
-            self.new.mkdir(parents=True)
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        with writing.told(self.path):
-            try:
-                if kind is None:
-                    self._swap()
-            finally:
-                self._settle()
-
-    def _swap(self) -> None:
-        writing.flushed(self.new / LIST, "\n".join([_FIRST, *self.names, ""]))
-        for entry in (*self.new.iterdir(), self.new):
-            writing.flush(entry)
-        if self.place.exists():
-            shutil.copymode(self.place, self.new)
-            self.place.rename(self.old)
-        self.new.rename(self.place)
-        writing.flush(self.place.parent)
-
-    def _settle(self) -> None:
-        """End a swap, which may have been cut off: the earlier report comes back if no new one is
-        there."""
-        shutil.rmtree(self.new, ignore_errors=True)
-        if not self.old.exists():
-            return
-        if not self.place.exists():
-            self.old.rename(self.place)
-            return
-        own = {*_listed(self.old), LIST, "figures", "tables"}
-        for entry in [*self.old.iterdir(), *self.old.glob("figures/*"), *self.old.glob("tables/*")]:
-            name = entry.relative_to(self.old).as_posix()
-            if name not in own:
-                (self.place / name).parent.mkdir(exist_ok=True)
-                entry.rename(self.place / name)
-        self.old.rename(self.new)  # its list must not go before its files
-        shutil.rmtree(self.new, ignore_errors=True)
+        self.path, self.earlier = path, _listed(path)
+        self.files: dict[str, str | bytes] = {}
+        self.stems = {"index"}
 
     def write(self, name: str, content: str | bytes) -> None:
         """name: "index.html", "figures/NAME.svg", ..."""
@@ -88,10 +35,17 @@ class Folder:
             raise UsageError(
                 f"{path} is there already and of no earlier report; move it, or name another folder"
             )
-        with writing.told(path):
-            (self.new / name).parent.mkdir(exist_ok=True)
-            writing.flushed(self.new / name, content)
-        self.names.append(name)
+        self.files[name] = content
+
+    def finish(self) -> None:
+        """Write all files, and delete those of the earlier report that the new one has not."""
+        names, file = [*self.files], self.path / LIST
+        known = "\n".join([_FIRST, *names, *self.earlier, ""])
+        writing.together({file: known, **{self.path / name: self.files[name] for name in names}})
+        with writing.told(self.path):
+            for name in self.earlier.difference(names):
+                (self.path / name).unlink(missing_ok=True)
+        writing.whole(file, "\n".join([_FIRST, *names, ""]))
 
     def stem(self, name: str) -> str:
         """A part of a file's name: plain letters, and of no other text, whatever the case."""
@@ -108,24 +62,19 @@ class Folder:
 
 
 def _listed(folder: Path) -> set[str]:
-    """The names of a report's files. UsageError for a folder of other things."""
+    """The names of a report's files. UsageError for a file, and for a folder of other things."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder")
     if not (folder / LIST).is_file():
         others = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-        if others:
+        if others := [name for name in others if not name.startswith(writing.BESIDE)]:
             named = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
             raise UsageError(
                 f"{folder} holds other things ({named}); name a new folder, or one of an "
                 "earlier report"
             )
         return set()
-    first, *names = (folder / LIST).read_text(encoding="utf-8", errors="replace").splitlines() or [
-        ""
-    ]
-    if first != _FIRST:
-        raise UsageError(f"{folder / LIST} is no list of a report's files; name a new folder")
-    for name in ("figures", "tables"):
-        if (folder / name).is_symlink() or (folder / name).is_file():
-            raise UsageError(
-                f"{folder / name} is no folder, as a report writes it; name a new folder"
-            )
-    return set(filter(_OURS.fullmatch, names))
+    first, _, names = (folder / LIST).read_text("utf-8", errors="replace").partition("\n")
+    if first != _FIRST or any((folder / name).is_symlink() for name in ("figures", "tables")):
+        raise UsageError(f"{folder} is no report as it was written; name a new folder")
+    return set(filter(_OURS.fullmatch, names.split("\n")))

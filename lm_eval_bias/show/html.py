@@ -50,17 +50,15 @@ def text_lines(text: str, most: int) -> Markup:
 
 def page(template: str, script: str | None = None, **what: Any) -> str:
     """A template filled in. script: the file of its only script."""
-    texts = [
-        (files(__package__) / name).read_text(encoding="utf-8")
-        for name in ("page.css", script)
+    names = {"style": "page.css", "script": script}
+    texts = {
+        kind: (files(__package__) / name).read_text(encoding="utf-8")
+        for kind, name in names.items()
         if name
-    ]
-    sums = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
-    kinds = zip(("style-src", "script-src"), sums, strict=False)
-    allowed = [
-        *(f"{kind} 'sha256-{checksum}'" for kind, checksum in kinds),
-        *(["img-src data:"] if script else []),
-    ]
-    policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
-    own = {"style": texts[0], "policy": policy, **({"script": texts[1]} if script else {})}
-    return _environment().get_template(template).render(**own, **what)
+    }
+    policy = ["default-src 'none'"]
+    for kind, text in texts.items():
+        checksum = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        policy.append(f"{kind}-src 'sha256-{checksum}'")
+    policy += [*["img-src data:"] * bool(script), "base-uri 'none'", "form-action 'none'"]
+    return _environment().get_template(template).render(**texts, policy="; ".join(policy), **what)

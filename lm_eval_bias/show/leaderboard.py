@@ -26,19 +26,26 @@ from lm_eval_bias.show.page import Page
 
 
 def page(board: Board) -> Page:
+    runs = [
+        (model, section, run)
+        for model in board.models
+        for section in board.sections
+        for run in section.runs
+        if run.model == model
+    ]
+    asked = {(model, run.task) for model, _, run in runs}
     lacking = {
-        model: [task for task in board.tasks if not _runs(board, model, task)]
+        model: [task for task in board.tasks if (model, task) not in asked]
         for model in board.models
     }
     remarks = {
         "Read these with care": [
-            f"{model}, {title}: {warning}"
-            for model in board.models
-            for title, run in _runs(board, model)
+            f"{model}, {section.title}: {warning}"
+            for model, section, run in runs
             for warning in run.warnings
         ],
         "Not asked": [
-            f"{m} was not asked {', '.join(tasks)}" for m, tasks in lacking.items() if tasks
+            f"{model} was not asked {', '.join(tasks)}" for model, tasks in lacking.items() if tasks
         ],
         "Notes": board.notes,
     }
@@ -61,23 +68,11 @@ def page(board: Board) -> Page:
         LEGEND,
         [
             _row(section, run, column)
-            for model in board.models
-            for section in sections
-            for run in section.runs
+            for model, section, run in runs
             for column in section.columns
-            if run.model == model and model in column.entries
+            if model in column.entries
         ],
     )
-
-
-def _runs(board: Board, model: str, task: str | None = None) -> list[tuple[str, Run]]:
-    """The runs of a model, each with the title of its section."""
-    return [
-        (section.title, run)
-        for section in board.sections
-        for run in section.runs
-        if run.model == model and task in (None, run.task)
-    ]
 
 
 def summary(board: Board) -> str:

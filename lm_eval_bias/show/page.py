@@ -65,9 +65,10 @@ def markdown(page: Page) -> str:
     return "\n".join([*lines, ""])
 
 
-def csv(page: Page) -> str:
-    keys = list(dict.fromkeys(key for row in page.rows for key in row))
-    return csv_text(keys, ([row.get(key) for key in keys] for row in page.rows))
+def csv(rows: Sequence[Row]) -> str:
+    """A column for each key of the rows."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    return csv_text(keys, ([row.get(key) for key in keys] for row in rows))
 
 
 def jsonl(page: Page) -> str:
@@ -117,7 +118,7 @@ def text(page: Page, width: int) -> str:
 
 WRITERS: Mapping[str, Callable[[Page], str]] = {
     ".html": html,
-    ".csv": csv,
+    ".csv": lambda page: csv(page.rows),
     ".jsonl": jsonl,
     ".md": markdown,
     ".tex": latex,

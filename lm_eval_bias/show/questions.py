@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, exp, floor, isfinite, log10
+from math import ceil, exp, floor, inf, isfinite, log10
 from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import band
@@ -13,38 +13,6 @@ from lm_eval_bias.results.verdict import NO_BAND, Tested, band_text, strongest
 
 WIDTH = 320
 """Of the picture of a row, in pixels."""
-
-
-# ---- Limits
-
-
-def limits(tests: Sequence[Tested]) -> dict[str, list[Tested]]:
-    """What limits the answers, a line each -> those that it limits."""
-    lines: dict[str, list[Tested]] = {}
-    for test in tests:
-        for line in _limits(test):
-            lines.setdefault(line, []).append(test)
-    return lines
-
-
-def _limits(test: Tested) -> Iterable[str]:
-    run, number = test.run, test.number
-    for warning in run.warnings:
-        yield warning.partition(" (")[0].partition(";")[0]
-    low, high = run.range_of(test.metric.name)
-    if len(run.conditions) == 1:
-        chat = {None: "without chat template", "": "chat template unknown"}
-        yield f"one wording, {chat.get(run.template, 'with a chat template')}"
-    elif high - low > number.high - number.low:
-        ends = (number_text(end, test.metric.unit, (low, high)) for end in (low, high))
-        yield f"wording or chat template moves it more than the interval: {' to '.join(ends)}"
-    if not test.families:
-        yield NO_BAND
-    if number.clusters is None:
-        yield "the number of independent answers is not known, so the interval may be too short"
-
-
-# ---- The first figure
 
 
 class Row(NamedTuple):
@@ -67,6 +35,26 @@ class Row(NamedTuple):
         return list(same.values())
 
 
+def limits(test: Tested) -> list[str]:
+    """What limits an answer."""
+    run, number, unit = test.run, test.number, test.metric.unit
+    lines = [warning.partition(" (")[0].partition(";")[0] for warning in run.warnings]
+    low, high = run.range_of(test.metric.name)
+    if len(run.conditions) == 1:
+        chat = {None: "without chat template", "": "chat template unknown"}
+        lines.append(f"one wording, {chat.get(run.template, 'with a chat template')}")
+    elif high - low > number.high - number.low:
+        moved = f"{number_text(low, unit, (high,))} to {number_text(high, unit, (low,))}"
+        lines.append(f"wording or chat template moves it more than the interval: {moved}")
+    if not test.families:
+        lines.append(NO_BAND)
+    if number.clusters is None:
+        lines.append(
+            "the number of independent answers is not known, so the interval may be too short"
+        )
+    return lines
+
+
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
     """The rows of the first figure, and what limits all answers of a model. Tests of a task and a
     null band share a row."""
@@ -74,36 +62,38 @@ def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
     for test in strongest(tests):
         key = (test.run.task, test.metric.name, band(test.families))
         groups.setdefault(key, []).append(test)
-    own, shared = limits(tests), []
-    all_of = Counter(test.run.model for test in tests)
-    for line, group in list(own.items()):
-        models = dict.fromkeys(test.run.model for test in group)
-        if len(group) == sum(all_of[model] for model in models) > len(models):
-            del own[line]
-            names = ", ".join(models)
-            shared.append(line if len(models) == len(all_of) else f"{names}: {line}")
-    return [_row(group, own) for group in groups.values()], shared
+    limited: dict[str, list[Tested]] = {}
+    for test in tests:
+        for line in limits(test):
+            limited.setdefault(line, []).append(test)
+    shared, all_of = [], Counter(test.run.model for test in tests)
+    for line, those in list(limited.items()):
+        models = Counter(test.run.model for test in those)
+        if len(those) > len(models) and models.items() <= all_of.items():
+            del limited[line]
+            shared.append(line if models == all_of else f"{', '.join(models)}: {line}")
+    return [_row(group, limited) for group in groups.values()], shared
 
 
-def _row(tests: list[Tested], lines: Mapping[str, Sequence[Tested]]) -> Row:
+def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
     metric, ends = tests[0].metric, band(tests[0].families)
     at, low, high = _axis([test.number for test in tests], metric, ends)
     null = metric.null_value or 0.0
-    ticks = [(null, _label(null, metric, unit=False), "middle")]
+    ticks = [(null, _label(null, metric), "middle")]
     for end, side in ((low, "start"), (high, "end")):
         if abs(at(end) - at(null)) > WIDTH / 5:
-            ticks.append((end, _label(end, metric, unit=side == "end"), side))
+            unit = f" {unit_text(metric.unit)}" if side == "end" and metric.unit != "nats" else ""
+            ticks.append((end, _label(end, metric) + unit, side))
     words = [with_unit(test.number, metric) for test in tests]
     if ends is not None:
         words.append(f"models without meaning {band_text(ends, metric)}")
     words.append(f"{number_text(null)} without bias")
-    limited = []
-    for line, group in lines.items():
-        here = [test for test in tests if any(test is other for other in group)]
-        names = ", ".join(test.run.model for test in here)
-        if here:
-            limited.append(f"{names}: {line}" if len(here) < len(tests) else line)
-    return Row(tests, ends, at, ticks, "; ".join(words), limited)
+    lines = []
+    for line, those in limited.items():
+        names = [test.run.model for test in tests if any(test is other for other in those)]
+        if names:
+            lines.append(f"{', '.join(names)}: {line}" if len(names) < len(tests) else line)
+    return Row(tests, ends, at, ticks, "; ".join(words), lines)
 
 
 def _axis(
@@ -114,16 +104,14 @@ def _axis(
     values = [x for x in (*values, metric.null_value or 0.0, *(ends or ())) if isfinite(x)]
     low, high = min(values), max(values)
     step = 10 ** floor(log10(high - low)) / 2 if high > low else 1
-    scale = metric.scale or RANGE.get(metric.unit) or (-1e300, 1e300)
-    low, high = max(step * floor(low / step), scale[0]), min(step * ceil(high / step), scale[1])
-    width = (high - low) or 1
-    return lambda x: round(6 + (WIDTH - 12) * (min(max(x, low), high) - low) / width, 1), low, high
+    least, most = metric.scale or RANGE.get(metric.unit) or (-inf, inf)
+    low, high = max(step * floor(low / step), least), min(step * ceil(high / step), most)
+    width = (WIDTH - 12) / ((high - low) or 1)
+    return lambda x: round(6 + width * (min(max(x, low), high) - low), 1), low, high
 
 
-def _label(value: float, metric: Metric, unit: bool) -> str:
-    if metric.unit == "nats":
-        return f"×{exp(value):.2g}"
-    return f"{value:.4g} {unit_text(metric.unit) if unit else ''}"
+def _label(value: float, metric: Metric) -> str:
+    return f"×{exp(value):.2g}" if metric.unit == "nats" else f"{value:.4g}"
 
 
 def with_unit(number: Number, metric: Metric) -> str:

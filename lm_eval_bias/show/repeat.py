@@ -1,8 +1,5 @@
 """The commands that ask the same again, from what runs recorded."""
 
-from __future__ import annotations
-
-import ast
 import json
 import re
 import shlex
@@ -12,20 +9,21 @@ from typing import Any
 
 from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.samples import at
+from lm_eval_bias.results.samples import at, mapping
 from lm_eval_bias.show.exhibited import TaskInfo
 
 _SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """The harness's defaults, in the order of its `--seed`."""
 _END = ("--log_samples", "--output_path", "results")
+_PLAIN = re.compile(r"(?!(true|false|none|nan|inf|infinity)$)[a-z_./~][\w./:@~-]*", re.A | re.I)
+"""A text that the harness's options read as itself, and not as a number or a truth value."""
 
 
 def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     asked: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        recorded = run.recorded
-        words = (*_model(run, recorded), *_how(run, recorded, known.get(run.task, TaskInfo())))
+        words = tuple(_words(run, run.recorded, known.get(run.task, TaskInfo())))
         asked.setdefault(words, []).append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
@@ -33,30 +31,25 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     ]
 
 
-def _model(run: Run, recorded: Json) -> Iterator[str]:
-    kind, arguments = (at(recorded, "config", key) for key in ("model", "model_args"))
+def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
+    config = mapping(recorded, "config")
+    kind, arguments = config.get("model"), config.get("model_args")
     kind = kind if isinstance(kind, str) else "MODEL"
     if not arguments:  # an object of Python, perhaps
         arguments = f"{'pretrained' if kind.startswith('hf') else 'model'}={run.identity}"
     yield from ("--model", kind, "--model_args", _pairs(arguments))
-    size, device = (at(recorded, "config", key) for key in ("batch_size", "device"))
-    if size not in (None, 1, "1"):
-        yield from ("--batch_size", str(size))
-    if device not in (None, "cuda:0"):
-        yield from ("--device", str(device))
-
-
-def _how(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
-    options = {
+    for name, default in (("batch_size", 1), ("device", "cuda:0")):
+        if config.get(name) is not None and str(config[name]) != str(default):
+            yield from (f"--{name}", str(config[name]))
+    if known.folder:
+        yield from ("--include_path", known.folder)
+    if options := {
         key: value
         for key, value in run.options.items()
         if value not in (None, known.defaults.get(key)) and not key.endswith("_sha256")
-    }
-    if known.folder:
-        yield from ("--include_path", known.folder)
-    if options:
+    }:
         yield from ("--metadata", _pairs(options))
-    yield from _documents(run, at(recorded, "config", "limit"))
+    yield from _documents(run, config.get("limit"))
     if run.template:
         yield "--apply_chat_template"
     if system := recorded.get("system_instruction"):
@@ -65,11 +58,11 @@ def _how(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
         yield from ("--num_fewshot", str(shots))
         if isinstance(turns := recorded.get("fewshot_as_multiturn"), bool):
             yield from ("--fewshot_as_multiturn", str(turns).lower())
-    if generation := at(recorded, "config", "gen_kwargs"):
+    if generation := config.get("gen_kwargs"):
         yield from ("--gen_kwargs", _pairs(generation))
-    seeds = [at(recorded, "config", name) for name in _SEEDS]
-    if any(seed is not None for seed in seeds) and seeds != [*_SEEDS.values()]:
-        yield from ("--seed", ",".join(map(str, seeds)))
+    seeds = {name: config.get(name) for name in _SEEDS}
+    if any(seed is not None for seed in seeds.values()) and seeds != _SEEDS:
+        yield from ("--seed", ",".join(map(str, seeds.values())))
 
 
 def _documents(run: Run, limit: Any) -> Iterator[str]:
@@ -80,10 +73,8 @@ def _documents(run: Run, limit: Any) -> Iterator[str]:
             ids = [loads(line)["doc_id"] for path in run.samples for _, line in lines(path)]
         except (Unreadable, ValueError, LookupError, TypeError):
             ids = []
-        if ids:
-            yield from ("--samples", json.dumps({run.task: ids}))
-        else:
-            yield from ("--limit", str(run.n))
+        chosen = ("--samples", json.dumps({run.task: ids}))
+        yield from chosen if ids else ("--limit", str(run.n))
 
 
 def _pairs(values: Any) -> str:
@@ -97,26 +88,14 @@ def _pairs(values: Any) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    if not isinstance(value, str):
-        return isinstance(value, bool) or (
-            isinstance(value, (int, float)) and isfinite(value) and value >= 0
-        )
-    if not re.fullmatch(r"[\w./:@~-]+", value, re.A) or value.lower() in ("true", "false"):
-        return False
-    for read in (float, ast.literal_eval):
-        try:
-            read(value)
-        except (ValueError, SyntaxError):
-            continue
-        return False
-    return True
+    if isinstance(value, str):
+        return _PLAIN.fullmatch(value) is not None
+    return isinstance(value, (int, float)) and isfinite(value) and value >= 0
 
 
 def _quoted(word: str) -> str:
     """A word for bash, without characters that are not seen but for line ends."""
     if all(c.isprintable() or c == "\n" for c in word):
         return shlex.quote(word)
-    codes = (
-        c if c.isprintable() else f"\\U{ord(c):08x}" for c in re.sub(r"['\\]", r"\\\g<0>", word)
-    )
-    return f"$'{''.join(codes)}'"
+    shown = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)
+    return f"$'{''.join(shown)}'"

@@ -74,8 +74,8 @@ def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_pat
     shown = " ".join(sentences(tests))
     assert "3 answers of 3 models: 2 yes, 1 cannot be told." in shown
     assert answers(tests)[0].startswith("whole: Q Yes: 3.0 points")
-    lines = {line: [t.run.model for t in of] for line, of in limits(tests).items()}
-    assert lines["asked 10 of 100 documents"] == ["limited"]
+    limited = [t.run.model for t in tests if "asked 10 of 100 documents" in limits(t)]
+    assert limited == ["limited"]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,6 @@ def report(folder, output, exhibits, known=None):
         found,
         known or {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)},
         lambda task: (),
-        ["mine", HOSTILE[0]],
         output,
         drawing,
         lambda page: None,
@@ -184,7 +183,7 @@ def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
         assert seen.count() == 10 and tab.locator("#s-task-9-figure-4").is_visible()
         tab.evaluate("scrollTo(0, 2500)")
         assert contents.is_visible() and contents.bounding_box()["y"] >= 0
-    assert printed(tmp_path / "out" / "brief.html").startswith(b"%PDF")
+    assert printed((tmp_path / "out" / "brief.html").read_text()).startswith(b"%PDF")
     with opened(browser, tmp_path / "out" / "org-m.html", WIDTHS[0], scripts=False) as tab:
         contents = tab.get_by_role("navigation", name="Contents")
         assert not contents.get_by_role("link").first.is_visible()

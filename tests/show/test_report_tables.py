@@ -47,8 +47,8 @@ def sent(task, **settings):
 
 
 def beside(exhibit, one):
-    places = paper_values.of_task(one.task)
-    return exhibited.paper_rows(exhibit, one, places, _known(task_of(one.task)))
+    places, task = paper_values.of_task(one.task), task_of(one.task)
+    return exhibited.paper_rows(exhibit, one, places, _known(task, task, ()))
 
 
 def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_none():
@@ -229,8 +229,8 @@ def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
         ["<.001", 'x,"y"'],
         ["2.5", ""],
     ]
-    row = {"x": PaperNumber(0.001, "<.001"), "y": PaperNumber(2.5)}
-    assert [exhibited.csv_value(row, key) for key in "xyz"] == ["<.001", 2.5, None]
+    row = {"x": PaperNumber(0.001, "<.001"), "y": PaperNumber(2.5), "z": None}
+    assert exhibited.as_printed(row) == {"x": "<.001", "y": 2.5, "z": None}
 
 
 TABLE = Table(
