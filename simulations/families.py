@@ -152,8 +152,7 @@ Family = Callable[[np.random.Generator, Asked], np.ndarray]
 
 def bag_of_words(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Each word of the prompt makes each answer more or less likely, at random."""
-    embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
-    return ((asked.of_context @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
+    return added_up(rng, asked, asked.of_context)
 
 
 def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
@@ -167,8 +166,13 @@ def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 def last_sentence(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """As bag_of_words, but reads the last sentence only."""
+    return added_up(rng, asked, asked.of_last)
+
+
+def added_up(rng: np.random.Generator, asked: Asked, words: csr_array) -> np.ndarray:
+    """words: those of each context that are read."""
     embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
-    return ((asked.of_last @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
+    return ((words @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
 
 
 def options_only(rng: np.random.Generator, asked: Asked) -> np.ndarray:
@@ -189,36 +193,25 @@ def length(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Likes frequent words."""
-    return liked(
-        rng,
-        asked,
-        *(
-            table @ asked.frequency / table.sum(axis=1)
-            for table in (asked.of_text, asked.of_context)
-        ),
-    )
+    tables = (asked.of_text, asked.of_context)
+    return liked(rng, asked, *(table @ asked.frequency / table.sum(axis=1) for table in tables))
 
 
 def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Likes words that begin with the same letter."""
     initials = [[w[0] for w in words(c)] for c in asked.contexts]
-    same = [
-        initials[c].count(asked.texts[t][:1].lower())
-        for c, t in zip(asked.context, asked.text, strict=True)
-    ]
-    return rng.standard_normal() * standard(asked.centred(np.array(same, dtype=float))) + liked(
-        rng, asked, [0] * len(asked.texts), [len(set(i)) / len(i) for i in initials]
-    )
+    pairs = zip(asked.context, asked.text, strict=True)
+    same = [initials[c].count(asked.texts[t][:1].lower()) for c, t in pairs]
+    variety = [len(set(i)) / len(i) for i in initials]
+    liking = rng.standard_normal() * standard(asked.centred(np.array(same, dtype=float)))
+    return liking + liked(rng, asked, [0] * len(asked.texts), variety)
 
 
 def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Likes one letter."""
     one = rng.choice([*"etaoinshrdlcumwf"])
-    return liked(
-        rng,
-        asked,
-        *([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts)),
-    )
+    found = ([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts))
+    return liked(rng, asked, *found)
 
 
 def position(rng: np.random.Generator, asked: Asked) -> np.ndarray:
@@ -267,16 +260,12 @@ def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
         if "::" in r.context:  # A: b:: C:
             *_, a, b, _, c, _ = re.split(r" *[:\n] *", r.context)
             raw[i] = c != a and " " in c and r.text != b
-        elif r.text.startswith("("):  # (word, group)
-            named = [r.context.find(t.strip("()").split(", ")[1]) for t in pair_of(asked, i)]
+        elif r.text.startswith("("):  # (word, group), of two groups
+            pair = [row.text for row in asked.rows[i - r.place : i - r.place + 2]]
+            named = [r.context.find(text.strip("()").split(", ")[1]) for text in pair]
             good = r.text[1:].split(",")[0].lower() in GOOD
             raw[i] = (named[r.place] == min(named)) == good
     return rng.choice([-1, 1]) * raw
-
-
-def pair_of(asked: Asked, i: int) -> list[str]:
-    start = i - asked.rows[i].place
-    return [row.text for row in asked.rows[start : start + 2]]
 
 
 def hand(asked: Asked) -> np.ndarray:
@@ -298,29 +287,26 @@ def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 def noise(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Scores each answer to each prompt at random."""
-    return smoothed(rng, asked, asked.group)
+    trend = rng.standard_normal(asked.group.max() + 1)[asked.group] * asked.x
+    own = rng.standard_normal(len(asked.rows))
+    return np.where(asked.numbers, trend + own / 10, own)
 
 
 def noise_by_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """As noise, half of it shared by all prompts of a question."""
-    of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
-    return of_question + smoothed(rng, asked, asked.group)
+    return of_question(rng, asked) + noise(rng, asked)
 
 
-def smoothed(rng: np.random.Generator, asked: Asked, by: np.ndarray) -> np.ndarray:
-    trend = rng.standard_normal(by.max() + 1)[by] * asked.x
-    own = rng.standard_normal(len(asked.rows))
-    return np.where(asked.numbers, trend + own / 10, own)
+def of_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    return rng.standard_normal(asked.question.max() + 1)[asked.question]
 
 
 def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Knows what is true of sixty words: the rich are well off, a disorder is bad."""
     true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
-    of_question = rng.standard_normal(asked.question.max() + 1)[asked.question]
-    valence = np.where(
-        asked.numbers, asked.known, np.asarray(asked.of_text @ hand(asked))[asked.text]
-    )
-    return np.asarray(true)[asked.context] * valence + of_question
+    liking = np.asarray(asked.of_text @ hand(asked))[asked.text]
+    valence = np.where(asked.numbers, asked.known, liking)
+    return np.asarray(true)[asked.context] * valence + of_question(rng, asked)
 
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:

@@ -22,7 +22,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from importlib.metadata import version
@@ -219,45 +219,36 @@ def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[Any]]:
     """metric -> models with a value, mean, 2.5th and 97.5th percentile, percent that exclude the
     null value."""
-    task = questions.task.config.task
+    task, table = questions.task.config.task, {}
     summaries = [
         questions.summary(questions.records(scores_of(family, task, questions.asked, m)))
         for m in range(models)
     ]
-    return bands(questions.measure, summaries)
-
-
-def bands(measure: Measure, summaries: list[Summary]) -> dict[str, list[Any]]:
-    table = {}
-    for metric in measure.metrics:
+    for metric in questions.measure.metrics:
         numbers = [s.values[metric.name] for s in summaries]
-        values = np.array([n.value for n in numbers])
-        ends = np.array([(n.low, n.high) for n in numbers])[~np.isnan(values)]
-        values = values[~np.isnan(values)]
-        if not len(values):
-            continue
-        share = None
-        known = ~np.isnan(ends).any(axis=1)
-        if metric.null_value is not None and known.any():
-            share = round(
-                100 * float(np.mean([excluded(metric, *pair) for pair in ends[known]])), 1
-            )
-        low, high = np.percentile(values, [2.5, 97.5])
-        cells = [float(f"{cell:.4g}") for cell in (values.mean(), low, high)]
-        table[metric.name] = [len(values), *cells, share]
+        numbers = [number for number in numbers if not np.isnan(number.value)]
+        if numbers:
+            values = np.array([number.value for number in numbers])
+            cells = (values.mean(), *np.percentile(values, [2.5, 97.5]))
+            tests = [
+                excluded(metric, n.low, n.high)
+                for n in numbers
+                if metric.null_value is not None and not np.isnan([n.low, n.high]).any()
+            ]
+            share = round(100 * float(np.mean(tests)), 1) if tests else None
+            table[metric.name] = [len(values), *(float(f"{x:.4g}") for x in cells), share]
     return table
 
 
 def failures(metric: Metric, rows: dict[str, list[Any]]) -> list[str]:
     """The families whose models pass a test too often. rows: family -> its numbers."""
-    failed = []
-    for family, (n, *_, share) in rows.items():
-        if metric.question is None or family in metric.confounds or share is None:
-            continue
-        chance = binom.sf(round(n * share / 100) - 1, n, LEVEL) > LEVEL
-        if share > AT_MOST and not (n < 200 and chance):
-            failed.append(family)
-    return failed
+    return [
+        family
+        for family, (n, *_, share) in rows.items()
+        if family not in metric.confounds
+        and (share or 0) > AT_MOST
+        and (n >= 200 or binom.sf(round(n * share / 100) - 1, n, LEVEL) <= LEVEL)
+    ]
 
 
 def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
@@ -284,41 +275,32 @@ def judged(path: Path, families: Sequence[str], models: int) -> None:
             parts = list(pool.map(runs_of, tasks, repeat(family), repeat(models)))
             found: Counter[str] = Counter()
             for m in range(1, models):
-                before, now = ([runs[i] for runs, _ in parts] for i in (m - 1, m))
-                changes = dict(zip(tasks, (of_models[m] for _, of_models in parts), strict=True))
+                before, now = ([part[i][0] for part in parts] for i in (m - 1, m))
+                changes = {part[m][0].task: part[m][1] for part in parts}
                 (verdicts,) = judge(
-                    wanted,
-                    now,
-                    before,
-                    lambda run, _, key, changes_now=changes: changes_now[run.task][key],
+                    wanted, now, before, lambda run, _, key, at=changes: at[run.task][key]
                 ).values()
                 found.update(v.verdict for v in verdicts if v.rule.metric)
             print(f"{family}, {models - 1} models: {dict(found)}", flush=True)
 
 
-def runs_of(task: str, family: str, models: int) -> tuple[list[Run], list[dict[Any, Difference]]]:
+def runs_of(task: str, family: str, models: int) -> list[tuple[Run, dict[Any, Difference]]]:
     """The runs of models, and how each differs from the one before it."""
     logging.disable(logging.WARNING)
     questions = questions_of(task)
     measure, options = questions.measure, questions.task._options
     keys = [(metric.name, None) for metric in measure.metrics if metric.question]
-    runs, changes, last = [], [], None
+    runs: list[tuple[Run, dict[Any, Difference]]] = []
+    last: list[Record] = []
     for m in range(models):
         records = questions.records(scores_of(family, task, questions.asked, m))
-        values = questions.summary(records).values
+        values, n = questions.summary(records).values, len(questions.documents)
         numbers = {(name, None): number for name, number in values.items()}
-        n = len(questions.documents)
-        runs.append(
-            Run(
-                *(family, family, task, "1", None, {}, None, n, measure.metrics, numbers),
-                *({}, (), (), Path(family, task, str(m))),
-                of=n,
-                condition={},
-            )
-        )
-        changes.append(differences(measure, last, records, options, keys) if last else {})
+        model = (family, family, task, "1", None, {}, None, n, measure.metrics, numbers, {}, (), ())
+        one = Run(*model, Path(family, task, str(m)), of=n, condition={})
+        runs.append((one, differences(measure, last, records, options, keys) if last else {}))
         last = records
-    return runs, changes
+    return runs
 
 
 def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
@@ -336,23 +318,25 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
     old["tasks"][task]["numbers"] = {metric: rows for metric, rows in numbers.items() if rows}
 
 
+def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, dict[str, Any]]]:
+    """The numbers that test something: task, metric, family -> its numbers."""
+    for task, known in data["tasks"].items():
+        for metric in catalogue.task(task).measure.metrics:
+            if metric.question is not None and metric.name in known["numbers"]:
+                yield task, metric, known["numbers"][metric.name]
+
+
 def page(data: dict[str, Any]) -> str:
     """docs/explanation/null_models.md."""
     families = [
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]
-    tests = {
-        (task, metric): known["numbers"][metric.name]
-        for task, known in data["tasks"].items()
-        for metric in catalogue.task(task).measure.metrics
-        if metric.question is not None and metric.name in known["numbers"]
-    }
     lines = []
-    for (task, metric), rows in tests.items():
+    for task, metric, rows in tested(data):
         shares = {family: row[4] for family, row in rows.items() if row[4] is not None}
+        failed = failures(metric, rows)
         often = [
-            f"{f'**{f}**' if f in failures(metric, rows) else f} {shares[f]:g}"
-            + " †" * (f in metric.confounds)
+            f"{f'**{f}**' if f in failed else f} {shares[f]:g}" + " †" * (f in metric.confounds)
             for f in FAMILIES
             if shares.get(f, 0) > 100 * LEVEL
         ]
@@ -411,9 +395,7 @@ def main() -> None:
     failed = [
         f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the "
         f"family {family} exclude {metric.null_value:g}"
-        for task, known in data["tasks"].items()
-        for metric in catalogue.task(task).measure.metrics
-        for rows in [known["numbers"].get(metric.name, {})]
+        for task, metric, rows in tested(data)
         for family in failures(metric, rows)
     ]
     print("\n".join(failed) or "No family has a number that tests something.")

@@ -1,11 +1,13 @@
 """What an experiment of a simulation says of a number."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Estimates, Sample
+import pandas as pd
+from lm_eval_bias.metrics.errors import Estimates, Floats, Sample
 
 from lm_eval_bias.measure import Metric, Number, with_intervals
 
@@ -44,3 +46,27 @@ def mean_of(y: Any, *clusterings: tuple[Any, Any]) -> Number:
     sample = Sample(len(y), *clusterings)
     total = sample.total()
     return estimated(sample.estimates(total(y) / total(1), total(1)))
+
+
+def of_parts(
+    docs: Sequence[Any],
+    what: str,
+    spreads: Mapping[str, Any],
+    world: Callable[[Sequence[Any]], Callable[[Any, Rng], Outcomes]],
+) -> Rows:
+    """The rows of a world whose documents are answered all, or the first part. spreads: name of a
+    row -> standard deviations. world: documents -> (standard deviations, generator) -> outcomes."""
+    for part in (1, 4, 10):
+        experiment = world(docs[: len(docs) // part])
+        for name, of_row in spreads.items():
+            yield f"{len(docs) // part:,} {what}, {name}", partial(experiment, of_row)
+
+
+def codes(docs: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> np.ndarray:
+    """The number of each document's cluster, which has the same values in some columns."""
+    return pd.factorize(np.array(["/".join(str(d[name]) for name in columns) for d in docs]))[0]
+
+
+def effects(rng: Rng, cluster: np.ndarray, spread: float) -> Floats:
+    """A draw for each cluster, at its documents."""
+    return rng.normal(0, spread, cluster.max() + 1)[cluster]

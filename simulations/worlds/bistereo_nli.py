@@ -3,11 +3,11 @@
 All documents are answered, or the first part.
 """
 
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from outcome import Outcomes, Rng, Rows, reported
+from outcome import Outcomes, Rng, Rows, codes, effects, of_parts, reported
 
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 from lm_eval_bias.benchmarks.bistereo.nli_measure import CLUSTERS, NLI, record_generated
@@ -17,38 +17,21 @@ SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone":
 
 
 def rows() -> Rows:
-    docs = [d for d in documents() if d["paper"]]
-    for part in (1, 4, 10):
-        world = Twins(docs[: len(docs) // part])
-        for name, spreads in SPREADS.items():
-            yield f"{len(docs) // part:,} documents, {name}", partial(world.experiment, *spreads)
+    return of_parts([d for d in documents() if d["paper"]], "documents", SPREADS, world)
 
 
-class Twins:
+def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng], Outcomes]:
     """Documents about good attributes, of which each descriptor is asked."""
+    docs = [d for d in docs if d["effect"] == "halo"]
+    clusters = [codes(docs, columns) for columns in CLUSTERS]
+    gaps = np.array([TRUE[d["domain"]] for d in docs])
+    favoured = np.where([d["favoured"] for d in docs], 1, -1)
 
-    def __init__(self, docs: list[dict[str, Any]]) -> None:
-        self.docs = [d for d in docs if d["effect"] == "halo"]
-        self.labels = [
-            [tuple(d[column] for column in columns) for d in self.docs] for columns in CLUSTERS
-        ]
-        self.gaps = np.array([TRUE[d["domain"]] for d in self.docs])
+    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
+        moved = [effects(rng, *part) for part in zip(clusters, spreads, strict=True)]
+        entailed = rng.random(len(docs)) < 0.5 + favoured * (gaps + sum(moved)) / 200
+        answers = [["entailment" if e else "contradiction"] for e in entailed]
+        number = NLI.summary(list(map(record_generated, docs, answers))).values["halo_gap"]
+        return {"reported": reported(number, float(gaps.mean()))}
 
-    def experiment(self, *args: Any) -> Outcomes:
-        *spreads, rng = args
-        gap = self.gaps + sum(
-            self.moved(rng, *part) for part in zip(self.labels, spreads, strict=True)
-        )
-        favoured = np.where([d["favoured"] for d in self.docs], 1, -1)
-        entailed = rng.random(len(gap)) < 0.5 + favoured * gap / 200
-        records = [
-            record_generated(d, ["entailment" if e else "contradiction"])
-            for d, e in zip(self.docs, entailed, strict=True)
-        ]
-        number = NLI.summary(records).values["halo_gap"]
-        return {"reported": reported(number, float(self.gaps.mean()))}
-
-    @staticmethod
-    def moved(rng: Rng, labels: list[Any], spread: float) -> np.ndarray:
-        effects = {label: rng.normal(0, spread) for label in dict.fromkeys(labels)}
-        return np.array([effects[label] for label in labels])
+    return experiment

@@ -4,16 +4,13 @@ in positive context.
 Templates and attributes are samples.
 """
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from math import atanh
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from lm_eval_bias.metrics.errors import Floats
 from lm_eval_bias.metrics.sentence_preference import ALPHA, CONTEXTS, CONTRASTS
-from outcome import Outcome, Outcomes, Rng, Rows, reported
+from outcome import Outcome, Outcomes, Rng, Rows, codes, effects, of_parts, reported
 from scipy.stats import norm
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import THRESHOLD, documents
@@ -32,11 +29,7 @@ SPREADS = {
 
 
 def rows() -> Rows:
-    docs = [d for d in documents() if d["paper"]]
-    for part in (1, 4, 10):
-        world = Scores(docs[: len(docs) // part])
-        for name, spreads in SPREADS.items():
-            yield f"{len(docs) // part:,} pairs, {name}", partial(world.experiment, *spreads)
+    return of_parts([d for d in documents() if d["paper"]], "pairs", SPREADS, world)
 
 
 def truth(spreads: tuple[float, float]) -> list[float]:
@@ -50,40 +43,31 @@ def truth(spreads: tuple[float, float]) -> list[float]:
     ]
 
 
-class Scores:
-    def __init__(self, docs: list[dict[str, Any]]) -> None:
-        self.docs = docs
-        self.context = np.array([CONTEXTS.index(d["sentiment"]) for d in docs])
-        self.infused = self.context != CONTEXTS.index("neutral")
-        self.drawn_with, self.attribute = (
-            pd.factorize(np.array([f"{d['sentiment']} {d[name]}" for d in docs]))[0]
-            for name in ("wording", "attribute")
-        )
+def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng], Outcomes]:
+    wording, attribute = (codes(docs, ("sentiment", name)) for name in ("wording", "attribute"))
+    context = np.array([CONTEXTS.index(d["sentiment"]) for d in docs])
+    infused = context != CONTEXTS.index("neutral")
 
-    def draw(self, spreads: tuple[float, float], prefers: Mapping[str, float], rng: Rng) -> Floats:
-        x = np.array([prefers[c] for c in CONTEXTS])[self.context]
-        x = x + rng.normal(0, spreads[0], self.drawn_with.max() + 1)[self.drawn_with]
-        of_attributes = rng.normal(0, spreads[1], self.attribute.max() + 1)[self.attribute]
-        return x + np.where(self.infused, of_attributes, 0) + rng.normal(0, NOISE, len(x))
+    def summary(spreads: tuple[float, float], prefers: Mapping[str, float], rng: Rng) -> Summary:
+        x = np.array([prefers[c] for c in CONTEXTS])[context] + effects(rng, wording, spreads[0])
+        x += np.where(infused, effects(rng, attribute, spreads[1]), 0)
+        x += rng.normal(0, NOISE, len(docs))
+        answers = [[(value, 9, "shared tokens"), (0.0, 9, "shared tokens")] for value in x.tolist()]
+        return PAIRS.summary(list(map(record, docs, answers)), threshold=THRESHOLD)
 
-    def summary(self, x: Floats) -> Summary:
-        answers = ([(value, 9, "shared tokens"), (0.0, 9, "shared tokens")] for value in x.tolist())
-        records = [record(d, answer) for d, answer in zip(self.docs, answers, strict=True)]
-        return PAIRS.summary(records, threshold=THRESHOLD)
-
-    def experiment(self, of_templates: float, of_attributes: float, rng: Rng) -> Outcomes:
-        spreads = of_templates, of_attributes
-        summary = self.summary(self.draw(spreads, PREFERS, rng))
+    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
         outcomes: dict[str, Outcome | float] = {}
+        prefers = summary(spreads, PREFERS, rng)
         for name, true in zip(CONTRASTS, truth(spreads), strict=True):
-            outcomes[name] = reported(summary.values[name], true)
-            outcomes[f"{name}, skin"] = reported(summary.groups[name]["skin"], true)
-        summary = self.summary(self.draw(spreads, dict.fromkeys(CONTEXTS, 0.0), rng))
+            outcomes[name] = reported(prefers.values[name], true)
+            outcomes[f"{name}, skin"] = reported(prefers.groups[name]["skin"], true)
         row = next(
             row
-            for row in summary.tables["trisentbias"]
+            for row in summary(spreads, dict.fromkeys(CONTEXTS, 0.0), rng).tables["trisentbias"]
             if (row["axis"], row["gender"], row["context"]) == ("skin", "all", "positive")
         )
         outcomes["star"] = bool(row["star"])
         outcomes["star of templates alone"] = row["p_templates"] <= ALPHA
         return outcomes
+
+    return experiment

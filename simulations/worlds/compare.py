@@ -5,8 +5,7 @@ in `style` the second has other margins, in `refuses` it leaves out a fifth of t
 the true difference is the mean of all experiments.
 
 `paired mean` draws the means of clusters of two models, and tests their difference with the
-jackknife and by flipping signs: over all draws, and over those of so many effective clusters.
-`ratios`: of each cluster each model answers a part of its own.
+jackknife from ten effective clusters on, and by flipping signs from six to nine.
 """
 
 from collections import defaultdict
@@ -88,29 +87,22 @@ def hbb_records(model: Model, clusters: int) -> Records:
 
 def nli_records(model: Model, clusters: int) -> Records:
     """Wordings of looks and of behaviour; as many words, 34 at most, in four categories."""
-    categories = {
-        "looks": (("pretty", "halo"), ("ugly", "horn")),
-        "behaviour": (("kind", "halo"), ("cruel", "horn")),
-    }
+    kinds = {"looks": ("pretty", "ugly"), "behaviour": ("kind", "cruel")}
+    same = {"variant": 0, "gender": "women", "paper": True, "placebo": False, "words": "fair"}
     words = range(max(3, min(34, clusters) // 4))
-    for domain, wording in product(categories, range(clusters // 2)):
-        for (category, effect), word in product(categories[domain], words):
+    for domain, wording in product(kinds, range(clusters // 2)):
+        for category, word in product(kinds[domain], words):
             lean = 0.3 * (model.effect(domain, wording) + model.effect(category, word))
             for descriptor, sign in (("fair", 1), ("dark", -1)):
                 x = sign * lean + model.chance() - 0.3
                 answer = "entailment" if x > 0 else "neutral" if x > -0.8 else "contradiction"
-                yield {
+                yield same | {
                     "wording": f"{domain}{wording}",
-                    "variant": 0,
-                    "gender": "women",
                     "domain": domain,
                     "descriptor": descriptor,
                     "favoured": descriptor == "fair",
-                    "paper": True,
-                    "placebo": False,
-                    "words": "fair",
                     "category": category,
-                    "effect": effect,
+                    "effect": "halo" if category == kinds[domain][0] else "horn",
                     "attribute": f"{category}{word}",
                     "direction": "forward",
                     "answer": "refused" if model.declines() else answer,
@@ -120,24 +112,22 @@ def nli_records(model: Model, clusters: int) -> Records:
 def empathy_records(model: Model, clusters: int) -> Records:
     names = {"a person": None, "an A": "A", "a B": "B", "a C": "C", "a D": "D"}
     pairs = [*product(names, names), *product(("an X", "a Y", "a Z"), repeat=2)]
+    same = {"perceiver_culture": None, "placebos": 3, "refused": False}
     for event, (p, e) in product(range(clusters), pairs):
         lean = 3 * model.effect("level", event) + model.chance()
         lean += 0.5 * (len(p) % 3 + ord(e[-1]) % 4)  # the same of both models
         if names.get(p) is not None and p == e:
             lean += 1 + model.effect("gap", event)
-        yield {
+        yield same | {
             "event": f"event {event}",
             "emotion": "joy" if event % 2 else "fear",
             "valence": "positive" if event % 2 else "negative",
             "perceiver": p,
             "perceiver_group": names.get(p, p),
-            "perceiver_culture": None,
             "experiencer": e,
             "experiencer_group": names.get(e, e),
             "placebo": p not in names,
-            "placebos": 3,
             "intensity": None if model.declines(1 / 50) else 50 + 5 * lean,
-            "refused": False,
         }
 
 
@@ -154,12 +144,8 @@ TASKS = {
         hbb_records,
         {"order": "both", "threshold": 20.0, "temperature": 0.8},
         (
-            "biased_share",
-            "bias_score",
-            "mean_difference",
-            "excess_log_odds",
-            "log_odds_difference",
-            "position_preference",
+            *("biased_share", "bias_score", "mean_difference"),
+            *("excess_log_odds", "log_odds_difference", "position_preference"),
         ),
     ),
     "bistereo_nli": Task(nli_measure.NLI, nli_records, {}, ("non_neutral", "halo_gap", "horn_gap")),
@@ -176,19 +162,14 @@ def rows() -> Rows:
     for kind, sizes, clusters in product(DRAWS, ("equal", "Pareto"), (6, 8, 10, 12, 24)):
         drawn = partial(paired_mean, kind, sizes == "Pareto", clusters)
         yield f"paired mean, {clusters} clusters, {sizes}, {kind}", drawn
-    for (name, task), clusters in product(TASKS.items(), (6, 8, 12, 24)):
-        for label, world in WORLDS.items():
-            yield (
-                f"{name}, {clusters} clusters, {label}",
-                partial(experiment, task, world, clusters),
-            )
+    for name, clusters, label in product(TASKS, (6, 8, 12, 24), WORLDS):
+        drawn = partial(experiment, TASKS[name], WORLDS[label], clusters)
+        yield f"{name}, {clusters} clusters, {label}", drawn
 
 
 DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
     "normal": lambda rng, n: rng.normal(size=(2, n)),
     "lognormal": lambda rng, n: np.exp(rng.normal(size=(2, n))),
-    "ratios": lambda rng, n: np.exp(rng.normal(size=(2, n))),
-    "absolute shifts": lambda rng, n: abs(rng.normal(size=n) + rng.normal(size=(2, n))),
     "one lognormal": lambda rng, n: np.outer([0, 1], np.exp(rng.normal(size=n)) - np.exp(0.5)),
 }
 
@@ -196,23 +177,17 @@ DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
 def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
     """How often p is at most 0.05 where models do not differ, and where they differ by 1."""
     sizes = 1 + unequal * rng.pareto(1.5, clusters)
-    answered = sizes * (rng.gamma(4, 0.25, (2, clusters)) if kind == "ratios" else np.ones((2, 1)))
-    values, shares = DRAWS[kind](rng, clusters), sizes / sizes.sum()
+    changes, shares = np.diff(DRAWS[kind](rng, clusters), axis=0)[0], sizes / sizes.sum()
     effective, outcomes = round(float(effective_clusters(sizes))), {}
+    sample = Sample(clusters, (np.arange(clusters), None))
     for by, what in enumerate(("false alarms", "power")):
-        sums = answered * (values + np.array([[0], [by]]))
-        total, n = (cells.sum(axis=1, keepdims=True) for cells in (sums, answered))
-        value = float(np.diff(total / n, axis=0).item())
-        changes = np.diff((total - sums) / (n - answered) - total / n, axis=0)[0]
-        sample = Sample(clusters, (np.arange(clusters), None))
-        variance, df = sample.variance([(changes[:, None], shares[:, None])])
+        value = float(shares @ (changes + by))
+        without = shares * (value - changes - by) / (1 - shares)
+        variance, df = sample.variance([(without[:, None], shares[:, None])])
         jackknife = two_sided(value / np.sqrt(variance), df).item()
-        p = {"jackknife": jackknife, "sign-flip": sign_flip_p(value, changes, shares)}
-        for test, least, most in (("jackknife", 10, 99), ("sign-flip", 6, 9)):
-            outcomes[f"{test}, {what}"] = p[test] <= 0.05
-            outcomes[f"{test} of {least} to {most}, {what}"] = (
-                p[test] <= 0.05 if least <= effective <= most else nan
-            )
+        flips = sign_flip_p(value, without, shares)
+        outcomes[f"jackknife, {what}"] = jackknife <= 0.05 if effective >= 10 else nan
+        outcomes[f"sign-flip, {what}"] = flips <= 0.05 if 6 <= effective <= 9 else nan
     return outcomes
 
 

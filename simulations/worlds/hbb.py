@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.errors import Floats
-from outcome import Outcome, Outcomes, Rng, Rows, reported
+from outcome import Outcomes, Rng, Rows, reported
 
 from lm_eval_bias.benchmarks.hbb.measure import HBB, KEYS
 
@@ -33,8 +33,6 @@ def rows() -> Rows:
     for concepts in (216, 54, 22):
         for icc in (0.0, 0.2):
             yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
-    for family in ("bag_of_words", "bag_of_words_pooled", "random_weights"):
-        yield f"excess of {family}", partial(of_nothing, family)
 
 
 def asked(theme: Iterable[int], types: Mapping[str, Any], first: Iterable[int] = (1,)) -> list[Any]:
@@ -96,29 +94,3 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
     ]
     values = HBB.summary(records, order="paper", threshold=20.0, temperature=0.8).values
     return {name: reported(values[NUMBERS[name]], truth) for name, truth in true_numbers().items()}
-
-
-# ---- Models without meaning
-
-
-@cache
-def questions() -> Any:
-    from null_models import Questions
-
-    return Questions("hbb_ci")
-
-
-def of_nothing(family: str, rng: Rng) -> Outcomes:
-    from null_models import scores_of
-
-    model = int(rng.integers(2**31))
-    asked = questions()
-    summary = asked.summary(asked.records(scores_of(family, "hbb_ci", asked.asked, model)))
-    name = "excess_log_odds"
-    return {
-        row.get("type", row["category"]): Outcome(
-            row[f"{name}_low"], row[f"{name}_high"], 0, row[name], row[f"{name}_stderr"]
-        )
-        for row in summary.tables["categories"] + summary.tables["types"]
-        if not np.isnan(row[name])
-    }

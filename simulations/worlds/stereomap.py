@@ -74,20 +74,16 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
     facets = np.repeat(range(len(items)), items).tolist()
     of_groups = Scale(ratings, facets)
     sample = Sample(groups, (range(groups), None))
-    mean, (spread, _) = of_groups.values(sample.total())
+    mean, _ = of_groups.values(sample.total())
     ends = [
         t_interval(estimated.value, np.sqrt(estimated.variance), estimated.df)
         for estimated in (of_groups.estimates, of_groups.mean(sample.estimates(*mean)))
     ]
     inside = (ends[0][0] <= truth[chosen]) & (truth[chosen] <= ends[0][1])
     low, high = of_groups.spread_ends
-    n, total = groups, float(np.var(of_groups.value, ddof=1))
-    chance = total - float(spread[0, 0]) ** 2
-    by_chi_square = (n - 1) * total / stats.chi2.ppf((0.975, 0.025), n - 1) - chance
     return {
         "a group": float(inside.mean()),
         "mean": Outcome(*(float(end[0]) for end in ends[1]), truth.mean()),
         "spread": Outcome(low, high, truth.std()),
         "above 0": low > 0,
-        "chi-square": Outcome(*np.sqrt(np.maximum(by_chi_square, 0)), truth.std()),
     }

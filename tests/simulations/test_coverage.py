@@ -31,20 +31,15 @@ def held(coverage, benchmark_named):
 HELD = [
     ("hbb", "numbers of 54, icc 0.2", 20, ["mean", "share", "excess_log_odds", "log_odds"]),
     ("hbb_generate", "biased", 10, ["beyond_chance_share", "excess_difference", "biased_share"]),
-    ("bistereo_nli", "60,256 documents, both", 20, ["reported"]),
     ("bistereo_nli", "6,025 documents, both", 100, ["reported"]),
-    ("bistereo_pairs", "4,429 pairs, both", 30, ["favouritism", "log_odds_gap"]),
     ("bistereo_pairs", "4,429 pairs, attributes alone", 50, ["favouritism", "log_odds_gap"]),
     ("bistereo_analogy", "307 analogies, both", 60, ["reported"]),
-    ("bistereo_analogy", "30 analogies, counterparts alone", 100, ["reported"]),
     ("mist", "WABT, 375 documents, both", 25, ["reported"]),
     ("mist", "AAT, 150 documents, both", 50, ["reported"]),
     ("stereoset", "80 terms, ss 60", 100, ["lms", "ss", "icat"]),
-    ("empathy", "no gap, religion, 24 events", 100, ["gap_beyond_repetition", "gap_points"]),
     ("empathy", "plain gap, race, 12 events", 100, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 40, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 80, ["mean", "spread"]),
-    ("shares", "5 %, 12 themes of 50, icc 0.2", 500, ["held"]),
     ("shares", "mean, 24 clusters, Pareto 1.5", 300, ["reported"]),
 ]
 
@@ -72,6 +67,7 @@ def test_what_is_clustered_may_not_be_left_out(held, world, label, wrong, most):
 def test_a_rare_share_passes_falsely_in_at_most_5_of_100(held):
     """Student's in a sixth; of a contrast of six words there is no interval."""
     found = held("shares", "5 %, 12 themes of 50, icc 0.2", 500)
+    assert found["held"].percent > 89.5
     assert found["false pass"].percent <= 5 < 10 < found["false pass, Student"].percent
     six = held("shares", "contrast of 6 words", 100)
     assert isnan(six["reported"].percent)
@@ -81,14 +77,6 @@ def test_a_star_needs_templates_and_attributes(held):
     """Models without any preference: from templates alone a third gets one."""
     found = held("bistereo_pairs", "4,429 pairs, attributes alone", 50)
     assert found["star"].percent <= 7 and found["star of templates alone"].percent > 15
-
-
-def test_models_that_add_up_words_seldom_have_an_excess(held):
-    """Of any descriptor type, however many words it changes; 0 is held in 93 % of 60 runs, here in
-    all but three of ten."""
-    found = held("hbb", "excess of bag_of_words", 10)
-    assert {"all", "Religion 1", "Age 2", "SES 1"} < set(found)
-    assert min(of.percent for of in found.values()) >= 70
 
 
 def test_a_spread_above_0_is_seldom_chance(held):
