@@ -1,6 +1,5 @@
 """The tasks as the YAML files declare them, without importing the harness, which takes seconds."""
 
-import difflib
 import importlib.util
 import inspect
 import sys
@@ -16,7 +15,7 @@ from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
-from lm_eval_bias.usage import UsageError, option_names, read_options
+from lm_eval_bias.usage import UsageError, nearest, option_names, read_options
 
 
 def tasks_folder() -> str:
@@ -169,11 +168,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
     """The task of that name; of several, the last. UsageError if there is none."""
     known = {t.name: t for t in tasks(include_path)}
     if name not in known:
-        guesses = difflib.get_close_matches(name, known, n=1)
-        raise UsageError(
-            f"no task {name!r}"
-            + (f"; did you mean {guesses[0]}?" if guesses else "; see lm-eval-bias tasks")
-        )
+        raise UsageError(f"no task {name!r}; {nearest(name, known, 'see lm-eval-bias tasks')}")
     return known[name]
 
 

@@ -139,16 +139,14 @@ def raw_rows(exhibit: Exhibit, tables: Tables) -> Table:
     """The rows of an exhibit with the columns that the tables have."""
     source = exhibit.source
     if isinstance(source, Numbers):
-        metrics = set(exhibit.metrics)
-        numbers = [row for row in tables.get("numbers", ()) if row["metric"] in metrics]
+        names = exhibit.metrics
+        numbers = [row for row in tables.get("numbers", ()) if row["metric"] in names]
         shown = _turned(source, numbers)
     elif isinstance(source, Rows):
         shown = [dict(row) for row in tables.get(source.table, ()) if _is(row, source.where)]
     else:
         shown = [dict(row) for row in source(tables)]
-    if exhibit.then is not None and shown:
-        shown = exhibit.then(shown)
-    return shown
+    return exhibit.then(shown) if exhibit.then and shown else shown
 
 
 def known(value: Any) -> float | None:

@@ -121,7 +121,9 @@ flag = expecting("true or false", lambda value: isinstance(value, bool))
 path = expecting("the path of a file", lambda value: value is None or isinstance(value, str))
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """The end of a message: the known name that is most like theirs, or all of them."""
+def nearest(name: str, known: Collection[str], otherwise: str = "") -> str:
+    """The end of a message: the known name that is most like theirs, or all of them. otherwise: in
+    place of all."""
     guesses = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {guesses[0]}?" if guesses else f"expected one of {', '.join(known)}"
+    every = otherwise or f"expected one of {', '.join(known)}"
+    return f"did you mean {guesses[0]}?" if guesses else every

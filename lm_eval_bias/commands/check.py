@@ -27,21 +27,23 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    task = catalogue.task(arguments.task, arguments.include_path)
+    task, files = catalogue.task(arguments.task, arguments.include_path), arguments.files
     known = task.options.files if task.options else {}
     if task.builder is None and "data" in task.option_names:
-        return check_data(task, arguments.files)
+        if len(files) > 1:
+            raise UsageError(
+                f"{task.name} takes one file in place of its data set, found {len(files)}"
+            )
+        print(f"{files[0]}: data of {task.name}: {len(task.documents_of(files[0])):,} documents")
+        return 0
     if not known:
         raise UsageError(f"{task.name} takes no file of items or groups")
-    own = {
-        option: path
-        for option, path in schema.located(task.metadata, task.path).items()
-        if option in known
-    }
-    given = {option_of(path, known, task.name): path for path in arguments.files}
-    if len(given) < len(arguments.files):
+    paths = schema.located(task.metadata, task.path)
+    own = {option: paths[option] for option in known if option in paths}
+    given = {option_of(path, known, task.name): path for path in files}
+    if len(given) < len(files):
         raise UsageError(
-            f"{' and '.join(arguments.files)} stand for the same option; give one file for each of "
+            f"{' and '.join(files)} stand for the same option; give one file for each of "
             f"{', '.join(known)}"
         )
     paths = {**own, **given}
@@ -53,20 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
         counts = known[option].holds(loaded[option])
         listed = ", ".join(f"{n:,} {name}" for name, n in counts.items())
         print(f"{path}: {option} of {task.name}: {listed}")
-    rest = [
-        f"{option} of {own[option]}" if option in own else f"our {option}"
-        for option in known
-        if option not in given
-    ]
+    others = [option for option in known if option not in given]
+    rest = [f"{name} of {own[name]}" if name in own else f"our {name}" for name in others]
     print(f"{documents:,} documents" + (f", with {' and '.join(rest)}" if rest else ""))
-    return 0
-
-
-def check_data(task: catalogue.Task, files: list[str]) -> int:
-    if len(files) > 1:
-        raise UsageError(f"{task.name} takes one file in place of its data set, found {len(files)}")
-    documents = task.documents_of(files[0])
-    print(f"{files[0]}: data of {task.name}: {len(documents):,} documents")
     return 0
 
 

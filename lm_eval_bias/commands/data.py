@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from pathlib import Path
 
 from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
@@ -47,33 +46,32 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
     names = [name for name in known if name in arguments.sources or not arguments.sources]
     releases = [sources.source(name) for name in names]
-    if arguments.action == "fetch":
-        if arguments.timeout < 1:
-            raise UsageError(f"--timeout {arguments.timeout}: expected seconds, at least 1")
-        return fetch(releases, arguments.timeout)
-    return listing(releases)
+    if arguments.action == "list":
+        listing(releases)
+    elif arguments.timeout < 1:
+        raise UsageError(f"--timeout {arguments.timeout}: expected seconds, at least 1")
+    else:
+        fetch(releases, arguments.timeout)
+    return 0
 
 
-def fetch(releases: list[sources.Source], seconds: float) -> int:
+def fetch(releases: list[sources.Source], seconds: float) -> None:
     """Fetch what is missing. UsageError at the first that fails; what there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
         raise UsageError(
             f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is "
             "fetched; unset it to fetch them"
         )
-    files = [
-        (release, file, about) for release in releases for file, about in release.files.items()
-    ]
-    for release, file, about in files:
-        there = downloads.is_kept(release.folder() / file, about.checksum)
-        kept = sources.official_file(release.name, file, seconds)
-        done = "is there already" if there else "fetched"
-        size = f"{kept.stat().st_size:,} bytes"
-        print(f"{release.name}/{file}: {done}, {size}, {kept}", flush=True)
-    return 0
+    for release in releases:
+        for file, about in release.files.items():
+            there = downloads.is_kept(release.folder() / file, about.checksum)
+            kept = sources.official_file(release.name, file, seconds)
+            done = "is there already" if there else "fetched"
+            size = f"{kept.stat().st_size:,} bytes"
+            print(f"{release.name}/{file}: {done}, {size}, {kept}", flush=True)
 
 
-def listing(releases: list[sources.Source]) -> int:
+def listing(releases: list[sources.Source]) -> None:
     """Print each source, where its files are looked for, and each file with its size and state."""
     for release in releases:
         folder, files = release.folder(), release.files
@@ -83,23 +81,13 @@ def listing(releases: list[sources.Source]) -> int:
         commit = f"{release.repository} on GitHub, commit {release.commit[:8]}"
         print(f"{release.name}: {commit}; {count(len(files))}, {size}")
         print(f"  {folder}")
-        rows = [
-            (
-                f"  {file}",
-                f"{about.bytes:,}" if about.bytes else "?",
-                state(folder / file, about.checksum),
-            )
-            for file, about in files.items()
-        ]
+        rows = []
+        for file, about in files.items():
+            state = "differs" if (folder / file).is_file() else "missing"
+            state = "kept" if downloads.is_kept(folder / file, about.checksum) else state
+            rows.append((f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state))
         print(columns(rows, right={1}))
-    return 0
-
-
-def state(path: Path, checksum: str) -> str:
-    if downloads.is_kept(path, checksum):
-        return "kept"
-    return "differs" if path.is_file() else "missing"
 
 
 def count(files: int) -> str:
-    return f"{files} file{'' if files == 1 else 's'}"
+    return f"{files} file{'s' * (files != 1)}"

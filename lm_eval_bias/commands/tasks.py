@@ -1,7 +1,6 @@
 """`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
 import argparse
-import difflib
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +9,7 @@ from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.null_bands import Family, families, null_models
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.table import columns, number_text
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, nearest
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
         return 0
-    name = arguments.name
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
+    name, known = arguments.name, finished.known_tasks(arguments.include_path)
     if name is None:
         head = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
         # a dash where only a run can tell, which fetches the documents
         rows = [
-            (
-                t.name,
-                t.paper,
-                t.request,
-                "—" if t.documents is None else f"{t.documents:,}",
-                t.about,
-            )
+            (t.name, t.paper, t.request, f"{t.documents:,}" if t.documents else "—", t.about)
             for t in known.values()
         ]
         print(columns([head, *rows], right={3}))
@@ -76,11 +68,11 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
     for task in known.values():
         for metric in task.measure.metrics if task.measure else ():
             tasks.setdefault(metric, []).append(task.name)
-    if not any(metric.name == name for metric in tasks):
-        guesses = difflib.get_close_matches(name, {*known, *(m.name for m in tasks)}, n=1)
-        guess = f"; did you mean {guesses[0]}?" if guesses else ""
-        raise UsageError(f"no task or metric {name!r}{guess}")
-    for metric, names in tasks.items():
+    names = {metric.name for metric in tasks}
+    if name not in names:
+        near = nearest(name, known.keys() | names, "see lm-eval-bias tasks")
+        raise UsageError(f"no task or metric {name!r}; {near}")
+    for metric, asked in tasks.items():
         if metric.name != name:
             continue
         _, unit, better, null_value, cell, about = row(metric)
@@ -91,30 +83,23 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         print(f"  better: {better or 'neither'}; without bias: {null_value or 'unknown'}")
         print(f"  in the paper: {cell or 'no; ours'}")
         print(f"  shown in the table: {shown}{by}")
-        print(f"  tasks: {', '.join(names)}")
+        print(f"  tasks: {', '.join(asked)}")
         if metric.question is not None:
             print(f"  tests: {metric.question}")
-        for asked in names:
-            if asked in null_models() and (rows := families(asked, name, {})):
-                print(f"  models without meaning, asked {asked}:")
-                print(textwrap.indent(columns(_bands(rows), right={1, 2, 3}), "    "))
+        for task_name in asked:
+            if task_name in null_models() and (bands := families(task_name, name, {})):
+                print(f"  models without meaning, asked {task_name}:")
+                print(textwrap.indent(columns(_bands(bands), right={1, 2, 3}), "    "))
 
 
-def _bands(rows: Sequence[Family]) -> list[tuple[str, ...]]:
+def _bands(families: Sequence[Family]) -> list[tuple[str, ...]]:
     """95 % of each family's models, and how often the interval excludes the null value."""
-    head = ("FAMILY", "MODELS", "95 % OF THEM", "EXCLUDE NO BIAS")
-    return [
-        head,
-        *(
-            (
-                f.name,
-                str(f.models),
-                f"{number_text(f.low)} to {number_text(f.high)}",
-                "" if f.excluded is None else f"{f.excluded:.0f} %",
-            )
-            for f in rows
-        ),
-    ]
+    rows: list[tuple[str, ...]] = [("FAMILY", "MODELS", "95 % OF THEM", "EXCLUDE NO BIAS")]
+    for family in families:
+        share = "" if family.excluded is None else f"{family.excluded:.0f} %"
+        ends = f"{number_text(family.low)} to {number_text(family.high)}"
+        rows.append((family.name, str(family.models), ends, share))
+    return rows
 
 
 def row(metric: Metric) -> tuple[str, ...]:
