@@ -170,7 +170,8 @@ class Run(NamedTuple):
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
-        values = [numbers.get(metric, math.nan) for numbers in self.conditions.values()]
+        conditions = self.conditions.values() or [{}]  # a run may have no primary number
+        values = [numbers.get(metric, math.nan) for numbers in conditions]
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     def range_text(self, metric: Metric) -> str:
