@@ -2,13 +2,13 @@
 
 import re
 
-from .choice import OPEN, answer_in, chosen
+from .choice import OPEN, Labels, answer_in, chosen
 from .text import plain, without_reasons
 from .vocabulary import patterns
 
 COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
 _WORDS = patterns("affect")
-_AFFECT = _WORDS["labels"]
+_AFFECT = Labels(_WORDS["labels"])
 _ECHO = re.compile(_WORDS["question"]["echo"])
 _WITH_SLASH = re.compile(_WORDS["question"]["with_slash"])
 _HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*")
@@ -23,7 +23,7 @@ def affect(text: str) -> str:
     answer = plain(without_reasons(text))
     if _UNDECIDED.search(answer) and _label_in(answer) == NEUTRALITY:
         return NEUTRALITY
-    return answer_in(text, _label_in, tuple(_AFFECT.values()))
+    return answer_in(text, _label_in, _AFFECT)
 
 
 def _label_in(text: str) -> str | None:

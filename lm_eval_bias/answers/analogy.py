@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .choice import answer_in, chosen
+from .choice import Labels, answer_in, chosen
 from .text import Rules, plain, rewritten, rules, spelled
 
 
@@ -13,17 +13,20 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
     options: the question's two words. c: the phrase for C; analogies about others do not count.
     """
-    names = {
-        option: re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", spelled(option))
-        for option in options
-    }
-    question = _question(tuple(names.values()), re.escape(plain(c)) if c else None)
+    labels = _labels(tuple(options))
+    question = _question(tuple(labels.names.values()), re.escape(plain(c)) if c else None)
 
     def read(part: str) -> str | None:
-        word = chosen(rewritten(part, question), names)
-        return word if word in names else None
+        word = chosen(rewritten(part, question), labels)
+        return word if word in labels.names else None
 
-    return answer_in(text, read, tuple(names.values()))
+    return answer_in(text, read, labels)
+
+
+@lru_cache(maxsize=200)
+def _labels(options: tuple[str, ...]) -> Labels:
+    prefix = r"^(un|in|im|ir|dis)(?=\w{4})"
+    return Labels({option: re.sub(prefix, r"\1[\\s-]?", spelled(option)) for option in options})
 
 
 @lru_cache(maxsize=200)

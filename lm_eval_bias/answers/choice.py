@@ -7,45 +7,34 @@ as do concluding words after a "but" (4). "Both" mentions OPEN.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
-from .options import NONE, marked, scored, without_list
 from .refusal import is_refusal, without_refusals
 from .statement import OPEN, GrammarToken, Labels, Mention, affirms, mentions_in, sentences
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules, without_reasons
+from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules
 from .vocabulary import patterns
 
-__all__ = ["OPEN", "answer_in", "chosen"]
+__all__ = ["OPEN", "Labels", "answer_in", "chosen"]
 
 _LONG = 20  # words, in which "both" alone is no answer
-_OTHERWISE = ("turn", "but")
 _MARKS = patterns("choice")["marks"]
 _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
-# what may follow a label behind "Label:"
-_ALONE = r"\)?(?=\s*(?:[.;!(\n]|$|-\s)|,? (?:because|since|as)\b)"
 
 
-def _explicit(text: str) -> str:
-    """The last part that is marked as the answer, by <answer>, \\boxed or the like, or ""."""
-    answer = ""
-    for m in _EXPLICIT.finditer(text):
-        answer = m[m.lastindex or 0]
-    return answer
-
-
-def answer_in(text: str, read: Callable[[str], str | None], headings: Sequence[str]) -> str:
+def answer_in(text: str, read: Callable[[str], str | None], labels: Labels) -> str:
     """What `read` finds in a text, "refused" or "unparsed".
 
-    read: returns an answer or None for what is marked as the answer; for the whole text, unless it
-    refuses; for what does not decline. headings: patterns of a table's columns.
+    read: returns an answer or None for what is marked as the answer, by <answer>, \\boxed or the
+    like; for the whole text, unless it refuses; for what does not decline.
     """
-    answer = read(plain(_explicit(text)))
-    if answer is not None:
+    marked = ""
+    for m in _EXPLICIT.finditer(text):
+        marked = m[m.lastindex or 0]
+    if answer := read(plain(marked)):
         return answer
     declines = is_refusal(text)
-    reasonless = without_reasons(text)
-    whole, kept = as_lines(plain(reasonless), headings), without_refusals(reasonless)
+    whole, kept = as_lines(plain(text), [*labels.names.values()]), without_refusals(text)
     if not declines:
         answer = read(whole)
     if answer is None and (declines or kept != whole):
@@ -64,24 +53,19 @@ _CLEAN = rules(
     }
 )
 # a model that completes text goes on with it, after its answer
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|[qa]\d+)\s*:")
+_NEXT_TURN = r"\n\W{0,4}(?:user|human|[qa]\d+)\s*:"
 
 
-def chosen(
-    text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN
-) -> str | None:
-    """Return the label that a text chooses, OPEN for both or neither, None if unclear.
-
-    text: as returned by `plain`. names: label -> pattern. verbs: pattern of labels that are verbs
-    ("entails"). neither: the label for "neither".
+def chosen(text: str, labels: Labels) -> str | None:
+    """Return the label that a text, as returned by `plain`, chooses, OPEN for both or neither, None
+    if unclear.
     """
     text = rewritten(text, _CLEAN)
-    label = f"(?:{'|'.join(names.values())})"
+    label = labels.either
     if len(text.split()) > _LONG and not re.search(label, text):
         return None  # "depending on" and the like is no answer
-    turn = _NEXT_TURN.search(text)
-    if turn and re.search(label, text[: turn.start()]):
-        text = text[: turn.start()]
+    first = re.split(_NEXT_TURN, text, maxsplit=1)[0]
+    text = first if re.search(label, first) else text
     # "as tragic as it is comic", "less comic than tragic"
     text = re.sub(rf"\bas (?:\w+ ){{0,2}}{label} as (?:\w+ ){{0,3}}{label}(?!\w)", "both", text)
     text = re.sub(
@@ -97,97 +81,155 @@ def chosen(
         "",
         text,
     )
-    for read in (scored, marked):
-        of_option = read(text, names)
-        if of_option is not None:
-            return None if of_option == NONE else of_option
-    stated = _stated(text, names, label)
-    if stated:
+    for read in (_scored, _ticked):
+        if (of_option := read(text, labels)) is not None:
+            return of_option or None
+    if stated := _stated(text, labels):
         return stated
+    cut = sentences(_without_list(text, labels), labels)
     mentions: list[Mention] = []
-    cut = sentences(without_list(text, names), names)
-    grammar = Labels(names, verbs, neither)
     in_last: list[Mention] = []
-    decided = False
     for sentence in cut:
-        in_last = mentions_in(sentence, decided, grammar)
         mentions += in_last
-        decided |= affirms(in_last)
-    if cut and _is_cut_off(cut[-1], in_last, affirms(mentions[: len(mentions) - len(in_last)])):
-        opposed = cut[-1][0].kind == "but"
-        earlier = mentions[: len(mentions) - len(in_last)]
-        mentions = [m for m in earlier if m.weight > opposed]
-    return _verdict(mentions, neither)
+        in_last = mentions_in(sentence, affirms(mentions), labels)
+    if cut and _is_cut_off(cut[-1], in_last, affirms(mentions)):
+        mentions = [m for m in mentions if m.weight > (cut[-1][0].kind == "but")]
+    else:
+        mentions += in_last
+    return _verdict(mentions, labels.neither)
 
 
-def _stated(text: str, names: Mapping[str, str], label: str) -> str | None:
+# ---- Options of which one is marked
+
+_SCORE = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
+
+
+def _scored(text: str, labels: Labels) -> str | None:
+    """The label with the largest number; OPEN for a tie."""
+    label = labels.named
+    after = (
+        rf"{label}(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{_SCORE}"
+        r"(?!\w|[.)][ \t]*[a-z])"
+    )
+    before = rf"(?<![\w.]){_SCORE}\s*(?:of |for )?{label}"
+    matches = list(re.finditer(after, text))
+    if len(matches) < 2:
+        matches = list(re.finditer(before, text))
+    scores = {labels.name(m["label"]): float(m["n"].replace(",", ".")) for m in matches}
+    units = {(m["of"] or "").replace(" ", "") for m in matches}
+    if not 1 < len(scores) == len(matches) or len(units) > 1:
+        return None
+    most = max(scores.values())
+    if units == {""} and most > 10:
+        return None
+    best, *others = [name for name, score in scores.items() if score == most]
+    return OPEN if others else best
+
+
+_YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗✘✖☐🚫○◯]"
+
+
+def _ticked(text: str, labels: Labels) -> str | None:
+    """The label with a tick or "yes"; "" if none or several have one."""
+    before = re.compile(rf"(?:(?P<yes>{_YES})|{_NO})[^\w\n,;]{{0,4}}{labels.named}")
+    after = re.compile(
+        rf"{labels.named}\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|"
+        rf"(?:(?:false|no)(?!\w)|{_NO}))"
+    )
+    for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
+        answers = [(labels.name(m["label"]), m["yes"]) for m in pattern.finditer(text)]
+        ticked, mentioned = {name for name, yes in answers if yes}, {name for name, _ in answers}
+        if len(ticked) == 1 and len(mentioned) > 1:
+            return ticked.pop()
+        if len(ticked) > 1 or mentioned >= set(labels.names) - {OPEN}:
+            return ""  # but "Entailment: no. Contradiction: no. Neutral." goes on
+    return None
+
+
+_KEY_NAMED = re.compile(
+    r"(\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4})"
+    r"(?P<key>[a-e1-5])(?=\W*(?:\n|$))"
+)
+
+
+def _without_list(text: str, labels: Labels) -> str:
+    """A text without the heads of "A) comedy B) tragedy" and "Comedy: ... Tragedy: ...", and with
+    the label whose letter it answers.
+    """
+    item = re.compile(
+        r"(?:^|(?<=\s))(?:[^\w\n(]{0,3}\(?(?P<key>[a-e1-5])[.):]\)?\s*)?"
+        rf"{labels.named}(?P<colon>\s?:(?!\s?(?:no|yes)\b))?"
+    )
+    items = [(m["key"], m["label"]) for m in item.finditer(text) if m["key"] or m["colon"]]
+    if len({labels.name(label) for _, label in items}) < 2:
+        return text
+    of_key = dict(items)
+    text = item.sub(lambda m: " option: " if m["key"] or m["colon"] else m[0], text)
+    return _KEY_NAMED.sub(lambda m: m[1] + of_key.get(m["key"], m["key"]), text)
+
+
+# ---- Sentences
+
+
+def _stated(text: str, labels: Labels) -> str | None:
     """The label by itself on the first line or behind "Label:", unless another one is, or what
     follows is corrected or concludes otherwise."""
     alone = re.compile(
-        rf"(?:^|(?<=\n))\W*(?:{_MARKS['alone']}(?P<named>{label}){_ALONE}|"
-        rf"(?P<only>{label})[^\w\n?]*(?:\n|$))"
+        rf"(?:^|(?<=\n))\W*(?:{_MARKS['alone']}(?P<named>{labels.either})"
+        r"\)?(?=\s*(?:[.;!(\n]|$|-\s)|,? (?:because|since|as)\b)|"
+        rf"(?P<only>{labels.either})[^\w\n?]*(?:\n|$))"
     )
     found = list(alone.finditer(text))
-    labels = {_name_of(m["named"] or m["only"], names) for m in found}
-    if len(labels) != 1 or (found[0].start() and not any(m["named"] for m in found)):
+    names = {labels.name(m["named"] or m["only"]) for m in found}
+    if len(names) != 1 or (found[0].start() and not any(m["named"] for m in found)):
         return None
-    (name,) = labels
-    rest = text[found[-1].end() :]
-    for sentence in sentences(rest, names):
-        for mention in mentions_in(sentence, True, Labels(names)):
-            if mention.status in ("retract", "correct"):
-                return None
-            if (
-                mention.status == "affirmed"
-                and mention.label != name
-                and sentence[0].kind in _OTHERWISE
-            ):
+    (name,) = names
+    for sentence in sentences(text[found[-1].end() :], labels):
+        turns = sentence[0].kind in ("turn", "but")
+        for mention in mentions_in(sentence, True, Labels(labels.names)):
+            concludes = turns and mention.status == "affirmed" and mention.label != name
+            if concludes or mention.status in ("retract", "correct"):
                 return None
     return name
 
 
-def _name_of(text: str, names: Mapping[str, str]) -> str:
-    return next(name for name, pattern in names.items() if re.fullmatch(pattern, text))
-
-
 def _is_cut_off(last: list[GrammarToken], mentions: list[Mention], decided: bool) -> bool:
     """decided: whether a label was affirmed before."""
-    ended = has_kind(last[-1:], "stop ask close") or len(last) < 4
+    if has_kind(last[-1:], "stop ask close") or len(last) < 4:
+        return False
     kinds = [t.kind for t in last if t.kind in ("label", "but")]
     denied = {m.label for m in mentions if m.status == "denied"}
     # after a choice, a verb that leads up to a label is not enough
-    chooses = len(denied) > 1 or any(
-        m.status == "affirmed" and m.weight > decided for m in mentions
-    )
-    return not ended and (kinds[-1:] == ["but"] or not chooses)
+    chosen_there = any(m.status == "affirmed" and m.weight > decided for m in mentions)
+    return kinds[-1:] == ["but"] or not (chosen_there or len(denied) > 1)
 
 
 def _verdict(mentions: list[Mention], neither: str) -> str | None:
     goes_on = False
     for at, mention in reversed(list(enumerate(mentions))):
         goes_on |= mention.status == "affirmed"
-        if mention.status == "retract" or (mention.status == "correct" and goes_on):
-            mentions = mentions[at + 1 :]
-            break
-        if mention.weight == 4:
+        if (
+            mention.weight == 4
+            or mention.status == "retract"
+            or (mention.status == "correct" and goes_on)
+        ):
             mentions = mentions[at:]
             break
+    denied, hedged, named = (
+        {m.label for m in mentions if m.status == status}
+        for status in ("denied", "hedged", "affirmed")
+    )
+    opened = OPEN in named
     affirmed = [m for m in mentions if m.status == "affirmed" and m.label != OPEN]
-    opened = any(m.status == "affirmed" and m.label == OPEN for m in mentions)
     if not affirmed:
-        denied = {m.label for m in mentions if m.status == "denied"} - {OPEN}
-        if opened or len(denied) > 1:
+        if opened or len(denied - {OPEN}) > 1:
             return OPEN if opened or neither in denied else neither
-        hedged = {m.label for m in mentions if m.status == "hedged"}
         return hedged.pop() if len(hedged) == 1 else None
     heaviest = max(m.weight for m in affirmed)
     best = {m.label for m in affirmed if m.weight == heaviest}
-    unclear = OPEN if opened else None
-    if len(best) > 1:
-        return unclear
+    if len(best) > 1 or (heaviest < 3 and len(named - {OPEN}) > 1):
+        return OPEN if opened else None
     (label,) = best
-    if heaviest < 3 and any(m.label != label for m in affirmed):
-        return unclear
     doubted = mentions[-1].status == "asked" and mentions[-1].label == label
     if heaviest < 3 and (opened or doubted):
         return None  # "Both. Comedy.", "Then comedy. Is it?"

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from lm_eval_bias.usage import UsageError
 
 from .affect import affect
 from .analogy import analogy_word
-from .given_label import given_label, matches
+from .given_label import given_label
 from .intensity import intensity, papers_intensity
 from .listed_option import listed_option
 from .nli_label import nli_label
@@ -30,16 +30,15 @@ def one_of(texts: Iterable[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, texts))})"
 
 
-def text_of(response: Any) -> str:
-    """The text of a response; of a conversation, its last turn."""
-    if isinstance(response, list):
-        response = response[-1] if response else ""
-    return response if isinstance(response, str) else ""
-
-
 @lru_cache(maxsize=64)
 def _outside(text: str) -> str | None:
     return spoken(without_long_runs(text))
+
+
+def _texts(responses: Iterable[Any]) -> list[str]:
+    """The text of each response; of a conversation, of its last turn."""
+    last = [r[-1] if isinstance(r, list) and r else r for r in responses]
+    return [text if isinstance(text, str) else "" for text in last]
 
 
 class Parser(Filter):
@@ -49,45 +48,39 @@ class Parser(Filter):
     words) and `denials`; the others are patterns. Raises UsageError for wrong options.
     """
 
+    reader: Callable[..., Any]
+    asked: Sequence[str] = ()  # the document's keys that the reader takes
     read_labels: Sequence[str] = ()
 
-    def __init__(
-        self,
-        refusals: Sequence[str] = (),
-        labels: Mapping[str, Sequence[str]] | None = None,
-        denials: Sequence[str] = (),
-        **unknown: Any,
-    ) -> None:
-        name = type(self).__name__
+    def __init__(self, **options: Any) -> None:
+        name = f"filter {type(self).__name__}"
         takes = ["refusals", *(["labels", "denials"] if self.read_labels else [])]
-        for key in [*unknown, *(["labels"] if labels and not self.read_labels else [])]:
-            raise UsageError(f"filter {name}: unknown key {key!r}; it takes {' and '.join(takes)}")
-        for option, texts in {"refusals": refusals, "denials": denials, **(labels or {})}.items():
-            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise UsageError(
-                    f"filter {name}: {option}: expected a list of texts, found {texts!r}"
-                )
-        for label in labels or {}:
+        for key in options:
+            if key not in takes:
+                raise UsageError(f"{name}: unknown key {key!r}; it takes {' and '.join(takes)}")
+        self.labels = options.pop("labels", None) or {}
+        for label in self.labels:
             if label not in self.read_labels:
-                raise UsageError(
-                    f"filter {name}: unknown label {label!r}; expected "
-                    f"{', '.join(self.read_labels)}"
-                )
-        for pattern in (*refusals, *denials):
+                expected = ", ".join(self.read_labels)
+                raise UsageError(f"{name}: unknown label {label!r}; expected {expected}")
+        for option, texts in {**options, **self.labels}.items():
+            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+                raise UsageError(f"{name}: {option}: expected a list of texts, found {texts!r}")
+        for pattern in (pattern for patterns in options.values() for pattern in patterns):
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise UsageError(
-                    f"filter {name}: {pattern!r} is no regular expression: {error}"
+                    f"{name}: {pattern!r} is no regular expression: {error}"
                 ) from error
-        self.refusals, self.labels, self.denials = refusals, labels, denials
+        self.refusals, self.denials = options.get("refusals", ()), options.get("denials", ())
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Iterable[Document]) -> list[list[Any]]:
         answers: list[list[Any]] = []
         for responses, doc in zip(resps, docs, strict=True):
-            texts = [text_of(response) for response in responses]
+            texts = _texts(responses)
             # repeated answers to a prompt are often equal
-            read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
+            read = {text: self.answer(text, doc) for text in set(texts)}
             answers.append([read[text] for text in texts])
         n_cut_off = sum(of_request.count(CUT_OFF) for of_request in answers)
         if n_cut_off:
@@ -102,7 +95,7 @@ class Parser(Filter):
     def in_form(self, responses: Sequence[Any], doc: Document) -> list[bool]:
         """Whether each response is written in the very form asked for."""
         form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
-        texts = (_outside(text_of(response)) or "" for response in responses)
+        texts = (_outside(text) or "" for text in _texts(responses))
         return [bool(form.fullmatch(text.strip())) for text in texts]
 
     def answer(self, text: str, doc: Document) -> Any:
@@ -110,53 +103,41 @@ class Parser(Filter):
         if outside is None:
             return CUT_OFF
         answer = self.read(outside, doc)
-        declines = answer == UNPARSED and matches(self.refusals, outside)
-        return REFUSED if declines else answer
+        declines = any(re.search(pattern, outside, re.IGNORECASE) for pattern in self.refusals)
+        return REFUSED if answer == UNPARSED and declines else answer
 
     def read(self, text: str, doc: Document) -> Any:
-        raise NotImplementedError
+        if self.labels:
+            return given_label(text, self.labels, self.denials)
+        return type(self).reader(text, *map(doc.get, self.asked))
 
     def form(self, doc: Document) -> str:
-        """A pattern of the whole answer that the prompt asks for."""
-        raise NotImplementedError
-
-    def label_form(self) -> str:
-        words = [word for of_label in (self.labels or {}).values() for word in of_label]
+        """A pattern of the whole answer that the prompt asks for: here, of a label."""
+        words = [word for of_label in self.labels.values() for word in of_label]
         return one_of(words or self.read_labels) + r"\.?"
 
 
 class NLILabel(Parser):
-    read_labels = ("entailment", "contradiction", "neutral")
+    reader, read_labels = nli_label, ("entailment", "contradiction", "neutral")
 
-    def read(self, text: str, doc: Document) -> Any:
-        return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
+
+class Affect(Parser):
+    reader, read_labels = affect, ("comedy", "tragedy", "neutrality")
 
     def form(self, doc: Document) -> str:
-        return self.label_form()
+        return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{super().form(doc)}"
 
 
 class WordPairs(Parser):
-    def read(self, text: str, doc: Document) -> Any:
-        return word_pairs(text, doc["words"], doc["groups"])
+    reader, asked = word_pairs, ("words", "groups")
 
     def form(self, doc: Document) -> str:
         pair = rf"\({one_of(doc['words'])}, ?{one_of(doc['groups'])}\)"
         return rf"{pair}(?:,?\s*\n{pair}){{{len(doc['words']) - 1}}}"
 
 
-class Affect(Parser):
-    read_labels = ("comedy", "tragedy", "neutrality")
-
-    def read(self, text: str, doc: Document) -> Any:
-        return given_label(text, self.labels, self.denials) if self.labels else affect(text)
-
-    def form(self, doc: Document) -> str:
-        return rf"(?:{re.escape(doc.get('word', ''))}\W+)?{self.label_form()}"
-
-
 class Analogy(Parser):
-    def read(self, text: str, doc: Document) -> Any:
-        return analogy_word(text, doc["options"], doc.get("c"))
+    reader, asked = analogy_word, ("options", "c")
 
     def form(self, doc: Document) -> str:
         return one_of(doc["options"]) + r"\.?"

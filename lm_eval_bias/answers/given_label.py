@@ -12,21 +12,13 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
     labels: label -> words. denials: patterns ("nicht"). The first line with a label must name one
     only, and contain no denial.
     """
-    denied = [rf"\b(?:{letters(denial)})\b" for denial in denials]
-    words = {
-        label: [rf"(?<!\w){re.escape(plain(word))}(?!\w)" for word in spelled]
-        for label, spelled in labels.items()
-    }
     for line in plain(text).splitlines():
-        named = [
-            label
-            for label, patterns in words.items()
-            if any(re.search(pattern, line) for pattern in patterns)
-        ]
+        named = [label for label, words in labels.items() if any(_names(w, line) for w in words)]
         if named:
-            return named[0] if len(named) == 1 and not matches(denied, line) else UNPARSED
+            denied = any(re.search(rf"\b(?:{letters(d)})\b", line, re.IGNORECASE) for d in denials)
+            return UNPARSED if denied or len(named) > 1 else named[0]
     return UNPARSED
 
 
-def matches(patterns: Sequence[str], text: str) -> bool:
-    return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+def _names(word: str, line: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(plain(word))}(?!\w)", line) is not None

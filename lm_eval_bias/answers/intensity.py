@@ -235,18 +235,23 @@ class _Place(NamedTuple):
 def _places(tokens: list[Token], emotion: str) -> list[_Place]:
     places = []
     place = _Place(0, 0, frozenset(), "", None)
+    before = ""
     for i, token in enumerate(tokens):
         kind = token.kind
         doubts = {doubt for doubt in place.doubts if kind not in _UNTIL[doubt]}
-        if not (i and tokens[i - 1].text in ("this", "that")):  # "rate this case as an 80"
+        if before not in ("this", "that"):  # "rate this case as an 80"
             doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
-        named = token.text if kind == "emotion" or token.text == emotion else place.emotion
-        top = (token.base if kind == "scale" else None) or place.top
-        place = place._replace(doubts=frozenset(doubts), emotion=named, top=top)
+        names_emotion = kind == "emotion" or token.text == emotion
+        place = place._replace(
+            doubts=frozenset(doubts),
+            emotion=token.text if names_emotion else place.emotion,
+            top=(token.base if kind == "scale" else None) or place.top,
+        )
         places.append(place)
+        before = token.text
         if kind in ("newline", "stop"):
             place = place._replace(begin=i + 1, line=place.line + (kind == "newline"))
-        if kind in ("number", "comma", "stop") or token.text == "and":
+        if kind in ("number", "comma", "stop") or before == "and":
             place = place._replace(emotion="")
     return places
 
@@ -264,7 +269,7 @@ class _Rating(NamedTuple):
 
 
 _BEGINS = "begin(?: (?:foreign|hedge|article|strength|scale|close|open|idiom))*"
-_BARE = words("number open close percent point scale sep bar dash stop comma ask op")
+_BARE = words("end number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
 _LONG = 60  # tokens of a text, in which a number alone counts in the first line
 _SENTENCE = 20  # tokens of it, before a number, that count
@@ -281,7 +286,7 @@ class _Reader:
     def __init__(self, text: str, scale: float, repeated: set[float], emotion: str) -> None:
         self.source = text
         self.tokens = tokens_of(text, scale)
-        self.labels = [_label(token) for token in self.tokens]
+        self.labels = [*map(_label, self.tokens), "end"]
         self.places = _places(self.tokens, emotion)
         lines = " ".join(self.labels).split("newline")
         self.bare = {n for n, line in enumerate(lines) if _BARE.issuperset(line.split())}
@@ -289,9 +294,6 @@ class _Reader:
         self.scale, self.repeated = scale, repeated
         self.tops = [t.base for t in self.tokens if t.kind == "scale" and t.base]
         self.only = self.labels.count("number") == 1 and bool(self.tops)
-
-    def label(self, i: int) -> str:
-        return self.labels[i] if 0 <= i < len(self.labels) else "end"
 
     def ratings(self) -> list[_Rating]:
         ratings: list[_Rating] = []
@@ -310,26 +312,34 @@ class _Reader:
 
     def _rating(self, i: int) -> _Rating:
         token, place = self.tokens[i], self.places[i]
+        start = max(place.begin, i - _SENTENCE)
         begins = ["begin"] if i - place.begin < _SENTENCE else []
-        lead = self.labels[max(place.begin, i - _SENTENCE) : i]
-        before = " ".join(begins + lead)
+        before = " ".join(begins + self.labels[start:i])
         role, value = self._role(i, before), self._value(i)
         if not 0 <= value <= self.scale:
             value, role = nan, role if role >= _STATED else 0
-        plain = place.line in self.bare or (not place.begin and bool(re.fullmatch(_BEGINS, before)))
-        behind = self.label(i + 1 + (self.label(i + 1) == "bar"))
-        cell = self.label(i - 1) in ("sep", "bar") and behind in ("newline", "end")
-        half = token.approximate * value / token.value if token.value else 0.0
-        supposed = "suppose" in place.doubts
-        return _Rating(i, value, role, place.line, plain, cell, supposed, half, place.emotion)
+        first = not place.begin and re.fullmatch(_BEGINS, before) is not None
+        behind = [label for label in self.labels[i + 1 : i + 3] if label != "bar"]
+        return _Rating(
+            at=i,
+            value=value,
+            role=role,
+            line=place.line,
+            plain=first or place.line in self.bare,
+            cell=before.endswith(("sep", "bar")) and behind[:1] in (["newline"], ["end"]),
+            supposed="suppose" in place.doubts,
+            half=token.approximate * value / token.value if token.value else 0.0,
+            emotion=place.emotion,
+        )
 
     def _role(self, i: int, before: str) -> int:
         token, line = self.tokens[i], self.places[i].line
-        unit = self.label(i + 1) in _UNIT
-        j = i + 1 + unit
-        after = " ".join(self.labels[j : j + 5]) or "end"
+        j = i + 1 + (self.labels[i + 1] in _UNIT)
+        after = " ".join(self.labels[j : j + 5])
         start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
-        if self._adjoins(i):
+        beside = {t.value for t in self.tokens[max(0, i - 1) : i + 2] if t.kind == "number"}
+        # others beside it, or a sign before it
+        if len(beside) > 1 or re.search(r"(?<![\w%)])-$|/$", self.source[: token.start][-4:]):
             return 0
         if line in self.bare:
             return _FIRST if line == 0 and self.first_is_paragraph else _STATED
@@ -351,19 +361,12 @@ class _Reader:
             return 0
         return 0 if retold else role
 
-    def _adjoins(self, i: int) -> bool:
-        token = self.tokens[i]
-        beside = [self.tokens[j] for j in (i - 1, i + 1) if self.label(j) == "number"]
-        near = self.source[max(0, token.start - 4) : token.start]
-        negative = re.search(r"(?<![\w%)])-$|/$", near)
-        return bool(negative) or any(t.value != token.value for t in beside)
-
     def _value(self, i: int) -> float:
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None:
             named = (self._top_behind(i), self.places[i].top, *self.tops[:1], self.scale)
             base = next(top for top in named if top)
-            if self.label(i + 1) == "percent" and value > self.scale:
+            if self.labels[i + 1] == "percent" and value > self.scale:
                 base = 100.0
             if value > base and self.scale in self.tops:
                 base = self.scale  # "7 of 10, which is 70"
@@ -371,11 +374,11 @@ class _Reader:
 
     def _top_behind(self, i: int) -> float | None:
         """ "70 on the 0-100 scale" """
-        for j in range(i + 1, min(i + 8, len(self.tokens))):
-            if self.label(j) in ("number", "newline", "stop", "sep"):
+        for j, token in enumerate(self.tokens[i + 1 : i + 8], start=i + 1):
+            if token.kind in ("number", "newline", "stop", "sep"):
                 break
-            if self.tokens[j].base and "sep" not in self.labels[j + 1 : j + 3]:
-                return self.tokens[j].base
+            if token.base and "sep" not in self.labels[j + 1 : j + 3]:
+                return token.base
         return None
 
 
@@ -396,10 +399,10 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     last = best[-1]
     if role == _FINAL:
         return last.value
-    later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
-    plain_ones = [r for r in firm if (r.role >= _NAMED if role == _FIRST else r.plain)]
     if role < _NAMED and len(cells) > 1:
         return None
+    later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
+    plain_ones = [r for r in firm if (r.role >= _NAMED if role == _FIRST else r.plain)]
     values = {r.value for r in (*best, *later, *plain_ones)}
     return values.pop() if len(values) == 1 else None
 

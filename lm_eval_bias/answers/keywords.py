@@ -5,8 +5,9 @@ reasons and ratings.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from .layout import Line
 from .text import plain
@@ -59,13 +60,12 @@ def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons" or "ratings"), and the rest of it."""
     m = _HEAD.fullmatch(line.text)
     head, rest = (m[1], m[2]) if m else (line.text, "")
-    listed = line.marker in ("bullet", "numeral") and not line.headed
     words = len(head.split())
-    prose = words > (3 if listed else 9) or re.search(r"[.!,]\W*$", head)
+    prose = words > (3 if line.listed else 9) or re.search(r"[.!,]\W*$", head)
     if not m and not line.headed and (prose or line.marker == "bullet"):
         return None
     names = _SECTION.search(re.sub(r"(?<=\w )\(.*", "", plain(head)))
-    if not names or words > (3 if listed else 14):
+    if not names or words > (3 if line.listed else 14):
         return None
     return names.lastgroup or "", rest.strip(" *_")
 
@@ -87,9 +87,8 @@ def keywords_in(
     if n < 1:
         return []
     reader = _KeywordReader(lines, n, rated, reasons)
-    keywords = reader.headed() or reader.in_sentence()
-    if not keywords and not declines:
-        keywords = reader.first()
+    sources = [reader.headed(), reader.in_sentence(), *([] if declines else [reader.first()])]
+    keywords = next(filter(None, chain(*sources)), [])
     copied = 2 < len(keywords) <= len(items) and all(
         keyword == plain(item).strip() for keyword, item in zip(keywords, items, strict=False)
     )
@@ -98,6 +97,8 @@ def keywords_in(
 
 
 class _KeywordReader:
+    """Its methods yield lists of keywords, which may be empty, the most likely ones first."""
+
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
         self.lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
         self.n, self.rated, self.reasons = n, rated, reasons
@@ -107,54 +108,38 @@ class _KeywordReader:
             if i not in rated and (section := section_of(line))
         }
 
-    def _is(self, i: int, *kinds: str) -> bool:
-        return i in self.sections and self.sections[i][0] in kinds
-
-    def headed(self) -> list[str]:
+    def headed(self) -> Iterator[list[str]]:
         kinds = ("keywords", "reasons") if self.reasons else ("keywords",)
-        heads = [i for i in range(len(self.lines)) if self._is(i, *kinds)]
-        heads.sort(key=lambda i: not _REVISED.match(self.lines[i].plain))
-        for i in heads:
+        heads = [i for i, (kind, _) in self.sections.items() if kind in kinds]
+        for i in sorted(heads, key=lambda i: not re.match(_REVISED, self.lines[i].plain)):
             rest = self.sections[i][1]
-            keywords = _between_commas(rest, 1) if rest else self._list(i + 1, headed=True)
-            if keywords:
-                return keywords
-        return []
+            yield _between_commas(rest, 1) if rest else self._list(i + 1, headed=True)
 
-    def in_sentence(self) -> list[str]:
+    def in_sentence(self) -> Iterator[list[str]]:
         for i, line in enumerate(self.lines):
             for pattern in () if i in self.rated or line.marker else _SENTENCES:
-                m = pattern.search(line.text)
-                keywords = _between_commas(m[1], 3) if m else []
-                if keywords:
-                    return keywords
-        return []
+                if m := pattern.search(line.text):
+                    yield _between_commas(m[1], 3)
 
-    def first(self) -> list[str]:
+    def first(self) -> Iterator[list[str]]:
         for i, line in enumerate(self.lines):
-            if not self.reasons and (i in self.rated or self._is(i, "reasons", "ratings")):
-                break
-            if i in self.rated or i in self.sections:
+            kind, _ = self.sections.get(i, ("", ""))
+            if not self.reasons and (i in self.rated or kind in ("reasons", "ratings")):
+                return
+            if i in self.rated or kind:
                 continue
             if i and _OFFER.search(self.lines[i - 1].plain):
-                break
+                return
             keywords = [] if _RATED.search(line.plain) else self._list(i)
             if len(keywords) > (0 if self.reasons and line.marker else 1):
-                return keywords
-        return []
-
-    def _is_field(self, i: int) -> bool:
-        """Whether a line is a field of a form, with nothing behind its colon, nor below it."""
-        kinds = {_kind(line) for line in self.lines[i : i + 2]}
-        return self.lines[i].plain.endswith(":") and len(kinds) == 1
+                yield keywords
 
     def _list(self, start: int, headed: bool = False) -> list[str]:
         """The keywords between commas in a line, or one in each line of the same kind."""
         if start >= len(self.lines) or start in self.rated or start in self.sections:
             return []
         first = self.lines[start]
-        several = _between_commas(first.text, 3)
-        if several:
+        if several := _between_commas(first.text, 3):
             return several
         kind = _kind(first)
         keywords: list[str] = []
@@ -162,24 +147,23 @@ class _KeywordReader:
             kind_of_section, rest = self.sections.get(i, ("", ""))
             if i in self.rated or len(keywords) >= self.n or (kind_of_section and not rest):
                 break
-            side = _SIDE.match(line.plain) and _between_commas(line.text.partition(":")[2], 1)
-            if side:
+            if side := _SIDE.match(line.plain) and _between_commas(line.text.partition(":")[2], 1):
                 keywords += side
-                continue
-            if _kind(line) != kind or line.indent > first.indent + 1:
-                if kind == "bare":
+            elif _kind(line) == kind and line.indent <= first.indent + 1:
+                # a field of a form has nothing behind its colon, nor below it
+                kinds = {_kind(line) for line in self.lines[i : i + 2]}
+                is_field = not headed and line.plain.endswith(":") and len(kinds) == 1
+                keyword = None if is_field else _keyword(line.text, kind)
+                if keyword is None and kind == "bare":
                     break
-                continue
-            keyword = _keyword(line.text, kind) if headed or not self._is_field(i) else None
-            if keyword:
-                keywords.append(keyword)
+                keywords += [keyword] if keyword else []
             elif kind == "bare":
                 break
         return keywords
 
 
 _LONGEST = 40  # lines of a list, with explanations
-_REVISED = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
+_REVISED = r"\W*(?:my )?(?:revised|final|corrected|updated)\b"
 _RATED = re.compile(r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$")
 _SIDE = re.compile(
     r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
@@ -192,20 +176,18 @@ def _kind(line: Line) -> str:
 
 
 _COUNTED = re.compile(
-    r"(?i)(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})"
+    r"(?i)(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?\d{1,2}"
     r"(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?(?=[^\W\d]|[*_\"'“])"
 )
 
 
 def _numbered(line: Line) -> Line:
     """ "1 - Caring" as a numbered list entry."""
-    counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
-    if not counted:
+    counted = _COUNTED.match(line.text)
+    if not counted or line.marker == "numeral":
         return line
     text = line.text[counted.end() :]
-    return line._replace(
-        text=text, marker="numeral", numeral=int(counted["n"]), plain=plain(text).strip()
-    )
+    return line._replace(text=text, marker="numeral", plain=plain(text).strip())
 
 
 _WORD = r"[^\W\d_][\w'’-]{0,40}"
@@ -229,7 +211,7 @@ def _keyword(entry: str, kind: str) -> str | None:
         maxsplit=1,
     )
     keyword = _cleaned(text)
-    prose = kind == "bare" and keyword and len(keyword.split()) > (3 if explained else 2)
+    prose = kind == "bare" and len((keyword or "").split()) > (3 if explained else 2)
     return None if prose else keyword
 
 

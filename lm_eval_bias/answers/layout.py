@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ class Line(NamedTuple):
 
     text: str
     marker: str = ""
-    numeral: int = 0
     indent: int = 0
     parted: bool = False  # an empty line stands before it
     plain: str = ""  # the line as returned by `plain`
@@ -25,18 +24,24 @@ class Line(NamedTuple):
     def headed(self) -> bool:
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
+    @property
+    def listed(self) -> bool:
+        return self.marker in ("bullet", "numeral") and not self.headed
+
 
 _BREAK = "\x1e\n"  # between lines that become plain together, which is faster
 _QUOTED = re.compile(r"^\s*(?:>\s*)+")
-_HEADING = re.compile(r"#{1,6}\s+")
-_BULLET = re.compile(
-    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
-    r"[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
-)
-_NUMERAL = re.compile(
-    r"(?P<bold>\*\*|__)?[(#]?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3)(?P<closed>(?P=bold))?"
-    r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
-)
+_MARKERS = {
+    "heading": re.compile(r"#{1,6}\s+"),
+    "bullet": re.compile(
+        r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
+        r"[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
+    ),
+    "numeral": re.compile(
+        r"(?P<bold>\*\*|__)?[(#]?\d{1,2}(?:[.)]|\ufe0f?\u20e3)(?P<closed>(?P=bold))?"
+        r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
+    ),
+}
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
@@ -56,19 +61,15 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
 
 
 def _line(raw: str, parted: bool) -> Line:
-    text = (_QUOTED.sub("", raw) if ">" in raw else raw).rstrip()
+    text = _QUOTED.sub("", raw).rstrip()
     indent = len(text) - len(text.lstrip())
-    text = text.strip()
-    marker, numeral = "", 0
-    for kind, pattern in (("heading", _HEADING), ("bullet", _BULLET), ("numeral", _NUMERAL)):
-        m = pattern.match(text)
-        if m is None:
-            continue
-        marker, text = marker or kind, text[m.end() :].lstrip()
-        if kind == "numeral":
-            numeral = int(m["n"])
-            text = text if m["closed"] else (m["bold"] or "") + text  # "**1. Caring**"
-    return Line(text, marker, numeral, indent, parted)
+    text, marker = text.strip(), ""
+    for kind, pattern in _MARKERS.items():
+        if m := pattern.match(text):
+            marker, text = marker or kind, text[m.end() :].lstrip()
+            if kind == "numeral" and not m["closed"]:
+                text = (m["bold"] or "") + text  # "**1. Caring**"
+    return Line(text, marker, indent, parted)
 
 
 # ---- Stars, elements
@@ -85,8 +86,7 @@ def _with_stars(text: str) -> str:
 
     def fraction(m: re.Match[str]) -> str:
         full, hollow = (sum(c in signs for c in m[0]) for signs in (_FULL, _HOLLOW))
-        whole = full + hollow in (5, 10) or m["half"] or not hollow
-        if not whole or (full == 1 and not hollow):
+        if not (m["half"] or full + hollow in (5, 10) or (full > 1 and not hollow)):
             return m[0]
         return f"{full}{'.5' if m['half'] else ''}/{10 if full + hollow > 6 else 5} "
 
@@ -120,7 +120,6 @@ def without_elements(text: str) -> str:
 # ---- JSON
 
 _JSON = re.compile(r"(?:```\w*\s*)?(?=[{\[]\s*[{\[\"'])")
-_MENDING = rules({r",\s*(?=[}\]])": "", "'": '"'})
 _BROKEN = rules(
     {
         r"\"(?:keyword|word|trait|name|item|verb|feeling|emotion|behaviou?r|dimension)\"\s*:": "",
@@ -141,12 +140,11 @@ def _with_json(text: str) -> str:
         return text
     before, rest = text[: begin.start()], text[begin.end() :]
     end = max(rest.rfind("}"), rest.rfind("]")) + 1
-    for source in (rest[:end], rewritten(rest[:end], _MENDING)):
-        try:
-            value = json.loads(source, object_pairs_hook=tuple, parse_int=str, parse_float=str)
-            return "\n".join([before, *_lines_of_value(value), rest[end:]])
-        except (ValueError, RecursionError):
-            continue
+    try:
+        value = json.loads(rest[:end], object_pairs_hook=tuple, parse_int=str, parse_float=str)
+        return "\n".join([before, *_lines_of_value(value), rest[end:]])
+    except (ValueError, RecursionError):
+        pass
     if not re.search(r"\"[^\"\n]{1,60}\"\s*:", rest):
         return text
     rest = rewritten(without_reasons(rest), _BROKEN)
@@ -156,9 +154,6 @@ def _with_json(text: str) -> str:
 
 def _lines_of_value(value: Any, name: str = "") -> list[str]:
     if isinstance(value, tuple):
-        rating = _rating(value)
-        if name and rating:
-            return [f"- {name}: {rating}"]
         lines = [
             line for key, member in value for line in _lines_of_value(member, _SPACED.sub(" ", key))
         ]
@@ -172,17 +167,13 @@ def _lines_of_value(value: Any, name: str = "") -> list[str]:
 
 def _lines_of_member(value: Any) -> list[str]:
     """A line for an object that names something and rates it."""
-    fields = [m for m in value if not _REASON.search(m[0])] if isinstance(value, tuple) else []
-    texts = [v for _, v in fields if isinstance(v, str)]
-    label = next((v for v in texts if re.match(r"[^\W\d]", v)), "")
+    members = value if isinstance(value, tuple) else ()
+    fields = [(k, v) for k, v in members if isinstance(v, str) and not _REASON.search(k)]
+    label = next((v for _, v in fields if re.match(r"[^\W\d]", v)), "")
     if not label:
         return _lines_of_value(value)
-    others = [v for v in texts if v != label]
-    return [f"- {label}: {_rating(fields) or ''.join(others[:1])}"]
-
-
-def _rating(fields: Iterable[tuple[str, Any]]) -> str:
-    return next((v for k, v in fields if _RATING.fullmatch(k) and isinstance(v, str)), "")
+    ratings = [v for k, v in fields if _RATING.fullmatch(k)]
+    return [f"- {label}: {[*ratings, *(v for _, v in fields if v != label), ''][0]}"]
 
 
 # ---- Tables
@@ -200,12 +191,12 @@ def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> l
     texts = [[plain(cell).strip() for cell in row] for row in rows]
     head, *body = texts
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
-    points = [i for i, cell in enumerate(head) if _POINT.match(cell)]
     numbers = any(re.search(r"\d", cell) for cell in head)
     if len(rows) == 1 and len(head) > 2 and not numbers:
         return [", ".join(rows[0])]
     if len(labels) > 1 and body and not numbers:
         return ["", *lines_of_columns(texts, labels), ""]
+    points = [i for i, cell in enumerate(head) if _POINT.match(cell)]
     if len(points) > 3 and all(is_ticked(row[points[0] :]) for row in body):
         return ["", *lines_of_columns(texts, points), ""]
     rated = [i for i, cell in enumerate(head) if _RATING_HEAD.search(cell)]

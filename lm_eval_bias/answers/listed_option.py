@@ -1,9 +1,9 @@
 """Which of a question's lettered options a text chooses.
 
-Each mention of an option gives way to a `Sign`, a word such as `letter_a` or `sentence_b`: "I
-choose (a)" is read as "i choose letter_a". What stands before and behind a sign says whether the
-text chooses it. One rule decides: the option that is chosen most firmly, unless another is chosen
-as firmly, or later.
+Each mention of an option gives way to a sign, a word such as `letter_a` or `sentence_b` (with or
+without its letter): "I choose (a)" is read as "i choose letter_a". What stands before and behind a
+sign says whether the text chooses it. One rule decides: the option that is chosen most firmly,
+unless another is chosen as firmly, or later.
 """
 
 import re
@@ -39,15 +39,16 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
     for number, turn in enumerate(_ASKS.split(_normal(text, question))):
         if number:
             turn = _ANSWERS.sub("\nanswer:", turn, 1)
-        signed = _signed(turn, question)
-        foreign = _FOREIGN_LIST.search(signed)
-        claims = _claims(signed[: foreign.start()]) if foreign else []
-        if foreign and any(weight > 1 for weight, _ in claims):
-            signed = signed[: foreign.start()]  # it answers, and goes on with another question
-        elif foreign and (number or claims):
-            break
-        elif foreign:
-            signed = signed[: foreign.start()] + _SIGN.sub(" ", signed[foreign.start() :], 2)
+        signed = _letters_signed(_sentences_signed(turn, question), question.letters)
+        signed = rewritten(signed, _GROUPED)
+        if foreign := _FOREIGN_LIST.search(signed):
+            begin, rest = signed[: foreign.start()], signed[foreign.start() :]
+            claims = _claims(begin)
+            answered = any(weight > 1 for weight, _ in claims)
+            if not answered and (number or claims):
+                break
+            # it answers, and goes on with another question; or it begins with a list of its own
+            signed = begin if answered else begin + _SIGN.sub(" ", rest, 2)
         answer = _answer(signed, question)
         if answer != UNPARSED or _SIGN.search(signed):
             return answer
@@ -94,9 +95,7 @@ class _Question(NamedTuple):
 @lru_cache(maxsize=1024)
 def _question(options: tuple[tuple[str, str], ...]) -> _Question:
     sentences = [plain(sentence) for _, sentence in options]
-    roots = [
-        tuple(map(_root, _WORD.findall(_INITIAL.sub(r"\1\2", sentence)))) for sentence in sentences
-    ]
+    roots = [_roots(_INITIAL.sub(r"\1\2", sentence)) for sentence in sentences]
     return _Question(
         "".join(letter for letter, _ in options),
         frozenset(_INITIAL.findall("\n".join(sentences))),
@@ -107,6 +106,10 @@ def _question(options: tuple[tuple[str, str], ...]) -> _Question:
             for k, own in enumerate(roots)
         ),
     )
+
+
+def _roots(text: str) -> tuple[str, ...]:
+    return tuple(map(_root, _WORD.findall(text)))
 
 
 # ---- The text
@@ -146,34 +149,17 @@ def _normal(text: str, question: _Question) -> str:
 # ---- Signs
 
 
-class Sign(NamedTuple):
-    """A mention of an option, as one word of a text: `letter_a`."""
-
-    kind: str  # "letter"; "sentence", with or without its letter
-    option: str  # its letter, "another" or "unparsed"; in a pattern, what matches it
-
-    def __str__(self) -> str:
-        return f"{self.kind}_{self.option}"
-
-
-_UNKNOWN_LETTER = Sign("letter", ANOTHER)
-_CONTRADICTION = Sign("letter", UNPARSED)  # a letter with another's sentence
+_UNKNOWN_LETTER = f"letter_{ANOTHER}"
+_CONTRADICTION = f"letter_{UNPARSED}"  # a letter with another's sentence
+_BOTH = f"letters_{ANOTHER}"  # or neither of them
 # In patterns. The first sign that is matched sets the option that the next one is compared with.
-_LETTER, _SENTENCE = Sign("letter", r"(\w)\b"), Sign("sentence", r"(\w)\b")
-_SAME_SENTENCE = Sign("sentence", r"\1\b")
-_OTHER_LETTER, _OTHER_SENTENCE = Sign("letter", r"(?!\1)\w\b"), Sign("sentence", r"(?!\1)\w\b")
-_BOTH = Sign("letters", ANOTHER)  # or neither of them
-_ANY = Sign("(?:letters?|sentence)", r"\w{1,9}")
+_LETTER, _SENTENCE, _SAME_SENTENCE = r"letter_(\w)\b", r"sentence_(\w)\b", r"sentence_\1\b"
+_OTHER_LETTER, _OTHER_SENTENCE = r"letter_(?!\1)\w\b", r"sentence_(?!\1)\w\b"
+_ANY = r"(?:letters?|sentence)_\w{1,9}"
 _SIGN = re.compile(f"({_ANY})")
 
 _BEGINS = re.compile(r"^\W*$|[.!?:;>|)(\[<,-]\s*$|\n\W*$")
 _ENDS = re.compile(r"[^\w\s]{0,4}(?:[.;:!?)]|\s*\n|\s*$|\s-)")
-
-
-class _Span(NamedTuple):
-    matched: int
-    length: int
-    option: int
 
 
 def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, int]:
@@ -191,12 +177,12 @@ def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, i
 
 def _span(
     roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
-) -> _Span | None:
+) -> tuple[int, int, int] | None:
     """The option whose sentence stands at a word of a text: all of it, most of it, or its first
-    words."""
+    words. Returns how many match, within how many of the text, and the option's index."""
     spans = []
     for k, (sentence, own, _) in enumerate(question.options):
-        if not set(roots[start : start + 1]).intersection(sentence[:4]):
+        if roots[start] not in sentence[:4]:
             continue
         matched, length, at = _aligned(roots[start : start + 60], sentence)
         words = roots[start : start + length]
@@ -209,35 +195,32 @@ def _span(
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
-        of_others = [option.own.intersection(words) for option in question.options]
-        tells_apart = 3 * len(own_words) > 2 * sum(map(len, of_others))
+        of_others = sum(len(option.own.intersection(words)) for option in question.options)
+        tells_apart = 3 * len(own_words) > 2 * of_others and len(own_words) > len(missed)
         if (
             ((exact and ended) or first_words or most_words)
-            and (exact or (tells_apart and len(own_words) > len(missed)))
+            and (exact or tells_apart)
             and matched >= 0.8 * length
             and words.count("not") == sentence[:at].count("not")
         ):
-            spans.append(_Span(matched, length, k))
+            spans.append((matched, length, k))
     return max(spans, default=None)
 
 
 def _sentences_signed(text: str, question: _Question) -> str:
     tokens = list(_WORD.finditer(text))
-    roots = [_root(m.group()) for m in tokens]
+    roots = [_root(m[0]) for m in tokens]
     ends = [_ENDS.match(text, m.end()) is not None for m in tokens]
-    pieces, at, i = [], 0, 0
-    while i < len(tokens):
-        start = tokens[i].start()
-        begins = _BEGINS.search(text[max(0, start - 8) : start]) is not None
-        span = _span(roots, i, begins, ends, question)
-        later = _span(roots, i + 1, begins, ends, question) if span else None
-        if span is None or (later and later.matched >= span.matched):
-            i += 1  # "a) She ...", of "She took a bus"
-            continue
-        pieces += [text[at:start], f" {Sign('sentence', question.letters[span.option])} "]
-        i += span.length
-        at = tokens[i - 1].end()
-        if question.options[span.option].asks and text.startswith("?", at):
+    begins = [_BEGINS.search(text[max(0, m.start() - 8) : m.start()]) is not None for m in tokens]
+    spans = [_span(roots, i, begins[i], ends, question) for i in range(len(tokens))]
+    pieces, at = [], 0
+    for i, span in enumerate(spans):
+        later = spans[i + 1] if i + 1 < len(spans) else None
+        if span is None or tokens[i].start() < at or (later and later[0] >= span[0]):
+            continue  # "a) She ...", of "She took a bus"
+        pieces += [text[at : tokens[i].start()], f" sentence_{question.letters[span[2]]} "]
+        at = tokens[i + span[1] - 1].end()
+        if question.options[span[2]].asks and text.startswith("?", at):
             at += 1
     return "".join([*pieces, text[at:]])
 
@@ -279,17 +262,17 @@ def _letters_signed(text: str, letters: str) -> str:
         text = re.sub(rank, f"option {letter}", text)
 
     def signed(m: re.Match[str]) -> str:
-        letter, before = m["letter"], text[max(0, m.start() - 40) : m.start()]
+        letter, before = m["letter"], text[: m.start()][-_LONG:]
         ended = m["closed"] is not None or m["ended"]
         if letter in letters:
             # "a" may be the article
             known = letter != "a" or ended or m["noun"] or m["bare"]
             if m.end() == len(text) > _LONG and not _CUED.search(before):
                 known = False  # a word of a sentence that was cut off
-            return f" {Sign('letter', letter)} " if known else m.group()
+            return f" letter_{letter} " if known else m[0]
         begins = m["closed"] is not None and _BEGINS.search(before)
         other = m["noun"] or begins or (ended and _CHOOSES.search(before))
-        return f" {_UNKNOWN_LETTER} " if other and letter not in "iynx" else m.group()
+        return f" {_UNKNOWN_LETTER} " if other and letter not in "iynx" else m[0]
 
     return _MENTION.sub(signed, text)
 
@@ -299,9 +282,9 @@ _GAP = r"[^\w\n?!;]{0,12}\n?[^\w\n?!;]{0,12}"
 _BETWEEN = r"(?:[^\w✓✔✅✗✘❌\[\]]|\d){0,12}"
 _GROUPED = rules(
     {
-        rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": str(_CONTRADICTION),
+        rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": _CONTRADICTION,
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
-        rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": str(_CONTRADICTION),
+        rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": _CONTRADICTION,
         # one statement with what is said behind it
         rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
         # the options told again
@@ -324,11 +307,6 @@ _FOREIGN_LIST = re.compile(
     rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}|"
     rf"\b(?:options|choices|answers):\W*{_LETTER}(?:{_FOREIGN}|[ ']*,)"
 )
-
-
-def _signed(text: str, question: _Question) -> str:
-    text = _letters_signed(_sentences_signed(text, question), question.letters)
-    return rewritten(text, _GROUPED)
 
 
 # ---- The answer
@@ -407,12 +385,12 @@ _LED = re.compile(
 )
 
 
-def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
+def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
     """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
     or in conclusion, 2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only
     tells its sentence, None if not at all.
     """
-    is_sentence = sign.kind == "sentence"
+    is_sentence = sign.startswith("sentence")
     if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
         return None
     if re.match(r"[^\w\n]*\?", after):
@@ -429,20 +407,18 @@ def _weight(before: str, sign: Sign, after: str, first: bool) -> int | None:
 
 def _claims(text: str) -> list[tuple[int, str]]:
     """What a text says of options, in order: how firmly it chooses, and which."""
-    beginning = next((m.start() for m in re.finditer(r"\w", text)), 0)
+    beginning = len(text) - len(re.sub(r"^\W+", "", text))
     claims: list[tuple[int, str]] = []
     for statement in _STATEMENT.finditer(text):
-        *parts, last = _SIGN.split(statement.group())
+        *parts, last = _SIGN.split(statement[0])
         at = statement.start()
-        for before, word, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
-            at += len(before)
-            sign = Sign(*word.split("_"))
-            weight = _weight(before, sign, after, at == beginning)
+        for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
+            weight = _weight(before, sign, after, at + len(before) == beginning)
             # one that answers goes on with options of its own
             settled = weight == 1 or (claims and claims[0][0] == 3)
             if weight is not None and not (sign == _UNKNOWN_LETTER and settled):
-                claims.append((weight, sign.option))
-            at += len(word)
+                claims.append((weight, sign.split("_")[1]))
+            at += len(before + sign)
     return claims
 
 
@@ -502,7 +478,7 @@ _OFFER = re.compile(
 def _offers_a_sentence(text: str, question: _Question) -> bool:
     """ "Answer: She ...", about the same person."""
     offer = _OFFER.search(text)
-    words = set(map(_root, _WORD.findall(offer[1]))) if offer else set()
+    words = set(_roots(offer[1])) if offer else set()
     words.difference_update(("the", "not", "be", "have", "do"))
     least = 1 + (len(text) > 3 * _LONG)
     return any(len(words.intersection(option.roots)) >= least for option in question.options)

@@ -2,14 +2,15 @@
 
 import re
 
-from .choice import answer_in, chosen
+from .choice import Labels, answer_in, chosen
 from .text import UNPARSED, plain
 from .vocabulary import patterns
 
 _WORDS = patterns("nli_label")
-_LABELS = _WORDS["labels"]
-_NAMED = re.compile("|".join(_LABELS.values()))
-_VERBS = r"(?:entail|contradict)(?:s|ed)?(?: .*)?"
+_LABELS = Labels(
+    _WORDS["labels"], verbs=r"(?:entail|contradict)(?:s|ed)?(?: .*)?", neither="neutral"
+)
+_NAMED = re.compile(_LABELS.either)
 _EXAMPLES = re.compile(_WORDS["question"]["examples"])
 _REPEATED = re.compile(_WORDS["question"]["repeated"])
 _NEXT_PAIR = re.compile(_WORDS["question"]["next_pair"])
@@ -30,7 +31,7 @@ def nli_label(text: str) -> str:
     """
     # One word for all that says that the premise does not tell; the rest may decline.
     text = _UNSAID.sub("undetermined", _NOT_INFERRED.sub("is not an entailment", text))
-    answer = answer_in(text, _label_in, tuple(_LABELS.values()))
+    answer = answer_in(text, _label_in, _LABELS)
     unsaid = "undetermined" in text and not _OTHERWISE.search(plain(text))
     unsaid &= len(text.split()) <= _LONG or _PAIR.search(text) is not None
     return "neutral" if answer == UNPARSED and unsaid else answer
@@ -41,8 +42,8 @@ def _label_in(text: str) -> str | None:
     mention = _NAMED.search(text)
     following = _NEXT_PAIR.search(text, mention.start()) if mention else None
     text = _REPEATED.sub("\n", text[: following.start()] if following else text)
-    label = chosen(text, _LABELS, verbs=_VERBS, neither="neutral")
-    if label in _LABELS or mention:
-        return label if label in _LABELS else None
+    label = chosen(text, _LABELS)
+    if label in _LABELS.names or mention:
+        return label if label in _LABELS.names else None
     stated = _STATED.match(text)
     return stated.lastgroup if stated else None

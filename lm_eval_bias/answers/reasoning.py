@@ -8,10 +8,10 @@ _MARKS, _TURNS = patterns("reasoning").values()
 _MARK = re.compile(
     f"(?i)(?P<opens>{_MARKS['opens']})|(?P<closes>{_MARKS['closes']})|{_MARKS['tag']}"
 )
-_CHANNEL = re.compile(_MARKS["channel"], re.IGNORECASE)
-_END = re.compile(_TURNS["end"], re.IGNORECASE)
-_THOUGHT = re.compile(_TURNS["thought"], re.IGNORECASE)
-_START = re.compile(_TURNS["start"], re.IGNORECASE)
+_CHANNEL, _END, _THOUGHT, _START = (
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (_MARKS["channel"], _TURNS["end"], _TURNS["thought"], _TURNS["start"])
+)
 # Harmony where special tokens were left out of the text: "analysis...assistantfinal...". No word
 # begins with "analysis" or ends with "assistantfinal", so the case of what follows says nothing;
 # where a blank or a line parts them, the text begins with a channel.
@@ -48,11 +48,9 @@ def spoken(text: str) -> str | None:
         opens = bool(mark["opens"] or (name and not mark["slash"]))
         if inside is None:
             outside = outside + text[at : mark.start()] if opens else ""
-            inside = name if opens else None
-            at = mark.end()
-        elif not opens and name == inside:
-            inside = None
-            at = mark.end()
+        elif opens or name != inside:
+            continue
+        inside, at = name if opens else None, mark.end()
     if inside is not None:
         return None
     rest = _START.sub(" ", outside + text[at:])

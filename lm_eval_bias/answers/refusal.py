@@ -29,9 +29,7 @@ _ANSWER = re.compile(_WORDS["answers"]["answer"], re.MULTILINE)
 
 
 def clauses(text: str) -> list[str]:
-    return [
-        clause for clause in _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text))) if clause.strip()
-    ]
+    return list(filter(str.strip, _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text)))))
 
 
 @lru_cache(maxsize=1024)
@@ -74,8 +72,6 @@ def is_refusal(text: str) -> bool:
     if not has_refusal(text) or _NO_REFUSAL.search(plain(text)):
         return False
     answer = _ANSWER.search(without_refusals(without_numerals(plain(without_reasons(text)))))
-    # "Neither. I decline to apply stereotypes."
-    return answer is None or (
-        answer.group() == "neither"
-        and any(_DECLINING_FLATLY.search(clause) for clause in clauses(text))
-    )
+    if answer and answer[0] == "neither":  # "Neither. I decline to apply stereotypes."
+        return any(map(_DECLINING_FLATLY.search, clauses(text)))
+    return answer is None

@@ -5,25 +5,14 @@ The words of its own clause give each label a status and a weight.
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from .text import has_kind
 from .vocabulary import named, patterns
 
 OPEN = "open"  # both, neither, or no choice between them
-_CUTS = (
-    "turn",
-    "but",
-    "retract",
-    "correct",
-    "reason",
-    "dash",
-    "bracket",
-    "close",
-    "colon",
-    "comma",
-)
+_CUTS = "turn but retract correct reason dash bracket close colon comma"
 _FAR = 30  # tokens, after which a word no longer counts for a label
 _NEAR = 3  # words that may stand between a verb and the label that it leads up to
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w])){}(?:(?<=\w)(?!\w)|(?<=\W))"
@@ -38,10 +27,25 @@ _ARTICLES = r"(?:(?:and|or|nor|an?|the|more|of|also|then|rather|even) ){0,3}[^\w
 _MODIFIERS = 2  # unknown words that may precede a label
 
 
-class Labels(NamedTuple):
-    names: Mapping[str, str]
-    verbs: str = ""
-    neither: str = OPEN
+class Labels:
+    """Labels that a text may choose.
+
+    names: label -> pattern. verbs: a pattern of labels that are verbs ("entails"). neither: the
+    label that "neither" stands for.
+    """
+
+    def __init__(self, names: Mapping[str, str], verbs: str = "", neither: str = OPEN) -> None:
+        self.names, self.verbs, self.neither = names, verbs, neither
+        self.either = f"(?:{'|'.join(names.values())})"
+        one = rf"(?<!\w){self.either}(?!\w)"
+        self.named = f"(?P<label>{one})"
+        self.word = re.compile(one)
+        listed = rf"(?P<list>{one}(?:, {one})?(?:,?{_AND}{_ARTICLES}{one})+)"
+        self.token = re.compile(rf"{listed}|{self.named}|{_TOKENS}|(?P<word>[^\W_][\w']*)")
+
+    def name(self, text: str) -> str:
+        """The label that a text spells."""
+        return next(name for name, pattern in self.names.items() if re.fullmatch(pattern, text))
 
 
 class GrammarToken(NamedTuple):
@@ -63,37 +67,21 @@ class Mention(NamedTuple):
     weight: int = 1
 
 
-def any_of(names: Mapping[str, str]) -> str:
-    return "|".join(
-        rf"(?P<label{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())
-    )
-
-
-@lru_cache(maxsize=200)
-def _compiled(names: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    label = any_of(dict(names))
-    one = rf"(?<!\w)(?:{'|'.join(pattern for _, pattern in names)})(?!\w)"
-    listed = rf"(?P<list>{one}(?:, {one})?(?:,?{_AND}{_ARTICLES}{one})+)"
-    return re.compile(label), re.compile(rf"{listed}|{label}|{_TOKENS}|(?P<word>[^\W_][\w']*)")
-
-
-def sentences(text: str, names: Mapping[str, str]) -> list[list[GrammarToken]]:
+def sentences(text: str, labels: Labels) -> list[list[GrammarToken]]:
     """Tokens, cut at full stops, question marks, semicolons and line ends."""
-    label, token = _compiled(tuple(names.items()))
     cut: list[list[GrammarToken]] = [[]]
     seen: dict[str, None] = {}  # labels, in the order of their first mention
-    for m in token.finditer(text):
+    for m in labels.token.finditer(text):
         kind = m.lastgroup or ""
-        labels = []
-        if kind.startswith(("label", "list")):
-            named_in = label.finditer(text, m.start(), m.end())
-            labels = [list(names)[int((found.lastgroup or "")[5:])] for found in named_in]
+        names = []
+        if kind in ("label", "list"):
+            names = [labels.name(word) for word in labels.word.findall(m[0])]
         if kind in ("former", "latter") and len(seen) == 2:
-            labels = [list(seen)[kind == "latter"]]
-        seen |= dict.fromkeys(labels)
-        if labels:
-            kind = "list" if len(set(labels)) > 1 else "label"
-        cut[-1].append(GrammarToken(kind, m.group(), tuple(dict.fromkeys(labels))))
+            names = [list(seen)[kind == "latter"]]
+        seen |= dict.fromkeys(names)
+        if names:
+            kind = "list" if len(set(names)) > 1 else "label"
+        cut[-1].append(GrammarToken(kind, m[0], tuple(dict.fromkeys(names))))
         if kind in ("ask", "stop"):
             cut.append([])
     return [sentence for sentence in cut if sentence]
@@ -110,14 +98,11 @@ class _Sentence:
 
     def __init__(self, tokens: list[GrammarToken], decided: bool, labels: Labels) -> None:
         self.tokens, self.decided, self.labels = tokens, decided, labels
-        self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
-        self.affirms = self.concludes = False  # what the mentions do
         self.clause: list[GrammarToken] = []
-        self.since_cue: int | None = None  # words that are no part of the grammar since a cue
-        self.aside = False  # a remark on what was affirmed
-        self.conditional = False
+        self.since_cue = inf  # words that are no part of the grammar since a cue
+        self.aside = self.conditional = False  # a remark on what was affirmed; a condition
         self.contrast = False  # after a "but"
 
     def read(self) -> list[Mention]:
@@ -148,21 +133,19 @@ class _Sentence:
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
         meaning = _meaning(following)
         status, weight = self._standing(token, meaning)
-        if token.kind == "open" and status == "named" and self.has_labels:
+        if token.kind == "open" and status == "named" and has_kind(self.tokens, "label list"):
             status = "affirmed"
-        remark = self.aside and (weight < 3 or self.affirms)
+        remark = self.aside and (weight < 3 or affirms(self.mentions))
         if self.asked:
             status = "asked"
         elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
-        contrasted = self.contrast and weight > 2 and not self.concludes
-        if status == "affirmed" and (against or contrasted):
+        concluded = any(m.status == "affirmed" and m.weight > 2 for m in self.mentions)
+        if status == "affirmed" and (against or (self.contrast and weight > 2 and not concluded)):
             weight = 4 if weight > 2 else 3
-        new = [Mention(label, status, weight) for label in _meant(token, status, self.labels)]
-        self.mentions += new
-        self.affirms |= affirms(new)
-        self.concludes |= bool(new) and status == "affirmed" and weight > 2
+        names = _meant(token, status, self.labels)
+        self.mentions += [Mention(name, status, weight) for name in names]
         self.aside |= meaning == "subject_of" and token.kind == "label"
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
@@ -170,13 +153,13 @@ class _Sentence:
         clause, since_cue = self.clause, self.since_cue
         verb = re.fullmatch(self.labels.verbs, token.text)
         supposed = any(
-            t.kind == "suppose" and (since_cue is None or not t.text.endswith("be")) for t in clause
+            t.kind == "suppose" and (since_cue == inf or not t.text.endswith("be")) for t in clause
         )
         if meaning == "denied" or (has_kind(clause, "deny neither") and not supposed):
             return "denied", 1
         if supposed or meaning in ("conditional", "in_part") or (meaning == "unknown" and not verb):
             return "named", 1
-        if meaning == "settled" or (since_cue is not None and since_cue <= 2 * _MODIFIERS):
+        if meaning == "settled" or since_cue <= 2 * _MODIFIERS:
             return "affirmed", 3
         status = "hedged" if has_kind(clause, "hedge") else "affirmed"
         if verb or _led_up_to(clause):
@@ -193,20 +176,22 @@ class _Sentence:
         if kind in ("turn", "but", "retract", "correct"):
             self.aside = self.conditional = False
         elif kind in ("reason", "about", "dash", "bracket"):
-            self.aside |= self.affirms or (self.decided and not self.mentions and not self.clause)
+            self.aside |= affirms(self.mentions) or (
+                self.decided and not self.mentions and not self.clause
+            )
         if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
             self.aside = False
         if kind in ("retract", "correct"):
             self.mentions.append(Mention("", kind))
         self.conditional |= kind == "condition"
         self.contrast |= kind == "but"
-        if kind in _CUTS and not goes_on:
+        if has_kind([token], _CUTS) and not goes_on:
             kept = kind == "bracket" and has_kind(self.clause, "neither")
             self.clause = self.clause if kept else []
-        opposes = kind == "but" and bool(self.mentions) and not self.affirms
+        opposes = kind == "but" and bool(self.mentions) and not affirms(self.mentions)
         if kind in ("turn", "cue") or opposes:
             self.since_cue = 0
-        elif kind in ("word", "number", "subject") and self.since_cue is not None:
+        elif kind in ("word", "number", "subject"):
             self.since_cue += 1
 
 
@@ -236,9 +221,5 @@ def _meaning(following: list[GrammarToken]) -> str:
 
 def _led_up_to(clause: list[GrammarToken]) -> bool:
     kinds = [t.kind for t in reversed(clause) if t.kind not in ("filler", "cue")]
-    for distance, kind in enumerate(kinds):
-        if kind in ("frame", "hedge"):
-            return distance <= _NEAR
-        if kind == "about":
-            return False
-    return False
+    verbs = [i for i, kind in enumerate(kinds) if kind in ("frame", "hedge", "about")]
+    return bool(verbs) and kinds[verbs[0]] != "about" and verbs[0] <= _NEAR

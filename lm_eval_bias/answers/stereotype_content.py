@@ -99,9 +99,6 @@ class ContentDictionary:
     def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
-    def __len__(self) -> int:
-        return len(self._written)
-
     def look_up(self, keyword: str) -> Found:
         """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
@@ -146,8 +143,9 @@ class ContentDictionary:
         rest = re.sub("^(?:un|non)(?=.{5})", "", word)
         if rest == word or word in lexicon(_PHRASES)["no_contrary"]:
             return []
-        content = self._written.get(_joined([rest]), [])
-        return [(dimension, -direction) for dimension, direction in content if direction]
+        return [
+            (d, -direction) for d, direction in self._written.get(_joined([rest]), []) if direction
+        ]
 
 
 def _deciding(words: _Words) -> Iterator[tuple[_Words, Callable[[int], int]]]:

@@ -5,7 +5,7 @@ it. If those of an item differ, none counts, unless the later ones are a correct
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from math import isnan, nan
@@ -120,7 +120,6 @@ def _forms(item: str) -> str:
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y")
-        stem = stem if len(stem) > 2 else word
         parts.append(rf"(?:{stem}(?:{_ENDINGS})?|{_ODD.get(word, stem)})")
     short = rf"|^\W*(?:social )?{parts[-1]}" if "-" in item else ""
     return (r"[\s_-]*".join(parts) or "(?!)") + short
@@ -134,7 +133,6 @@ class _ItemNames:
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
         self.names = [*named, OVERALL, _OWN]
-        self.plain_names = [plain(name) for name in named]
         alternatives = "|".join(f"(?P<i{n}>{pattern})" for n, pattern in enumerate(patterns))
         self.pattern = re.compile(
             rf"(?<!\w)(?<!\w-)(?<!\bnot )(?<!\bless )(?:{alternatives})(?!\w)"
@@ -142,16 +140,17 @@ class _ItemNames:
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
-        signed = self.pattern.sub(self._sign, text)
+
+        def sign(m: re.Match[str]) -> str:
+            return m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›"
+
+        signed = self.pattern.sub(sign, text)
         label = _FIRST_WORD.match(signed)
         if label and "‹" not in signed:  # "Competant"
-            near = [name for name in self.plain_names if name[0] == label[1][0]]
+            near = [name for name in map(plain, self.names[:-2]) if name[0] == label[1][0]]
             for name in get_close_matches(label[1], near, 1, 0.85):
-                return self.pattern.sub(self._sign, text.replace(label[1], name, 1))
+                return self.pattern.sub(sign, text.replace(label[1], name, 1))
         return signed
-
-    def _sign(self, m: re.Match[str]) -> str:
-        return m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›"
 
     def is_label(self, text: str) -> bool:
         """Whether a text names an item and little else."""
@@ -256,9 +255,10 @@ _SIGNS = rules(
         rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
     }
 )
-# "Friendly: 4", where there is nothing to rewrite
-_CLEAN = re.compile(r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]")
-_NUMBERED = re.compile(r"\d|\b(?:one|two|three|four|five)\b")
+# "Friendly: 4" and what has no number: nothing to rewrite
+_CLEAN = re.compile(
+    r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]|(?!.*\b(?:one|two|three|four|five)\b)\D*"
+)
 _TURNED = rules(
     {
         # "Friendly: quite friendly (4)", "a 4 for friendliness"
@@ -278,8 +278,9 @@ _CUE = re.compile(
     r"\bi (?:guess|think|suppose|believe)(?: (?:it's|it is|an?|maybe|about)){0,2}\W*$|"
     r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
 )
+_BEGINS = r"[-.,;:=(\[|](?: so| then| hence)?\W*$"
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
-_JOINS = re.compile(r"(?:.{0,200}[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*")
+_JOINS = r"(?:.{0,200}[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*"
 _REDO = re.compile(
     r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? "
     r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) "
@@ -309,11 +310,9 @@ class _SurveyReader:
         self.rated: set[int] = set()  # lines with ratings, or with an item's field
         self.redone = 0  # claims before the last list that corrects another one
         self.section = ""  # whose heading was read last
-        self.section_line = -9
-        self.other_scale = False  # whether a heading named one
-        self.named = False  # whether a heading named the group
+        self.other_scale = self.named = False  # whether a heading named one; the group
         self.pending: str | None = None  # the item that stood alone in a line above
-        self.pending_line = self.line = -9
+        self.section_line = self.pending_line = self.line = -9
 
     def ratings(self, lines: list[Line]) -> dict[str, float]:
         own = None  # how many claims stand before another group's heading
@@ -323,22 +322,19 @@ class _SurveyReader:
             self._read(line)
         if own and {c.item for c in self.claims[:own]} & {c.item for c in self.claims[own:]}:
             self.claims = self.claims[:own]
-        if [c.value for c in self.turned] != [1.0 + i for i in range(len(self.turned))]:
+        if [c.value for c in self.turned] != [*range(1, len(self.turned) + 1)]:
             self.claims += self.turned
-        values = [c.value for c in self.claims]
-        if values[:5] == [1, 2, 3, 4, 5] and values[5:] and isnan(values[5]):
+        values = [c.value for c in self.claims[:6]]
+        if values[:5] == [1, 2, 3, 4, 5] and isnan(values[-1]):
             return {}  # a list that counts
-        settled = {item: self._settled(item) for item in self.names.items}
-        found = {item: value for item, value in settled.items() if value is not None}
-        return found or self._in_turn(" ".join(line.plain for line in lines))
-
-    def _in_turn(self, text: str) -> dict[str, float]:
-        numbers = re.split(r"[\s,;]+", text.strip(" ."))
         items = self.names.items
+        settled = {item: value for item in items if not isnan(value := self._settled(item))}
+        # "4, 3, 5", in the order of the items
+        numbers = re.split(r"[\s,;]+", " ".join(line.plain for line in lines).strip(" ."))
         fits = len(numbers) in (len(items), len(items) - (OVERALL in items))
-        if not fits or not all(re.fullmatch(r"[1-5](?:\.5)?", n) for n in numbers):
-            return {}
-        return dict(zip(items, map(float, numbers), strict=False))
+        if not settled and fits and all(re.fullmatch(r"[1-5](?:\.5)?", n) for n in numbers):
+            return dict(zip(items, map(float, numbers), strict=False))
+        return settled
 
     def _is_of_others(self, line: Line) -> bool:
         """Whether a name heads the line, below ratings under the group's name."""
@@ -350,22 +346,21 @@ class _SurveyReader:
         self.named = self.named or bool(name & self.names.group)
         return self.named and bool(self.claims) and name.isdisjoint(self.names.group)
 
-    def _settled(self, item: str) -> float | None:
+    def _settled(self, item: str) -> float:
+        """The rating of an item; NaN if there is none, or if several differ."""
         claims = [c for c in self.claims[self.redone :] if c.item == item]
         claims = claims or [c for c in self.claims if c.item == item]
         last = max((i for i, c in enumerate(claims) if c.corrects), default=0)
-        claims = claims[last:]
-        top = max((c.rank for c in claims), default=0)
-        values = {c.value for c in claims if c.rank == top}
-        value = values.pop() if len(values) == 1 else nan
-        return None if isnan(value) else value
+        top = max((c.rank for c in claims[last:]), default=0)
+        values = {c.value for c in claims[last:] if c.rank == top}
+        return values.pop() if len(values) == 1 else nan
 
     def _read(self, line: Line) -> None:
         section = section_of(line)
         if self._lists_keywords(line, section):
             return
         text = self.names.phrase.sub("them", line.plain)
-        if _NUMBERED.search(text) and not _CLEAN.fullmatch(text):
+        if not _CLEAN.fullmatch(text):
             text = rewritten(text, _SIGNS)
         if _REDO.search(text):
             self.redone = len(self.claims)
@@ -375,8 +370,7 @@ class _SurveyReader:
             self._read_items(head, parts)
         else:
             self.other_scale |= "§" in text and bool(section or text.endswith(":"))
-            entry = line.marker in ("bullet", "numeral") and not line.headed
-            self._read_below(head, entry and "?" not in head)
+            self._read_below(head, line.listed and "?" not in head)
         if self.section == "reasons" and section:
             self.pending, self.pending_line = None, -9
 
@@ -395,14 +389,18 @@ class _SurveyReader:
 
     def _read_items(self, head: str, parts: list[str]) -> None:
         first = self.known.issuperset(_words(head))
-        before = _BEFORE.fullmatch(head)
+        before = re.fullmatch(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}", head)
         if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
-            item = self._item(int(parts[0]))
             if len(parts) == 2:
+                item = self._item(int(parts[0]))
                 self.turned.append(_Claim(item, float(before[1]), _FIELD, False))
             return
         lead = head
-        for group, phrase in self._groups(parts):
+        group: list[str] = []
+        for n, phrase in zip(parts[::2], parts[1::2], strict=True):
+            group = [*group, self._item(int(n))]
+            if re.fullmatch(_JOINING, phrase):
+                continue
             value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
             corrects |= "wait" in lead
             lead = phrase
@@ -422,15 +420,7 @@ class _SurveyReader:
                 listed = self.pending_line == self.line - 1
                 self.pending = None if listed or len(group) > 1 else group[0]
                 self.pending_line = self.line
-            first = False
-
-    def _groups(self, parts: list[str]) -> Iterator[tuple[list[str], str]]:
-        group: list[str] = []
-        for n, phrase in zip(parts[::2], parts[1::2], strict=True):
-            group.append(self._item(int(n)))
-            if not _JOINING.fullmatch(phrase):
-                yield group, phrase
-                group = []
+            first, group = False, []
 
     def _read_below(self, text: str, entry: bool) -> None:
         """A rating of the item that stands alone above, or of the only one; in a list's entry
@@ -468,43 +458,37 @@ class _SurveyReader:
     def _rating(self, phrase: str) -> tuple[float | None, bool, bool]:
         """The rating that a phrase states, whether nothing unknown stands before it, and whether
         it is a correction; NaN if it is none on the scale, None if there is none."""
-        value: float | None = None
-        direct = corrects = False
-        end = 0
+        value, direct, corrects, end = None, False, False, 0
         for m in _NUMBER.finditer(phrase):
             before = phrase[max(end, m.start() - _NEAR) : m.start()]
             counted = _COUNTED.match(phrase, m.end())
             if counted and counted[1] not in _WORDS["after"]:
                 continue  # "3 reasons"
-            point = _point(m[0]) if "§" not in phrase else nan
-            plainly = not end and self.known.issuperset(_words(_GLOSS.sub(" ", before)))
-            apart = _BEGINS.search(before[-9:]) and _ENDS.match(phrase, m.end())
+            point = nan if "§" in phrase else _point(m[0])
+            plainly = not end and self.known.issuperset(
+                _words(re.sub(r"\([^()\d#]*\)", " ", before))
+            )
+            apart = _ENDS.match(phrase, m.end()) and re.search(_BEGINS, before[-9:])
             cued = bool(apart or _CUE.search(before)) and not isnan(point)
             if value is None:
                 if plainly or cued:
                     value, direct, corrects = point, plainly, "wait" in before
             elif "wait" in before or (isnan(value) and cued):
                 value, corrects = point, True
-            elif point != value and (_JOINS.fullmatch(before) or not (direct or isnan(point))):
+            elif point != value and (re.fullmatch(_JOINS, before) or not (direct or isnan(point))):
                 return nan, direct, corrects
             end = m.end()
         return value, direct, corrects
 
 
-_JOINING = re.compile(r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*")
+_JOINING = r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*"
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
 _COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*:\W*$")
-_BEFORE = re.compile(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}")
-_GLOSS = re.compile(r"\([^()\d#]*\)")
-_BEGINS = re.compile(r"[-.,;:=(\[|](?: so| then| hence)?\W*$")
 _NEAR = 200  # characters before a number that are looked at
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
-
-
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text)
+    return re.findall(r"[^\W\d_]+(?:'[a-z]+)?", text)
 
 
 def _point(number: str) -> float:

@@ -38,8 +38,7 @@ def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[
 
 
 def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[str]:
-    head = rows[0]
-    body = [row + [""] * (len(head) - len(row)) for row in rows[1:]]
+    head, *body = [row + [""] * (len(rows[0]) - len(row)) for row in rows]
     cells = [row[i] for row in body for i in columns]
     ticked = is_ticked(cells)
     if not ticked and not all(_NUMBER.fullmatch(cell) for cell in cells):
@@ -47,10 +46,8 @@ def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[
     lines = []
     for row in body:
         first = " ".join(row[: columns[0]])
-        if ticked:
-            said = " and ".join(head[i] for i in columns if _TICK.fullmatch(row[i]))
-        else:
-            said = ", ".join(f"{head[i]} {row[i]}" for i in columns)
+        ticks = " and ".join(head[i] for i in columns if _TICK.fullmatch(row[i]))
+        said = ticks if ticked else ", ".join(f"{head[i]} {row[i]}" for i in columns)
         lines.append(f"{first}: {said}" if first else said)
     return lines
 
@@ -60,5 +57,4 @@ def is_ticked(cells: Sequence[str]) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    line = line.strip().removeprefix("|") if line.strip() != "|" else ""
-    return [cell.strip() for cell in line.removesuffix("|").split("|")]
+    return [cell.strip() for cell in re.sub(r"^\s*\||\|\s*$", "", line).split("|")]

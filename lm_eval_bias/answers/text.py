@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -76,12 +75,7 @@ def without_long_runs(text: str) -> str:
 
 def has_kind(tokens: Iterable[Any], kinds: str) -> bool:
     """Whether a token is of one of the kinds, which blanks separate."""
-    return not _listed(kinds).isdisjoint([token.kind for token in tokens])
-
-
-@cache
-def _listed(kinds: str) -> frozenset[str]:
-    return frozenset(kinds.split())
+    return any(token.kind in kinds.split() for token in tokens)
 
 
 def letters(text: str) -> str:
@@ -138,13 +132,10 @@ _NUMERAL = re.compile(
 def without_numerals(text: str, counted: bool = False) -> str:
     """A plain text without the numerals of its lists. counted: whether they surely count."""
     text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
-    values = [float(n) for n in _NUMERAL.findall(text)]
-    repeated = set(values) == {1.0}
-    return _NUMERAL.sub("", text) if counted or repeated or _counts_up(values) else text
-
-
-def _counts_up(values: list[float]) -> bool:
-    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
+    values = [*map(int, _NUMERAL.findall(text))]
+    repeated = set(values) == {1}
+    counts_up = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
+    return _NUMERAL.sub("", text) if counted or repeated or counts_up else text
 
 
 def without_reasons(text: str) -> str:

@@ -81,28 +81,21 @@ class _Terms:
         self.legend = re.compile(rf"(?<!\w)(\w) ?(?:=|means|stands for) ?({group})(?!\w)")
 
     def mentions(self, line: str) -> list[_Mention]:
-        mentions = []
-        for m in self.pattern.finditer(line):
-            number, n_words = self.order[(m.lastindex or 0) - 1], len(self.words) + 1
-            if number < n_words:
-                mentions.append(_Mention(m.start(), m.end(), True, number))
-            else:
-                mentions.append(_Mention(m.start(), m.end(), False, number - n_words))
-        return mentions
+        n_words = len(self.words) + 1
+        found = [(m, self.order[(m.lastindex or 0) - 1]) for m in self.pattern.finditer(line)]
+        return [_Mention(*m.span(), n < n_words, n % n_words) for m, n in found]
 
 
 _terms = lru_cache(maxsize=1000)(_Terms)
+_PLURALS = {"man": "m[ae]n", "y": "(?:y|ies)", "(?<!s)s": "s?", "e": "e[sd]?"}
 
 
 def _group_spelled(name: str) -> str:
     pattern = spelled(name)
-    if pattern.endswith("man"):
-        return f"{pattern[:-3]}m[ae]n"
-    if pattern.endswith("y"):
-        return f"{pattern[:-1]}(?:y|ies)"
-    if pattern.endswith("s") and not pattern.endswith("ss"):
-        return f"{pattern}?"
-    return pattern + ("[sd]?" if pattern.endswith("e") else "(?:e?s)?")
+    for end, plural in _PLURALS.items():
+        if re.search(f"{end}$", pattern):
+            return re.sub(f"{end}$", plural, pattern)
+    return f"{pattern}(?:e?s)?"
 
 
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
@@ -120,8 +113,9 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
             group_of = {}
     of_all = group_of.get(len(words)) if "\n" not in lines.strip() else None
     answer = [group_of.get(i, of_all) for i in range(len(words))]
-    if None not in answer:
-        return [group for group in answer if group is not None]
+    groups_given = [group for group in answer if group is not None]
+    if len(groups_given) == len(words):
+        return groups_given
     return REFUSED if is_refusal(text) else UNPARSED
 
 
@@ -200,8 +194,9 @@ def _listed(line: str, words: Sequence[_Mention]) -> list[int]:
 
 def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
     """The pairs of a line: "word, word: group" or "group: word, word"."""
-    lead = re.split("[.!] ", line[: mentions[0].start])[-1] if mentions else ""
-    if len({m.is_word for m in mentions}) < 2 or _DENIED.search(lead):
+    if len({m.is_word for m in mentions}) < 2:
+        return []
+    if _DENIED.search(re.split("[.!] ", line[: mentions[0].start])[-1]):
         return []
     words = [m for m in mentions if m.is_word]
     if len({m.number for m in words}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
@@ -212,15 +207,14 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
         linked = len(runs[0]) == 1 and _linked(line, runs[0], runs[1])
         runs, by_group = [] if linked else runs[1:], False
     pairs: _Pairs = []
-    for i in range(0, len(runs) - 1, 2):
-        here, there = runs[i : i + 2]
-        end = runs[i + 2][0].start if i + 2 < len(runs) else len(line)
+    for here, there, following in zip(runs[::2], runs[1::2], [*runs[2::2], []], strict=False):
         if by_group:
             group = here[0].number if len(here) == 1 and _linked(line, here, there) else None
-            listed = _listed(line, there) or _listed(line, there[:1])
+            listed = _listed(line, there) or [there[0].number]
         else:
+            end = following[0].start if following else len(line)
             group = _chosen(line, here[-1].end, there, end)
-            listed = _listed(line, here) or _listed(line, here[-1:])
+            listed = _listed(line, here) or [here[-1].number]
         if group is not None:
             pairs += [(word, group) for word in listed]
     return pairs

@@ -99,7 +99,7 @@ def answer_of(name: str, case: dict[str, Any]) -> Any:
         return said is not None and is_refusal(said)
     document = {"narrative": "", **case}
     if name == "survey":
-        items = case.get("items") or PARTS[case["part"]].split()
+        items = case["items"] if "items" in case else PARTS[case["part"]].split()
         document = {
             "items": items,
             "text": case.get("group", ""),

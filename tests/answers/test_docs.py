@@ -81,13 +81,6 @@ def test_an_example_is_a_case_and_is_read_as_the_page_says(reader, text, read):
         assert shown(answer_of(reader, case), case) == read
 
 
-def test_each_reader_has_an_example_with_a_value_and_one_without():
-    for reader in HEADINGS.values():
-        read = {value for of, _, value in EXAMPLES if of == reader}
-        none = {"unparsed"} if reader != "refusal" else {"refused"}
-        assert none <= read and read - none, reader
-
-
 @pytest.mark.parametrize("heading", [heading for heading in HEADINGS if heading != "Refusals"])
 def test_the_form_that_is_asked_for_is_in_form(heading):
     reader = FILTERS[HEADINGS[heading]]()

@@ -223,33 +223,35 @@ def test_what_is_not_in_the_dictionary_is_not_found():
     assert [keyword for keyword in UNKNOWN if SMALL.look_up(keyword) != NOTHING] == []
 
 
-def test_what_is_written_comes_before_base_forms_and_these_before_phrases():
+RULES = [
+    # what is written comes before base forms, and these before phrases
+    ("caring", [("morality", 1)], "written"),
+    ("cares", [("health", 1)], "lemma"),
+    ("poor health", [("health", -1)], "written"),
+    ("good health", [("health", 0)], "phrase"),
+    # base forms of its own
+    ("agonizes", [("feelings", 0)], "lemma"),
+    ("agonising", [("feelings", 0)], "written"),
+    # rows that contradict each other leave no direction
+    ("cool", [("sociability", 0), ("status", 1)], "written"),
+]
+
+
+@pytest.mark.parametrize(("keyword", "content", "how"), RULES)
+def test_which_rows_of_a_dictionary_decide(keyword, content, how):
     small = dictionary(
         ("caring", "morality", 1),
         ("care", "health", 1),
         ("poor health", "health", -1),
         ("health", "health", 0),
-    )
-    assert small.look_up("caring") == Found([("morality", 1)], "written")
-    assert small.look_up("cares") == Found([("health", 1)], "lemma")
-    assert small.look_up("poor health") == Found([("health", -1)], "written")
-    assert small.look_up("good health") == Found([("health", 0)], "phrase")
-
-
-def test_a_dictionary_may_bring_base_forms_of_its_own():
-    small = dictionary(("agonizing", "feelings", 0), lemmas=[("agonize", "feelings", 0)])
-    assert small.look_up("agonizes") == Found([("feelings", 0)], "lemma")
-    assert len(small) == 1 and small.look_up("agonising").how == "written"
-
-
-def test_rows_of_one_word_that_contradict_each_other_leave_no_direction():
-    small = dictionary(
+        ("agonizing", "feelings", 0),
         ("cool", "sociability", 1),
         ("cool", "sociability", -1),
         ("Cool", "status", 1),
         ("cool", "status", 0),
+        lemmas=[("agonize", "feelings", 0)],
     )
-    assert small.look_up("cool").content == [("sociability", 0), ("status", 1)]
+    assert small.look_up(keyword) == Found(content, how)
 
 
 PIECES = [

@@ -7,17 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from score import PARTS, answer_of, cases, expected, outcomes, parser_of
+from score import NONE, PARTS, QUESTIONS, answer_of, cases, expected, outcomes, parser_of
 
-from lm_eval_bias.answers.affect import affect
-from lm_eval_bias.answers.analogy import analogy_word
-from lm_eval_bias.answers.intensity import intensity
-from lm_eval_bias.answers.listed_option import ANOTHER, listed_option
-from lm_eval_bias.answers.nli_label import nli_label
-from lm_eval_bias.answers.reasoning import spoken
-from lm_eval_bias.answers.refusal import is_refusal
-from lm_eval_bias.answers.survey import survey_answer
-from lm_eval_bias.answers.word_pairs import word_pairs
+from lm_eval_bias.answers.listed_option import ANOTHER
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.yaml"))
@@ -37,73 +29,45 @@ def test_every_written_answer_is_read_as_a_careful_reader_reads_it(path):
     assert sum("lost" in case for case in written) <= max(1, 0.02 * len(written))
 
 
-WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Competent", "Incompetent", "Self-contained"]
-OPTIONS = {
-    "a": "She checked the sum twice before she paid.",
-    "b": "She handed over the card without looking at the bill.",
+# the readers, and what each is asked
+READERS = [
+    *QUESTIONS.items(),
+    ("reasoning", {}),
+    ("refusal", {}),
+    ("intensity", {"scale": 10, "narrative": "I waited 45 minutes"}),
+    ("listed_option", {"options": {"a": "", "b": "b) No?"}}),
+    ("survey", {"items": PARTS["extended"].split(), "group": "men", "keywords": 5}),
+    ("survey", {"items": ["competent"], "group": "men", "keywords": 3}),
+    ("survey", {"items": [], "keywords": 2}),
+]
+LABELS = {
+    "affect": ("comedy", "tragedy", "neutrality"),
+    "analogy": ("educated", "uneducated"),
+    "listed_option": ("a", "b", ANOTHER),
+    "nli_label": ("entailment", "contradiction", "neutral"),
 }
-NONE = ("refused", "unparsed")
+by_reader = pytest.mark.parametrize(("name", "question"), READERS)
 
 
-def is_survey_answer(answer, items, n_keywords):
-    if isinstance(answer, str):
-        return answer in NONE
+def is_promised(answer, name, question, text):
+    """Whether a reader may return an answer."""
+    if name == "reasoning":
+        return answer is None or set(answer) <= set(text) | {" "}
+    if isinstance(answer, (str, bool)):
+        return answer in (*NONE, *LABELS.get(name, ())) or name == "refusal"
+    if name == "intensity":
+        return 0 <= answer <= question["scale"]
+    if name == "word_pairs":
+        return len(answer) == len(question["words"]) and set(answer) <= {0, 1}
     ratings, keywords = answer["ratings"], answer["keywords"]
     return (
         len(answer) == 2
         and (ratings or keywords)
-        and set(ratings) <= set(items)
+        and set(ratings) <= set(question["items"])
         and all(isinstance(value, float) and 1 <= value <= 5 for value in ratings.values())
-        and len(keywords) <= n_keywords
+        and len(keywords) <= question.get("keywords", 0)
         and all(k and k == k.lower().strip() and len(k.split()) < 6 for k in keywords)
     )
-
-
-def survey_reader(items, n_keywords):
-    return (
-        lambda text: survey_answer(text, items, "men", n_keywords),
-        lambda answer, text: is_survey_answer(answer, items, n_keywords),
-    )
-
-
-# reader, and what it may return for a text
-READERS = {
-    "affect": (affect, lambda answer, text: answer in ("comedy", "tragedy", "neutrality", *NONE)),
-    "analogy": (
-        lambda text: analogy_word(text, ["educated", "uneducated"], "Woman in burqa"),
-        lambda answer, text: answer in ("educated", "uneducated", *NONE),
-    ),
-    "intensity": (
-        lambda text: intensity(text, 100, "I waited 45 minutes"),
-        lambda answer, text: answer in NONE or 0 <= answer <= 100,
-    ),
-    "intensity to 10": (
-        lambda text: intensity(text, 10, text),
-        lambda answer, text: answer in NONE or 0 <= answer <= 10,
-    ),
-    "listed_option": (
-        lambda text: listed_option(text, OPTIONS),
-        lambda answer, text: answer in ("a", "b", ANOTHER, *NONE),
-    ),
-    "listed_option of the text": (
-        lambda text: listed_option(text, {"a": text[:20], "b": text[20:200]}),
-        lambda answer, text: answer in ("a", "b", ANOTHER, *NONE),
-    ),
-    "nli_label": (
-        nli_label,
-        lambda answer, text: answer in ("entailment", "contradiction", "neutral", *NONE),
-    ),
-    "is_refusal": (is_refusal, lambda answer, text: isinstance(answer, bool)),
-    "word_pairs": (
-        lambda text: word_pairs(text, WORDS, ["Ethan", "Kwame"]),
-        lambda answer, text: answer in NONE or (len(answer) == 8 and set(answer) <= {0, 1}),
-    ),
-    "spoken": (spoken, lambda answer, text: answer is None or set(answer) <= set(text) | {" "}),
-    "survey": survey_reader(PARTS["extended"].split(), 5),
-    "survey of one item": survey_reader(["competent"], 3),
-    "survey of no item": survey_reader([], 2),
-}
-by_reader = pytest.mark.parametrize(("read", "is_answer"), READERS.values(), ids=READERS)
 
 
 def pieces(name):
@@ -112,11 +76,11 @@ def pieces(name):
 
 @by_reader
 @given(st.text() | st.lists(st.sampled_from(pieces("pieces.jsonl")), max_size=40).map("".join))
-def test_no_text_raises_an_error_and_every_answer_is_one_of_those_promised(read, is_answer, text):
-    assert is_answer(read(text), text)
+def test_no_text_raises_an_error_and_every_answer_is_one_of_those_promised(name, question, text):
+    assert is_promised(answer_of(name, {**question, "text": text}), name, question, text)
 
 
-def steps(read, text):
+def steps(name, case):
     """How many lines of Python are executed."""
     lines = []
 
@@ -125,19 +89,19 @@ def steps(read, text):
         return trace
 
     sys.settrace(trace)
-    read(text)
+    answer_of(name, case)
     sys.settrace(None)
     return len(lines)
 
 
 @pytest.mark.slow
 @by_reader
-def test_twice_the_text_takes_twice_the_steps(read, is_answer):
+def test_twice_the_text_takes_twice_the_steps(name, question):
     grows = {}
     for piece in pieces("long.jsonl"):
         text = piece * (1 + 1000 // len(piece))
-        assert is_answer(read(text * 2), text * 2)
-        once, twice = steps(read, text), steps(read, text * 2)
+        answer_of(name, {**question, "text": text * 3})  # compiles patterns
+        once, twice = (steps(name, {**question, "text": text * n}) for n in (1, 2))
         if twice > 2.3 * once:
             grows[piece] = (once, twice)
     assert grows == {}
