@@ -6,7 +6,8 @@ How a measure is written (benchmarks/hbb/measure.py is an example):
 2. `units(records, **options)`: records are a data frame; the frames of what is counted, by name. A
    frame keeps the columns that clusters and groups are named by.
 3. `values(units, total, **options)`, one for each frame: metric -> (number, n), computed from
-   `total(column)` alone. No errors and no groups: `metrics/errors.py` makes them.
+   `total(column)` alone, as `metrics.errors.means` does. No errors and no groups: the engine there
+   makes them.
 4. `Metric`s with unit, null value and `by`, and the `clusters`; all go into `Counted`, which is the
    `summary` of the `Measure`.
 
@@ -52,6 +53,8 @@ RANGE: Mapping[str, Ends] = {
 }
 """The least and greatest value of a unit; the other units have none."""
 SHARES = ("%", "share")
+ALL = "all"
+"""In a table, in the place of a group: the row of all."""
 ROWS = 12
 """The most rows of a task in the harness's table."""
 
@@ -757,6 +760,12 @@ def estimate(name: str, number: Number) -> dict[str, float]:
     parts = ("stderr", "low", "high")
     cells = {name: float(number.value), **{f"{name}_{p}": float(getattr(number, p)) for p in parts}}
     return cells if number.n is None else {**cells, f"{name}_n": int(number.n)}
+
+
+def estimates(numbers: Mapping[str, Number], names: Iterable[str]) -> dict[str, float]:
+    """Those of some numbers, as far as they are there."""
+    shown = (estimate(name, numbers[name]) for name in names if name in numbers)
+    return {key: value for cells in shown for key, value in cells.items()}
 
 
 def mean(values: Iterable[float | None]) -> float:

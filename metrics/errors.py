@@ -17,10 +17,9 @@ Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3; for severa
 - AB: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -77,6 +76,7 @@ class Part(NamedTuple):
 Value = tuple[Floats, ...]
 """A number, of how many units it is a mean, and if that is not the number of rows that count, this
 too; each of shape (1 + groups, parts)."""
+Values = dict[str, Value]
 
 
 class Sample:
@@ -165,11 +165,9 @@ class Sample:
 
 
 class Total:
-    """Adds rows up: over all of each part, and without each group of the sample. all: the same of
-    all rows, whichever part they are in."""
+    """Adds rows up: over all of each part, and without each group of the sample."""
 
     def __init__(self, sample: Sample, by: Ints | None, parts: int) -> None:
-        self.all = self if by is None else Total(sample, None, 1)
         by = np.zeros(sample.rows, dtype=int) if by is None else by
         self.sample, self.by = sample, by
         self.parts, self._rows = parts, np.flatnonzero(by >= 0)
@@ -228,16 +226,15 @@ def _jackknife(change: Floats, share: Floats, strata: Ints) -> Variance:
     """
     there = share > 0
     moved = np.where(there, (1 - share) * change, 0)
-    ignored = _of_strata(moved, share, np.zeros_like(strata))
+    value, df = _of_strata(moved, share, np.zeros_like(strata))
     if strata.any():
         strata = np.unique(strata, return_inverse=True)[1]
-        alone = (_sums(there.astype(float), strata) == 1).any(axis=0)
-        inside = _of_strata(moved, share, strata)
-        ignored = Variance(*(np.where(alone, a, b) for a, b in zip(ignored, inside, strict=True)))
-    return ignored._replace(value=np.where(there.sum(axis=0) == 1, np.nan, ignored.value))
+        alone = (_sums(there, strata) == 1).any(axis=0)
+        value, df = np.where(alone, (value, df), _of_strata(moved, share, strata))
+    return Variance(np.where(there.sum(axis=0) == 1, np.nan, value), df)
 
 
-def _sums(x: Floats, strata: Ints) -> Floats:
+def _sums(x: Floats | Bools, strata: Ints) -> Floats:
     return np.asarray(np.eye(strata.max(initial=0) + 1)[:, strata] @ x)
 
 
@@ -352,6 +349,20 @@ def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
         return np.where(np.asarray(b) == 0, np.nan, np.asarray(a) / b)
 
 
+def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
+    """The sum of the values that are not NaN over their number, or over that of `over`; both of
+    shape (rows,)."""
+    x = np.asarray(x, dtype=float)
+    known = ~np.isnan(x)
+    n = total(known if over is None else over)
+    return ratio(total(np.where(known, x, 0)), n), n
+
+
+def means(*columns: str) -> Callable[..., Values]:
+    """What takes the means of columns, of those that the rows have: (rows, total) -> values."""
+    return lambda x, total, **_: {name: mean(total, x[name]) for name in columns if name in x}
+
+
 def contrasts(
     total: Total,
     outcomes: Sequence[ArrayLike],
@@ -371,22 +382,34 @@ def contrasts(
     finer, belongs = total.within(part * size + cells, parts * size)
     belongs = belongs.reshape(parts, size, total.parts).max(axis=0)
 
-    def split(x: ArrayLike) -> list[Floats]:
-        return np.split(finer(x), parts, axis=1)
+    def split(x: ArrayLike) -> Floats:
+        return np.stack(np.split(finer(x), parts, axis=1))
 
     n = split(1)
-    each = [1 / np.maximum(size, 1) for size in n]
-    weight = np.minimum(1, reduce(np.multiply, n))
-    rows = (weight * sum(n)) @ belongs
+    each = 1 / np.maximum(n, 1)
+    weight = np.minimum(1, n.prod(axis=0))
+    rows = (weight * n.sum(axis=0)) @ belongs
     if harmonic:
-        weight *= parts / sum(each)
+        weight *= parts / each.sum(axis=0)
     counted = weight @ belongs
-    result: list[Value] = []
-    for x in outcomes:
-        means = [rows_of * share for rows_of, share in zip(split(x), each, strict=True)]
-        for contrast_signs in signs:
-            contrast = sum(
-                sign * mean for sign, mean in zip(contrast_signs, means, strict=True) if sign
-            )
-            result.append((ratio((weight * contrast) @ belongs, counted), rows))
-    return result
+    return [
+        (ratio((weight * np.tensordot(chosen, means_of, 1)) @ belongs, counted), rows)
+        for x in outcomes
+        for means_of in [split(x) * each]
+        for chosen in signs
+    ]
+
+
+def beyond_placebos(
+    x: Any, total: Total, outcome: ArrayLike, side: ArrayLike, cells: Sequence[str]
+) -> Values:
+    """The sum of the means of either side, less that of the placebos of the same cells, and the
+    former alone; cells count alike.
+
+    x: a data frame with the columns placebo and cells. outcome, side (true or false): shape
+    (rows,).
+    """
+    code = x.groupby(list(cells), dropna=False).ngroup().to_numpy()
+    part = 2 * x["placebo"].to_numpy(dtype=int) + np.asarray(side, dtype=int)
+    less, alone = contrasts(total, [outcome], code, part, (1, 1, -1, -1), (1, 1, 0, 0))
+    return {"gap_beyond_words": less, "gap_of_words": alone}

@@ -5,11 +5,13 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
+from scipy.special import comb
 
-from .errors import ROUNDING, SEED, Floats, Ints
+from .errors import ROUNDING, SEED, Floats
 
 PERMUTATIONS = 10_000
 LEVEL = 0.001
@@ -33,35 +35,23 @@ def rand_test(
     a, b: length n. One cluster against anything else gives 0, as in scikit-learn. All but n is NaN
     with fewer than two items. Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
     """
-    if len(a) != len(b):
-        raise ValueError(
-            f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
-        )
-    rows, columns = (
-        np.unique(np.asarray(list(labels)), return_inverse=True)[1] for labels in (a, b)
-    )
+    rows, columns = (pd.factorize(np.asarray(list(labels)))[0] for labels in (a, b))
     n = len(rows)
     if n < 2:
         return RandTest(n, np.nan, np.nan, np.nan)
-    table = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
-    np.add.at(table, (rows, columns), 1)
-    observed = np.square(table).sum()
-    margins = table.sum(axis=1), table.sum(axis=0)
-    rng = np.random.default_rng(SEED)
-    null = np.empty(permutations, dtype=np.int64)
-    chunk = max(1, 1_000_000 // n)  # as many at a time as take a few megabytes
-    for start in range(0, permutations, chunk):
-        size = min(chunk, permutations - start)
-        shuffled = rng.permuted(np.tile(columns, (size, 1)), axis=1)
-        cells = (np.arange(size)[:, None] * len(table) + rows) * table.shape[1] + shuffled
-        counts = np.bincount(cells.ravel(), minlength=size * table.size).reshape(size, -1)
-        null[start : start + size] = np.square(counts).sum(axis=1)
-    # With the sizes of the clusters fixed, the index grows with the sum of squares, and whole
-    # numbers compare without rounding.
-    as_well = int((null >= observed).sum())
-    high = float(np.percentile(_index(null, *margins), 95))
-    value = float(_index(observed, *margins))
-    return RandTest(n, value, (1 + as_well) / (1 + permutations), high)
+    chance = np.random.default_rng(SEED).permuted(np.tile(columns, (permutations, 1)), axis=1)
+    draws = np.concatenate([columns[None], chance])  # the partition itself is the first of them
+    cells = (np.arange(len(draws))[:, None] * n + rows) * n + draws
+    counts = np.unique(cells, return_counts=True)
+    in_both = np.bincount(counts[0] // n**2, comb(counts[1], 2))
+    pairs, in_rows, in_columns = (
+        comb(sizes, 2).sum() for sizes in ([n], np.bincount(rows), np.bincount(columns))
+    )
+    expected, most = in_rows * in_columns / pairs, (in_rows + in_columns) / 2
+    # Nothing but agreement is possible where both have one cluster, or both one for each item.
+    index = in_both * 0 + 1 if most == expected else (in_both - expected) / (most - expected)
+    p = np.mean(in_both >= in_both[0])
+    return RandTest(n, float(index[0]), float(p), float(np.percentile(index[1:], 95)))
 
 
 def order(centroids: ArrayLike, points: ArrayLike) -> list[int]:
@@ -71,7 +61,7 @@ def order(centroids: ArrayLike, points: ArrayLike) -> list[int]:
     """
     z = _standardised(centroids, points)
     # Ten decimals: clusters that mirror each other have equal sums but for rounding.
-    return [int(i) for i in np.argsort(z.sum(axis=1).round(10), kind="stable")]
+    return np.argsort(z.sum(axis=1).round(10), kind="stable").tolist()
 
 
 def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
@@ -133,18 +123,6 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
         warnings.simplefilter("ignore", RuntimeWarning)  # of few pairs and equal differences
         t, p = map(float, stats.ttest_rel(first, second, nan_policy="omit"))
     return PairedTest(t, p, (">" if t > 0 else "<") if p < level else "=")
-
-
-def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
-    """squares: the sum of the squares of a contingency table, any shape; rows, columns: its
-    margins."""
-    n = rows.sum()
-    pairs = n * (n - 1) / 2
-    in_rows, in_columns = ((np.square(margin).sum() - n) / 2 for margin in (rows, columns))
-    in_both = (np.asarray(squares) - n) / 2
-    expected, most = in_rows * in_columns / pairs, (in_rows + in_columns) / 2
-    # Nothing but agreement is possible where both have one cluster, or both one for each item.
-    return np.ones_like(in_both) if most == expected else (in_both - expected) / (most - expected)
 
 
 def _standardised(values: ArrayLike, points: ArrayLike) -> Floats:

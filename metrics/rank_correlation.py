@@ -38,16 +38,13 @@ def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, F
     """The rank correlations of several parts of the pairs, and their numbers of pairs; shapes
     (parts,).
 
-    kept: shape (parts, n), 1 for the pairs of the part, else 0.
+    x, y: shape (n,). kept: shape (parts, n), 1 for the pairs of the part, else 0.
     """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if x.shape != y.shape or x.ndim != 1:
-        raise ValueError(f"x and y must have the same shape (n,), found {x.shape} and {y.shape}")
-    pairs = np.stack([x, y])
+    pairs = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
     there = ~np.isnan(pairs).any(axis=0)
     kept = np.asarray(kept, dtype=float)[:, there]
     # Twice a rank less its mean: how many are less, less how many are greater.
-    a, b = (kept @ np.sign(x - x[:, None]) for x in pairs[:, there])
+    a, b = (kept @ np.sign(z - z[:, None]) for z in pairs[:, there])
     n = kept.sum(axis=1)
     lengths = [(kept * signs**2).sum(axis=1) for signs in (a, b)]
     rho = ratio((kept * a * b).sum(axis=1), np.sqrt(lengths[0] * lengths[1]))

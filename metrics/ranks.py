@@ -46,25 +46,20 @@ def ranks(
     p counts (Berger 1982).
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (values, lows, highs))
-    k = len(value)
-    freedom = np.broadcast_to(np.asarray(df, dtype=float), k)
+    freedom = np.broadcast_to(np.asarray(df, dtype=float), value.shape)
     if distances:  # mirrored at 0, an estimate keeps what its interval reaches towards 0
         mirrored = value < 0
         low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
         value = abs(value)
     ranked = np.isfinite(value) & (low <= value) & (value <= high) & (low < high)
     quantile = scipy.special.stdtrit(freedom, 0.975)
-    down, up = (np.where(ranked, side, np.nan) / quantile for side in (value - low, high - value))
-    raw = np.full((k, k), np.nan)
-    for i, j in combinations(np.flatnonzero(ranked), 2):
-        above, below = (i, j) if value[i] >= value[j] else (j, i)
-        df_of_pair = freedom[[above, below]]
-        gap = value[above] - value[below]
-        raw[i, j] = _welch(gap, np.array([down[above], up[below]]), df_of_pair)
-        if distances:
-            errors = np.array([down[above], down[below]])
-            raw[i, j] = max(raw[i, j], _welch(value[i] + value[j], errors, df_of_pair))
-    return _of_tests(value, raw, ranked)
+    down, up = (np.where(ranked, side / quantile, np.nan) for side in (value - low, high - value))
+    gap = value[:, None] - value
+    above = gap >= 0
+    p = _welch(gap, np.where(above, down[:, None], up[:, None]), np.where(above, up, down), freedom)
+    if distances:
+        p = np.maximum(p, _welch(value[:, None] + value, down[:, None], down, freedom))
+    return ranks_of_tests(np.where(ranked, value, np.nan), p)
 
 
 def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
@@ -74,28 +69,24 @@ def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
     count.
     """
     value = np.asarray(values, dtype=float)
-    raw = np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float))
-    return _of_tests(value, raw, np.isfinite(value))
-
-
-def _welch(difference: float, errors: Floats, df: Floats) -> float:
-    """1 where no error is above 0, at the ends of a scale, or one is infinite."""
-    variances = errors**2
-    total = variances.sum()
-    if not 0 < total < np.inf:
-        return 1.0
-    with np.errstate(divide="ignore"):
-        return float(two_sided(difference / np.sqrt(total), total**2 / (variances**2 / df).sum()))
-
-
-def _of_tests(value: Floats, raw: Floats, ranked: Bools) -> Ranks:
-    adjusted = holm(raw)
+    ranked = np.isfinite(value)
+    adjusted = holm(np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float)))
     p = np.where(np.isnan(adjusted), adjusted.T, adjusted)
     different = p <= ALPHA
     lower = different & (value[:, None] < value[None, :])
     ends = np.stack([1 + lower.sum(axis=0), ranked.sum() - lower.sum(axis=1)], axis=1)
     ends = np.where(ranked[:, None], ends, np.nan)
     return Ranks(ends, p, lower, _ties(ranked, different, value))
+
+
+def _welch(difference: Floats, one: Floats, other: Floats, df: Floats) -> Floats:
+    """P of each pair, shape (k, k). one, other: their standard errors, as the rows and the columns.
+    1 where no error is above 0, at the ends of a scale, or one is infinite."""
+    total = one**2 + other**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = total**2 / (one**4 / df[:, None] + other**4 / df)
+        p = two_sided(difference / np.sqrt(total), freedom)
+    return np.where((total > 0) & (total < np.inf) | np.isnan(total), p, 1)
 
 
 def _ties(ranked: Bools, different: Bools, value: Floats) -> list[tuple[int, ...]]:

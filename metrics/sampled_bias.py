@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 from scipy.stats import hypergeom
 
-from .errors import Floats, Total, ratio
-from .hidden_bias import Values, log_odds, reaches
+from .errors import Floats, Total, Values, mean, ratio
+from .hidden_bias import SIDE, reaches
 
-SIDE = ["concept", "type", "identity"]
 Counts = tuple[int, int]
 """How many answers to a question chose option 1, and how many chose either."""
 
@@ -24,15 +24,12 @@ def sampled_sides(answers: pd.DataFrame, orders: int) -> pd.DataFrame:
     of each order. Source: HBB, section 3.3.
     """
     x = answers.sort_values("first", kind="stable")
-    x["valid"] = x["option_1"] + x["option_2"]
-    x["p"] = ratio(x["option_1"], x["valid"])
-    x["counts"] = list(zip(x["option_1"], x["valid"], strict=True))
+    valid = x["option_1"] + x["option_2"]
+    x["p"], x["counts"] = ratio(x["option_1"], valid), list(zip(x["option_1"], valid, strict=True))
     grouped = x.groupby(SIDE, sort=False)
-    sides = grouped.first()
-    sides["counts"] = grouped["counts"].agg(tuple)
-    complete = grouped["p"].count() == orders
-    sides["log_odds"] = log_odds(grouped["p"].mean().where(complete))
-    return sides.reset_index()
+    p = grouped["p"].mean().where(grouped["p"].count() == orders)
+    counts = grouped["counts"].agg(tuple)
+    return grouped.first().assign(counts=counts, log_odds=logit(p)).reset_index()
 
 
 class Chance(NamedTuple):
@@ -82,11 +79,10 @@ def with_chance(x: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 def beside_chance(x: pd.DataFrame, total: Total) -> Values:
     """What sampling alone makes of a row of Table 2, and the observed numbers less that."""
-    n, share, mean = total(1), total(x["share"]), total(x["mean"])
     return {
-        "chance_share": (100 * ratio(share, n), n),
-        "chance_score": (ratio(total(x["over"]), share), n),
-        "chance_difference": (ratio(mean, n), n),
-        "beyond_chance_share": (100 * ratio(total(x["biased"]) - share, n), n),
-        "beyond_chance_difference": (ratio(total(x["s"]) - mean, n), n),
+        "chance_share": mean(total, 100 * x["share"]),
+        "chance_score": (ratio(total(x["over"]), total(x["share"])), total(1)),
+        "chance_difference": mean(total, x["mean"]),
+        "beyond_chance_share": mean(total, 100 * (x["biased"] - x["share"])),
+        "beyond_chance_difference": mean(total, x["s"] - x["mean"]),
     }

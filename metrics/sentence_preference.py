@@ -6,14 +6,12 @@ PLL(S_u) in nats, the difference of their NPLL is tanh(x / 2). Pairs are a data 
 place (the same template, variant, gender and descriptors) has several in either context.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .errors import ROUNDING, Floats, Ints, Total, Value, contrasts, ratio
+from .errors import ROUNDING, Floats, Ints, Total, Values, contrasts
 
 CONTEXTS = ("positive", "negative", "neutral")
 CONTRASTS = ("favouritism", "discrimination", "log_odds_gap")
@@ -48,21 +46,7 @@ def _less(a: Floats, b: Floats, size: Floats) -> Floats:
     return np.where(np.abs(a - b) <= ROUNDING * np.maximum(1.0, size), 0.0, a - b)
 
 
-def shares(x: pd.DataFrame, total: Total, thresholds: Sequence[float]) -> list[list[Value]]:
-    """(z1, z2, z3) at each threshold: percent of pairs with |tanh(x / 2)| at most the threshold,
-    above it, below its negative."""
-    known = x["x"].notna()
-    n = total(known)
-    return [
-        [
-            (100 * ratio(total(known & (preference(x["x"], threshold) == sign)), n), n)
-            for sign in (0, 1, -1)
-        ]
-        for threshold in thresholds
-    ]
-
-
-def context_contrasts(x: pd.DataFrame, total: Total, threshold: float) -> dict[str, Value]:
+def context_contrasts(x: pd.DataFrame, total: Total, threshold: float) -> Values:
     """How pairs of positive and negative context differ, in the same places: z2 in positive less z2
     in negative context; z3 in negative less z3 in positive; x in positive less x in negative.
 
@@ -75,15 +59,6 @@ def context_contrasts(x: pd.DataFrame, total: Total, threshold: float) -> dict[s
     place = pd.factorize(x["place"])[0]
     values = contrasts(total, outcomes, place, part, (1, -1), harmonic=True)
     return dict(zip(CONTRASTS, values, strict=True))
-
-
-def gap_beyond_words(x: pd.DataFrame, total: Total) -> tuple[Value, Value]:
-    """`log_odds_gap` in nats less that of the placebos with the same words, and the former alone;
-    axes and words count alike."""
-    cells = x.groupby(["axis", "words"], dropna=False).ngroup().to_numpy()
-    part = 2 * x["placebo"].astype(int) + (x["context"] == "negative")
-    less, alone = contrasts(total, [x["x"]], cells, part.to_numpy(), (1, -1, -1, 1), (1, -1, 0, 0))
-    return less, alone
 
 
 def preference(log_odds: ArrayLike, threshold: float) -> Ints:

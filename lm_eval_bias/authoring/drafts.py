@@ -9,170 +9,120 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import writing
-from lm_eval_bias.authoring.pipeline import Pipeline, Refused
+from lm_eval_bias.authoring.pipeline import Pipeline, Refused, Step
 from lm_eval_bias.data.bounds import Json, content_of, loads
 from lm_eval_bias.usage import UsageError
 
-Entry = dict[str, Any]
-FORMAT = 1
+FORMAT = 2
 Ask = Callable[[Sequence[str], Sequence[int]], list[str]]
 """(prompts, a seed for each) -> answers."""
 
 
-def journal_of(out: Path) -> Path:
-    return out.with_name(f"{out.stem}.journal.jsonl")
-
-
 class Draft:
-    """An unfinished item. known: its row and answers' fields. start, step: indices of its first and
-    next step. tries: answers to that step. refused: check and cause of the last refusal.
+    """An unfinished item. known: its row and answers' fields. steps: those that are left. tries:
+    answers to the first of them. lines: all questions and answers, as of the journal.
     """
 
-    def __init__(self, row: Mapping[str, str], start: int) -> None:
-        self.known = dict(row)
-        self.start = self.step = start
-        self.tries = 0
-        self.refused: tuple[str, str] | None = None
+    def __init__(self, row: Mapping[str, str], steps: Sequence[Step]) -> None:
+        given = [i for i, step in enumerate(steps, 1) if set(step.gives) <= row.keys()]
+        self.known, self.steps = dict(row), steps[max(given, default=0) :]
+        self.tries, self.lines = 0, list[dict[str, Any]]()
 
-    def take(self, gained: Mapping[str, str] | None, refused: Sequence[str] | None) -> None:
-        if refused is None:
-            self.known.update(gained or {})
-            self.step, self.tries, self.refused = self.step + 1, 0, None
-        else:
-            self.tries += 1
-            self.refused = (refused[0], refused[1])
-
-
-class Journal:
-    """JSON lines: the settings of the run, then each question with its outcome."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def lines(self) -> list[Entry]:
-        """Raises UsageError if the file is no journal."""
+    def take(self, prompt: str, answer: str) -> Json:
+        """The line of an answer to the next step."""
+        step, *others = self.steps
+        line: dict[str, Any] = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
+        line |= {"prompt": prompt, "answer": answer}
         try:
-            complete, end, _ = content_of(self.path).rpartition(b"\n")
-            lines = [loads(line) for line in (complete + end).splitlines()]
-            if lines and lines[0]["journal"] != FORMAT:
-                raise KeyError("journal")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.known.update(step.read(answer, self.known))
+            self.steps, self.tries = others, 0
+        except Refused as refused:
+            line["refused"] = list(refused.args)
+            self.tries += 1
+        self.lines.append(line)
+        return line
+
+
+def opened(journal: Path, run: Json) -> list[Any]:
+    """The questions and answers of a journal, JSON lines behind the settings of its run; creates a
+    missing file. UsageError for one that is no journal, or another run's."""
+    if not journal.exists():
+        writing.whole(journal, json_lines([{"journal": FORMAT, **run}]))
+        return []
+    try:
+        content = content_of(journal)
+        end = content.rfind(b"\n") + 1  # a line that was cut off is dropped
+        settings, *lines = map(loads, content[:end].splitlines())
+        if settings["journal"] != FORMAT:
+            raise KeyError("journal")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{journal} is not a readable journal ({type(error).__name__}); give another --out"
+        ) from error
+    for key, value in run.items():
+        if settings.get(key) != value:
             raise UsageError(
-                f"{self.path} is not a readable journal ({type(error).__name__}); "
-                "give another --out"
-            ) from error
-        return lines
-
-    def start(self, run: Json) -> list[Entry]:
-        """The lines about questions; creates a missing file. Raises UsageError for another run's
-        journal.
-        """
-        lines = self.lines() if self.path.exists() else []
-        if not lines:
-            writing.whole(self.path, json_lines([{"journal": FORMAT, **run}]))
-            return []
-        content = self.path.read_bytes()
-        os.truncate(self.path, content.rfind(b"\n") + 1)
-        for key, value in run.items():
-            if lines[0].get(key) != value:
-                raise UsageError(
-                    f"{self.path} belongs to a run with {key} {lines[0].get(key)!r}, not "
-                    f"{value!r}; use another --out, or the same settings"
-                )
-        return lines[1:]
-
-    def add(self, lines: Iterable[Json]) -> None:
-        """Raises UsageError; a line that was cut off is dropped by `start`."""
-        with writing.told(self.path), self.path.open("ab") as file:
-            file.write(writing.encoded(json_lines(lines)))
-            file.flush()
-            os.fsync(file)
-
-
-def drafts(
-    rows: Sequence[Mapping[str, str]], pipeline: Pipeline, lines: Iterable[Json], where: object
-) -> list[Draft]:
-    """Raises UsageError if a row has changed since the journal."""
-    by_id = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
-    for line in lines:
-        draft = by_id.get(line["row"])
-        if draft is None:
-            continue  # a row that the file no longer has
-        if not line.get("given", {}).items() <= draft.known.items():
-            raise UsageError(
-                f"{where}: row {line['row']!r} has changed since the run began; use another --out, "
-                "or give the row a new id"
+                f"{journal} belongs to a run with {key} {settings.get(key)!r}, not {value!r}; use "
+                "another --out, or the same settings"
             )
-        if draft.step < len(pipeline.steps) and line["step"] == pipeline.steps[draft.step].name:
-            draft.take(line.get("found"), line.get("refused"))
-    return list(by_id.values())
+    os.truncate(journal, end)
+    return lines
 
 
 def write(
     pipeline: Pipeline,
     rows: Sequence[Mapping[str, str]],
     ask: Ask,
-    journal: Journal,
+    journal: Path,
     run: Json,
     tries: int,
     at_once: int,
-    progress: Callable[[list[Draft]], None],
+    progress: Callable[[Sequence[Draft]], None],
 ) -> list[Draft]:
-    """Make an item of each row.
+    """Make an item of each row. UsageError if a row has changed since the journal.
 
     run: settings for the journal. tries: most answers per question. at_once: questions per batch.
     progress: called with all drafts.
     """
-    all_drafts = drafts(rows, pipeline, journal.start(run), journal.path)
-    done = len(pipeline.steps)
-    progress(all_drafts)
-    while unfinished := [
-        draft for draft in all_drafts if draft.step < done and draft.tries < tries
-    ]:
-        turn = [(draft, pipeline.steps[draft.step]) for draft in unfinished[:at_once]]
-        prompts = [step.prompt(draft.known) for draft, step in turn]
-        seeds = [
-            zlib.crc32(f"{draft.known['id']}/{step.name}/{draft.tries}".encode()) >> 1
-            for draft, step in turn
-        ]
-        answers = ask(prompts, seeds)
-        lines = []
-        for (draft, step), prompt, answer in zip(turn, prompts, answers, strict=True):
-            line: dict[str, Any] = {
-                "row": draft.known["id"],
-                "step": step.name,
-                "try": draft.tries + 1,
-            }
-            if draft.step == draft.start and not draft.tries:
-                line["given"] = dict(draft.known)
-            line |= {"prompt": prompt, "answer": answer}
-            try:
-                line["found"] = step.read(answer, draft.known)
-            except Refused as refused:
-                line["refused"] = [refused.check, refused.cause]
-            lines.append(line)
-            draft.take(line.get("found"), line.get("refused"))
-        journal.add(lines)
-        progress(all_drafts)
-    return all_drafts
+    drafts = {row["id"]: Draft(row, pipeline.steps) for row in rows}
+    for line in opened(journal, run):
+        draft = drafts.get(line["row"])
+        if draft and draft.steps and draft.steps[0].name == line["step"]:
+            if draft.steps[0].prompt(draft.known) != line["prompt"]:
+                raise UsageError(
+                    f"{journal}: row {line['row']!r} has changed since the run began; use another "
+                    "--out, or give the row a new id"
+                )
+            draft.take(line["prompt"], line["answer"])
+    made = list(drafts.values())
+    progress(made)
+    while turn := [draft for draft in made if draft.steps and draft.tries < tries][:at_once]:
+        prompts = [draft.steps[0].prompt(draft.known) for draft in turn]
+        places = [f"{draft.known['id']}/{draft.steps[0].name}/{draft.tries}" for draft in turn]
+        answers = ask(prompts, [zlib.crc32(place.encode()) >> 1 for place in places])
+        lines = json_lines(map(Draft.take, turn, prompts, answers))
+        with writing.told(journal), journal.open("ab") as file:
+            file.write(writing.encoded(lines))
+            file.flush()
+            os.fsync(file)
+        progress(made)
+    return made
 
 
-def report(
-    made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Json], out: Path
-) -> Iterator[str]:
+def report(made: Sequence[Draft], pipeline: Pipeline, out: Path) -> Iterator[str]:
     """How many items are accepted, what was refused at which step, and why items are rejected."""
     order = [step.name for step in pipeline.steps]
-    rejected = [draft for draft in made if draft.step < len(order)]
-    questions = [line for line in lines if "step" in line]
-    refused = Counter((line["step"], line["refused"][0]) for line in questions if "refused" in line)
+    rejected = [draft for draft in made if draft.steps]
+    lines = [line for draft in made for line in draft.lines]
+    refused = Counter((line["step"], line["refused"][0]) for line in lines if "refused" in line)
     accepted, total = len(made) - len(rejected), refused.total()
     yield f"{out}: {accepted} of {len(made)} items accepted by the checks, {len(rejected)} rejected"
-    yield f"  {len(questions)} answers, {total} of them refused{':' if total else ''}"
+    yield f"  {len(lines)} answers, {total} of them refused{':' if total else ''}"
     for (step, check), n in sorted(refused.items(), key=lambda x: (order.index(x[0][0]), -x[1])):
         yield f"    {n:4}  {step}: {check}"
     for draft in rejected:
-        check, cause = draft.refused or ("", "")
-        yield f"  rejected {draft.known['id']} at {order[draft.step]}, {check}: {cause}"
+        check, cause = draft.lines[-1]["refused"]
+        yield f"  rejected {draft.known['id']} at {draft.steps[0].name}, {check}: {cause}"
 
 
 def json_lines(rows: Iterable[Json]) -> str:

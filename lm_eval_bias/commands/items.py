@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "result is a file for --metadata items=FILE."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name in pipelines.names():
+    for name in pipelines.pipelines():
         _add_writer(actions, name)
 
 
@@ -66,15 +67,15 @@ def _add_writer(actions: Any, name: str) -> None:
 
 def write(arguments: argparse.Namespace, name: str) -> int:
     out, tries = arguments.out, arguments.tries
-    journal = drafts.Journal(drafts.journal_of(out))
+    journal = out.with_name(f"{out.stem}.journal.jsonl")
     if out.suffix != ".jsonl":
         raise UsageError(f"--out {out}: expected a file that ends in .jsonl")
     if tries < 1:
         raise UsageError(f"--tries {tries}: expected 1 at least")
     writing.check("--out", out)
-    if out.exists() and not journal.path.exists():
+    if out.exists() and not journal.exists():
         raise UsageError(
-            f"{out} exists, and no journal {journal.path.name} beside it; give another --out"
+            f"{out} exists, and no journal {journal.name} beside it; give another --out"
         )
     pipeline = pipelines.pipeline(name)
     rows = pipeline.rows(arguments.rows)
@@ -85,34 +86,6 @@ def write(arguments: argparse.Namespace, name: str) -> int:
         "model_args": _SECRET.sub(r"\1=...", model_args),
         "gen_kwargs": gen_kwargs,
     }
-    ask, at_once = _writer(arguments, model_args, gen_kwargs, journal.path)
-    done = len(pipeline.steps)
-    with tqdm(total=len(rows) * done, unit="step", desc=name, disable=False) as bar:
-
-        def progress(made: list[drafts.Draft]) -> None:
-            rejected = [draft for draft in made if draft.tries >= tries]
-            accepted = sum(draft.step == done for draft in made)
-            bar.n = sum(draft.step for draft in made) + sum(done - d.step for d in rejected)
-            bar.set_postfix(accepted=accepted, rejected=len(rejected))
-
-        try:
-            made = drafts.write(pipeline, rows, ask, journal, run, tries, at_once, progress)
-        except KeyboardInterrupt:
-            bar.close()
-            stopped = f"stopped; the same command continues from {journal.path}"
-            print(stopped, file=sys.stderr)
-            return 130
-    accepted = [pipeline.item(draft.known) for draft in made if draft.step == done]
-    writing.whole(out, drafts.json_lines(accepted))
-    for line in drafts.report(made, pipeline, journal.lines(), out):
-        print(line)
-    print(f"  every text: {journal.path}; check: lm-eval-bias check {out} --for {name}")
-    return 0 if accepted else 1
-
-
-def _writer(
-    arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path
-) -> tuple[drafts.Ask, int]:
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
     from lm_eval_bias.harness.compat import Writer, brief
 
@@ -125,7 +98,7 @@ def _writer(
         arguments.device,
     )
 
-    def ask(prompts: Any, seeds: Any) -> list[str]:
+    def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
         try:
             return writer.ask(prompts, seeds)
         except Exception as error:
@@ -134,4 +107,30 @@ def _writer(
                 f"All answers so far are in {journal}; the same command continues from there."
             ) from error
 
-    return ask, writer.at_once
+    done = len(pipeline.steps)
+    with tqdm(total=len(rows) * done, unit="step", desc=name, disable=False) as bar:
+
+        def progress(made: Sequence[drafts.Draft]) -> None:
+            left = [0 if draft.tries >= tries else len(draft.steps) for draft in made]
+            bar.n = len(made) * done - sum(left)
+            bar.set_postfix(
+                accepted=sum(not draft.steps for draft in made),
+                rejected=sum(draft.tries >= tries for draft in made),
+            )
+
+        try:
+            made = drafts.write(pipeline, rows, ask, journal, run, tries, writer.at_once, progress)
+        except KeyboardInterrupt:
+            bar.close()
+            print(f"stopped; the same command continues from {journal}", file=sys.stderr)
+            return 130
+    accepted = [
+        {field: draft.known[field] for field in pipeline.fields if field in draft.known}
+        for draft in made
+        if not draft.steps
+    ]
+    writing.whole(out, drafts.json_lines(accepted))
+    for line in drafts.report(made, pipeline, out):
+        print(line)
+    print(f"  every text: {journal}; check: lm-eval-bias check {out} --for {name}")
+    return 0 if accepted else 1

@@ -67,3 +67,13 @@ class CustomDataset:
 def in_turns(columns: Sequence[Sequence[T]]) -> list[T]:
     """The first entry of each column, then the second of each, as far as each goes."""
     return [entry for turn in zip_longest(*columns) for entry in turn if entry is not None]
+
+
+def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
+    """The entries of all streams of blocks; each first part has the streams' shares."""
+    placed = sorted(
+        ((k + 0.5) / len(stream), i, k)
+        for i, stream in enumerate(streams)
+        for k in range(len(stream))
+    )
+    return [entry for _, i, k in placed for entry in streams[i][k]]

@@ -185,16 +185,10 @@ def test_nothing_is_copied_from_the_authors_data(shared, concepts):
     ("context", "descriptor", "expected"),
     [
         ("[[X]] sat down.", "Kai, a Christian", "Kai, a Christian, sat down."),
-        ("[[X]] sat down.", "The old man", "The old man sat down."),
         ("At noon [[X]] sat down.", "The old man", "At noon the old man sat down."),
         ("It was late. [[X]] sat down.", "The actor", "It was late. The actor sat down."),
-        ("There sat [[X]].", "Kai, a Christian", "There sat Kai, a Christian."),
         ("There sat [[X]], alone.", "Kai, a Christian", "There sat Kai, a Christian, alone."),
-        (
-            "[[X]] ate.",
-            'Wang, whose pet phrase was "Shiok!"',
-            'Wang, whose pet phrase was "Shiok!", ate.',
-        ),
+        ("[[X]] ate.", 'Wang, who said "Shiok!"', 'Wang, who said "Shiok!", ate.'),
         ("[[X]] opened [[X's]] bag.", "Father", "Father opened his bag."),
     ],
 )
@@ -205,13 +199,11 @@ def test_describe(context, descriptor, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Slowly, [[X]] left.", "Slowly, she left."),
         (
-            "[[X's]] bag fell, and [[X]] laughed at [[X:self]].",
-            "Her bag fell, and she laughed at herself.",
+            "[[X's]] bag fell, and [[X]] fell over [[X:self]].",
+            "Her bag fell, and she fell over herself.",
         ),
-        ("The dog saw [[X:obj]].", "The dog saw her."),
-        ("“Station?” [[X]] said.", "“Station?” she said."),
+        ("“Station?” [[X]] asked [[X:obj]].", "“Station?” she asked her."),
         ("“[[X]] knows,” said the clerk.", "“She knows,” said the clerk."),
         ("Nobody – [[X]] least of all – spoke.", "Nobody – she least of all – spoke."),
     ],

@@ -109,7 +109,7 @@ def test_tables_2_3_and_7_of_hbb_have_each_type_and_who_gets_which_concept(docs)
     for row in table:
         assert row["association_1"] == f"Young ↔ {docs[0]['concept_1']}"
         assert row["association_2"] == f"Old ↔ {docs[0]['concept_2']}"
-        assert row["difference"] == pytest.approx(30) and row["of"] == 3
+        assert row["difference"] == pytest.approx(30) and row["largest_of"] == 3
 
 
 def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):

@@ -149,16 +149,13 @@ OUT_OF_FORM = {
     ],
     (STORY, "declined"): ["I'm sorry, but I can't help with that story."],
     (STORY, "missing placeholder"): [
-        f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}",
-        f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.",
+        f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh."
     ],
     (STORY, "pronoun"): [
-        f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}",
-        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.",
+        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away."
     ],
     (STORY, "concept named"): [
-        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] was bad at the math on the page, and sighed.",
-        f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}",
+        f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}"
     ],
     (STORY, "example copied"): [
         f"Sentence 1: In {EXAMPLES[0]}, [[X]] stood.\nSentence 2: {ONE}",
@@ -166,13 +163,6 @@ OUT_OF_FORM = {
     ],
     (SECOND, "form"): [TWO, f"Sentence: {TWO} And so on."],
     (SECOND, "options alike"): [f"Sentence: {ONE}"],
-    (SECOND, "option lengths"): ["Sentence: [[X]] hummed."],
-    (SECOND, "concept named"): [
-        "Sentence: [[X]] got good marks in math, page after page, and hummed."
-    ],
-    (SECOND, "missing placeholder"): [
-        "Sentence: The third row of numbers was done, and the page was turned."
-    ],
 }
 
 
@@ -181,7 +171,7 @@ def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, check):
     for answer in OUT_OF_FORM[step, check]:
         with pytest.raises(Refused) as refused:
             read(step, answer)
-        assert refused.value.check == check, answer
+        assert refused.value.args[0] == check, answer
 
 
 def test_the_example_is_an_answer_where_the_summary_is_about_it():
@@ -207,7 +197,6 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
     assert rows[0]["stereotype"].endswith("Sentence 1: One. Sentence 2: Two.")
     assert rows[1]["stereotype"].endswith("Context: A bus. Question: Who?")
     assert rows[2]["stereotype"].endswith("Category: age Targets: the old Stereotype: are slow")
-    assert [HBB.start(row) for row in rows] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +208,11 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
             "stereotype; or concept_1, concept_2 (and id, theme), found s1",
         ),
         ("s1,s2,wrong\nOne.,Two.,x\n", "found s1, s2, wrong"),
-        ("id,s1,s2\na,One.,Two.\na,Three.,Four.\n", "s.csv, line 3, id: a stands in row 1 too"),
-        ("s1,s2\n", "expected rows, with the columns s1, s2; or"),
+        (
+            "id,s1,s2\na,One.,Two.\na,Three.,Four.\n",
+            "s.csv, line 3, id: a stands in an earlier row, too",
+        ),
+        ("s1,s2\n", "expected s1, s2; or context, question; or category"),
     ],
 )
 def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, message):
@@ -228,8 +220,3 @@ def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, mess
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(UsageError, match=re.escape(message)):
         HBB.rows("s.csv")
-
-
-def test_the_pipelines_that_exist_are_named():
-    with pytest.raises(UsageError, match="no pipeline 'hbbb'; there are hbb"):
-        pipeline("hbbb")

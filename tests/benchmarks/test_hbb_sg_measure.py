@@ -2,8 +2,9 @@ from math import exp, inf, log, nan
 
 import pytest
 
+from lm_eval_bias.benchmarks.hbb.measure import HBB_SG
+from lm_eval_bias.benchmarks.hbb.measure import sg_record as record
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents
-from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.measure import summarise
 
 PER_CONCEPT = 78

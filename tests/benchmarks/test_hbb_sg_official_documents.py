@@ -10,8 +10,9 @@ from rule_model import cost_of_requests
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb import sg_official_documents as hbb_sg_official
+from lm_eval_bias.benchmarks.hbb.measure import HBB_SG
+from lm_eval_bias.benchmarks.hbb.measure import sg_record as record
 from lm_eval_bias.benchmarks.hbb.official_documents import concept_pairs
-from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.benchmarks.hbb.sg_official_documents import VARIATIONS, documents, released
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
@@ -82,9 +83,6 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
         assert (one["split"], one["lacking"]) == (1, 0)
         assert one["choices"] == [other["option_a"], other["option_b"]]
     assert list(mine[0]) == list(hbb_sg.documents(category="SES")[0])
-
-
-# ---- Ten, of a file
 
 
 # ---- Placeholders
@@ -247,6 +245,3 @@ def test_a_task_is_built_in_little_memory(folder):
     harness and its imports included; all of `hbb_sg_official` is more than twice as much."""
     requests, kilobytes, _ = cost_of_requests("hbb_sg_official_ses", INVENTED)
     assert requests == 20 * 49_504 and kilobytes < 900_000
-
-
-# ---- Options

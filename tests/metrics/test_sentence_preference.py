@@ -1,4 +1,4 @@
-from math import exp, inf, isnan, nan, sqrt
+from math import exp, inf, nan, sqrt
 
 import pytest
 from hypothesis import given
@@ -72,8 +72,6 @@ def test_z1_z2_z3_by_hand():
     positive, negative = of["skin", "all", "positive"], of["skin", "g", "negative"]
     assert [positive[z] for z in ("z1", "z2", "z3")] == [25, 50, 25]
     assert [negative[z] for z in ("z1", "z2", "z3")] == [0, 0, 100]
-    neutral = of["skin", "all", "neutral"]
-    assert neutral["n"] == 0 and isnan(neutral["z1"]) and neutral["star"] is None
     names = ("favouritism", "discrimination", "log_odds_gap", "within_threshold")
     found = [values[name].value for name in names]
     assert found == pytest.approx([50, 75, 0.51 / 4 + 0.5, 100 / 8])
@@ -176,7 +174,7 @@ def test_a_star_needs_templates_and_attributes(x, positive, negative):
     of = triads(crossed(lambda c, t, a: x(c, a)))
     assert of["skin", "all", "positive"]["star"] is positive
     assert of["skin", "all", "negative"]["star"] is negative
-    assert of["skin", "all", "neutral"]["star"] is None
+    assert ("skin", "all", "neutral") not in of  # not asked
     if positive:
         row = of["skin", "all", "positive"]
         assert (row["p_templates"], row["p_attributes"]) == (1 / 64, 1 / 32)

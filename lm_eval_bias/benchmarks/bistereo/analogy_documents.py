@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import SEED, in_proportion
+from lm_eval_bias.benchmarks.bistereo.blocks import SEED
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -27,7 +27,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
 
 SENTIMENTS = ("positive", "negative")
 STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
@@ -65,11 +65,9 @@ def _phrase_problems(data: Data, others: Data) -> Problems:
         for gender, contrasts in genders.items():
             yield from not_the_whole(("contrasts", axis, gender), gender)
             for i, contrast in enumerate(contrasts):
-                entry = ("contrasts", axis, gender, i)
                 if contrast["advantaged"] == contrast["disadvantaged"]:
-                    yield (*entry, "disadvantaged"), "the same as advantaged"
-                if "printed" in contrast and contrast["printed"] not in counterparts:
-                    yield (*entry, "printed"), f"{contrast['printed']!r} has no counterpart"
+                    entry = ("contrasts", axis, gender, i, "disadvantaged")
+                    yield entry, "the same as advantaged"
 
 
 def _tuple_problems(rows: Any, others: Data) -> Problems:

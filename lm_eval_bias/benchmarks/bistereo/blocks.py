@@ -3,11 +3,8 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-from lm_eval_bias.harness.dataset import Document
-
-T = TypeVar("T")
 SEED = 20250601
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 
@@ -50,19 +47,3 @@ def by_audience(
         )
         for audience, chosen in audiences.items()
     }
-
-
-def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The documents of all streams of blocks; each first part has the streams' shares."""
-    placed = sorted(
-        ((k + 0.5) / len(stream), i, k)
-        for i, stream in enumerate(streams)
-        for k in range(len(stream))
-    )
-    return [document for _, i, k in placed for document in streams[i][k]]
-
-
-def only(documents: Sequence[Document], **values: str | None) -> list[Document]:
-    """The documents with these values, in their order; None is any value."""
-    wanted = {key: value for key, value in values.items() if value is not None}
-    return [d for d in documents if all(d[key] == value for key, value in wanted.items())]

@@ -120,25 +120,19 @@ def _trisentbias(
     )
 
 
-BOTH, NEUTRAL = ("positive", "negative"), ("neutral",)
-SKIN, HEIGHT, SHAPE = (
-    ("skin", "skin complexion"),
-    ("height", "body height"),
-    ("shape", "body shape"),
-)
-FIGURES = (
-    _trisentbias("Figure 2", *SKIN, BOTH, 0.02),
-    _trisentbias("Figure 10", *SKIN, NEUTRAL, 0.02),
-    _trisentbias("Figure 11", *SKIN, BOTH, 0.04),
-    _trisentbias("Figure 12", *SKIN, NEUTRAL, 0.04),
-    _trisentbias("Figures 13 and 19", *HEIGHT, BOTH, 0.02),
-    _trisentbias("Figures 14 and 20", *HEIGHT, NEUTRAL, 0.02),
-    _trisentbias("Figure 15", *SHAPE, BOTH, 0.02),
-    _trisentbias("Figure 16", *SHAPE, NEUTRAL, 0.02),
-    _trisentbias("Figure 17", *SHAPE, BOTH, 0.04),
-    _trisentbias("Figure 18", *SHAPE, NEUTRAL, 0.04),
-    _trisentbias("Figure 21", *HEIGHT, BOTH, 0.04),
-    _trisentbias("Figure 22", *HEIGHT, NEUTRAL, 0.04),
+SKIN, SHAPE = ("skin", "skin complexion"), ("shape", "body shape")
+HEIGHT = ("height", "body height")
+FIGURES = tuple(
+    _trisentbias(name, *axis, contexts, threshold)
+    for axis, threshold, *names in (
+        (SKIN, 0.02, "Figure 2", "Figure 10"),
+        (SKIN, 0.04, "Figure 11", "Figure 12"),
+        (HEIGHT, 0.02, "Figures 13 and 19", "Figures 14 and 20"),
+        (SHAPE, 0.02, "Figure 15", "Figure 16"),
+        (SHAPE, 0.04, "Figure 17", "Figure 18"),
+        (HEIGHT, 0.04, "Figure 21", "Figure 22"),
+    )
+    for name, contexts in zip(names, (("positive", "negative"), ("neutral",)), strict=True)
 )
 
 SECTION_4_1_2 = Exhibit(

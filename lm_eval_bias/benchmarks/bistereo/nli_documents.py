@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -28,7 +28,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
 from lm_eval_bias.measure import first_seen
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
@@ -170,7 +170,7 @@ def documents(
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]
     streams = [s for d in domains for s in _streams(data["items"], data["groups"], d)]
-    return only(in_proportion(streams), gender=gender)
+    return [d for d in in_proportion(streams) if gender in (None, d["gender"])]
 
 
 def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:
@@ -183,73 +183,50 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
             variants = alternatives(row["premise"], row["hypothesis"])
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
     counts = {w: {gender: len(variants) for gender, variants in texts[w].items()} for w in texts}
-    an = groups.get("an", ())
-    named = groups["descriptors"]
-    comparisons: list[Document] = [
-        {"paper": True, "placebo": False, "words": next(iter(named)), "terms": named}
+    an, named = groups.get("an", ()), groups["descriptors"]
+    comparisons: list[tuple[Document, Mapping[str, Word]]] = [
+        ({"paper": True, "placebo": False, "words": next(iter(named))}, named)
     ]
     for row in groups.get("beside", ()):
-        terms = {base(row[side]): row[side] for side in SIDES}
-        comparisons.append(
-            {"paper": False, "placebo": row["placebo"], "words": row["of"], "terms": terms}
-        )
-
-    def block(
-        audience: Sequence[str],
-        wording: str,
-        variant: int,
-        side: int,
-        category: str,
-        word: Word,
-        terms: Mapping[str, Word],
-        **about: Any,
-    ) -> list[Document]:
-        return [
-            {
-                "wording": wording,
-                "variant": variant,
-                "shared": len(audience) == len(genders),
-                **about,
-                "gender": gender,
-                "domain": domain,
-                "descriptor": descriptor,
-                "favoured": descriptor == next(iter(terms)),
-                "category": category,
-                "effect": groups["attributes"][domain][category]["effect"],
-                "attribute": base(word),
-                "direction": DIRECTIONS[side],
-                "premise": fill(premise, (word, term)[side], an),
-                "hypothesis": fill(hypothesis, (term, word)[side], an),
-            }
-            for gender in audience
-            for premise, hypothesis in [texts[wording][gender][variant]]
-            for descriptor, term in terms.items()
-        ]
-
-    for comparison, (audience, chosen) in product(
-        comparisons, by_audience(counts, genders).items()
-    ):
-        for category, entry in groups["attributes"][domain].items():
-            words = entry["words"]
-            columns = []
-            for i, (wording, variants) in enumerate(chosen):
-                # words and directions rotate, so that each round over the wordings has all
-                questions = list(product(variants, (0, 1)))
-                size = (len(questions), len(words)) if comparison["paper"] else (1, FEW)
-                columns.append(
-                    [
-                        block(
-                            audience,
-                            wording,
-                            *questions[(i + w + v) % len(questions)],
-                            category,
-                            words[(i + w) % len(words)],
-                            **comparison,
-                        )
-                        for v, w in product(*map(range, size))
-                    ]
-                )
-            yield in_turns(columns)
+        about = {"paper": False, "placebo": row["placebo"], "words": row["of"]}
+        comparisons.append((about, {base(row[side]): row[side] for side in SIDES}))
+    asked = product(
+        comparisons, by_audience(counts, genders).items(), groups["attributes"][domain].items()
+    )
+    for (about, terms), (audience, chosen), (category, entry) in asked:
+        words, columns = entry["words"], []
+        for i, (wording, variants) in enumerate(chosen):
+            # words and directions rotate, so that each round over the wordings has all
+            questions = list(product(variants, (0, 1)))
+            size = (len(questions), len(words)) if about["paper"] else (1, FEW)
+            blocks = [
+                [
+                    {
+                        "wording": wording,
+                        "variant": variant,
+                        "shared": len(audience) == len(genders),
+                        **about,
+                        "gender": gender,
+                        "domain": domain,
+                        "descriptor": descriptor,
+                        "favoured": descriptor == next(iter(terms)),
+                        "category": category,
+                        "effect": entry["effect"],
+                        "attribute": base(word),
+                        "direction": DIRECTIONS[side],
+                        "premise": fill(premise, (word, term)[side], an),
+                        "hypothesis": fill(hypothesis, (term, word)[side], an),
+                    }
+                    for gender in audience
+                    for premise, hypothesis in [texts[wording][gender][variant]]
+                    for descriptor, term in terms.items()
+                ]
+                for v, w in product(*map(range, size))
+                for variant, side in [questions[(i + w + v) % len(questions)]]
+                for word in [words[(i + w) % len(words)]]
+            ]
+            columns.append(blocks)
+        yield in_turns(columns)
 
 
 build = CustomDataset(documents)

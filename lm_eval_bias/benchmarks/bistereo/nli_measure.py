@@ -11,20 +11,20 @@ from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import likeliest
 from lm_eval_bias.measure import (
+    ALL,
     Counted,
     Document,
     Measure,
     Metric,
     Record,
     estimate,
+    estimates,
     of_written,
     picked,
 )
-from lm_eval_bias.metrics.errors import Value, ratio
-from lm_eval_bias.metrics.halo import EFFECTS, LABELS, gap_beyond_words, gaps, shares, twins
+from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
+from lm_eval_bias.metrics.halo import EFFECTS, LABELS, twins
 
-Values = Mapping[str, Value]
-ALL = "all"
 SHARED = ("wording", "category", "domain", "attribute", "variant", "direction", "placebo", "words")
 TWIN = ("gender", *SHARED)
 """What the two pairs share that differ in the descriptor alone."""
@@ -105,7 +105,15 @@ def record_generated(doc: Document, results: Sequence[str]) -> Record:
 
 
 def units(answers: Any, **_: Any) -> dict[str, Any]:
-    asked = answers.assign(label=answers["answer"].where(answers["answer"].isin(LABELS)))
+    answer = answers["answer"]
+    asked = answers.assign(
+        label=answer.where(answer.isin(LABELS)),
+        unanswered=100.0 * ~answer.isin(LABELS),
+        refused=100.0 * (answer == "refused"),
+    )
+    labels = {**{label: answer == label for label in LABELS}, "non_neutral": answer != "neutral"}
+    for name, holds in labels.items():
+        asked[name] = (100.0 * holds).where(asked["label"].notna())
     paper = asked[asked["paper"].astype(bool)]
     everything, _ = twins(asked[asked["label"].notna()], TWIN)
     pairs, paired = twins(paper[paper["label"].notna()], TWIN)
@@ -118,60 +126,43 @@ def units(answers: Any, **_: Any) -> dict[str, Any]:
         differences.append(same.assign(gap=gap, gender=f"{one} - {two}"))
     return {
         "asked": asked,
-        "paper": paper.assign(alone=~paired.reindex(paper.index, fill_value=True)),
+        "paper": paper.assign(left_out=100.0 * ~paired.reindex(paper.index, fill_value=True)),
         "twins": pairs,
         "everything": everything,
         "differences": pd.concat(differences),
     }
 
 
-def of_asked(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    return {
-        "unanswered": (100 * ratio(total(x["label"].isna()), n), n),
-        "refused": (100 * ratio(total(x["answer"] == "refused"), n), n),
-    }
-
-
 def of_paper(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    return {
-        "n": (n, n),
-        "unanswered_pairs": (total(x["label"].isna()), n),
-        "left_out": (100 * ratio(total(x["alone"]), n), n),
-        **shares(x, total),
-    }
-
-
-def of_gaps(x: Any, total: Any, **_: Any) -> Values:
-    return gaps(x, total)
-
-
-def of_differences(x: Any, total: Any, **_: Any) -> Values:
-    return {"gap": gaps(x, total)["gap"]}
+    return {"n": (total(1), total(1)), **means("left_out", "non_neutral", *LABELS)(x, total)}
 
 
 def of_everything(x: Any, total: Any, **_: Any) -> Values:
-    less, alone = gap_beyond_words(x, total)
-    return {"gap_beyond_words": less, "gap_of_words": alone}
+    """The mean of the halo and the horn gap; words, genders and domains count alike."""
+    cells = ["words", "gender", "domain"]
+    return beyond_placebos(x, total, x["gap"] / 2, x["effect"] == "horn", cells)
 
 
 def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
     """labels (gender x descriptor x category) and gaps."""
-    place = {
-        name: i
-        for column in ("gender", "category")
-        for i, name in enumerate([ALL, *dict.fromkeys(units["asked"][column])])
-    }
-    labels = []
-    for names, own in rows("paper", "gender", "favoured", "category", "descriptor"):
-        if n := int(own["n"].value):
-            row = {**names, "n": n, "unanswered": int(own["unanswered_pairs"].value)}
-            for label in LABELS:
-                row |= estimate(label, own[label])
-            labels.append(row)
+    x = units["asked"]
+    genders, categories = ([ALL, *dict.fromkeys(x[name])] for name in ("gender", "category"))
+    labels = [
+        {
+            **names,
+            "n": int(own["n"].value),
+            "unanswered": int(own["n"].value) - (own[LABELS[0]].n or 0),
+            **estimates(own, LABELS),
+        }
+        for names, own in rows("paper", "gender", "favoured", "category", "descriptor")
+        if own["n"].value
+    ]
     labels.sort(
-        key=lambda row: (place[row["gender"]], not row.pop("favoured"), place[row["category"]])
+        key=lambda row: (
+            genders.index(row["gender"]),
+            not row.pop("favoured"),
+            categories.index(row["category"]),
+        )
     )
     gaps = [
         {"effect": names["effect"], "gender": names.get("gender", ALL)}
@@ -181,6 +172,7 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
         for names, own in rows(name, "effect", *columns, *more)
         if own["gap"].n
     ]
+    place = {gender: i for i, gender in enumerate(genders)}
     gaps.sort(
         key=lambda row: (
             row["gender"] not in place,
@@ -193,7 +185,6 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
 
 TABLED = (
     Metric("n", "count", "", stderr=False),
-    Metric("unanswered_pairs", "count", "", stderr=False),
     _gap("gap", description=""),
     _gap("gap_of_words", description=""),
 )
@@ -202,11 +193,11 @@ NLI = Measure(
     Counted(
         units,
         {
-            "asked": of_asked,
+            "asked": means("unanswered", "refused"),
             "paper": of_paper,
-            "twins": of_gaps,
+            "twins": means("gap", *(f"{effect}_gap" for effect in EFFECTS)),
             "everything": of_everything,
-            "differences": of_differences,
+            "differences": means("gap"),
         },
         (*METRICS, REFUSED, *TABLED),
         CLUSTERS,

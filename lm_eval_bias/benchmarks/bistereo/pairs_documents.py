@@ -8,9 +8,10 @@ paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience, in_proportion, only
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -26,7 +27,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
 from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
@@ -46,11 +47,8 @@ def _group_problems(data: Data, _: Data) -> Problems:
     for i, word in enumerate(data["attributes"]["negative"]):
         if word in data["attributes"]["positive"]:
             yield ("attributes", "negative", i), f"{word!r} stands among the positive ones too"
-    for axis, pairs in data["axes"].items():
+    for axis in data["axes"]:
         yield from not_the_whole(("axes", axis), axis)
-        for i, pair in enumerate(pairs):
-            if pair["desirable"] == pair["undesirable"]:
-                yield ("axes", axis, i), f"{pair['desirable']!r} is compared with itself"
     for axis, others in data.get("beside", {}).items():
         yield from one_of_groups(("beside", axis), axis, data["axes"], "axes")
         for i, other in enumerate(others):
@@ -71,18 +69,14 @@ def _template_problems(rows: Any, others: Data) -> Problems:
         except ValueError as error:
             yield (i, "text"), str(error)
             continue
-        counts = [row[gender] for gender in GENDERS]
-        for gender, count in zip(GENDERS, counts, strict=True):
+        for gender in GENDERS:
+            count = row[gender]
             if not re.fullmatch("[0-9]+", count) or int(count) > len(texts):
                 yield (
                     (i, gender),
                     f"expected how many of its {len(texts)} alternatives are asked, a number from "
                     f"0, found {count!r}",
                 )
-        if all(re.fullmatch("0+", count) for count in counts):
-            yield (i, GENDERS[0]), "neither gender is asked it"
-        if len(set(texts)) < len(texts):
-            yield (i, "text"), "two of its alternatives are the same"
         open_texts = [skeleton(text, 0, infused) for text in texts for infused in (True, False)]
         if articles and (wrong := _FIXED_ARTICLE.search("\n".join(open_texts))):
             yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
@@ -220,7 +214,7 @@ def documents(
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
     streams = [s for a in axes for s in _streams(data["items"], data["groups"], a)]
-    return only(in_proportion(streams), gender=gender)
+    return [d for d in in_proportion(streams) if gender in (None, d["gender"])]
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
@@ -235,11 +229,9 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     }
     for i, row in enumerate(groups.get("beside", {}).get(axis, ())):
         about = {"axis": axis, "paper": False, "placebo": "texts" in row}
-        own_texts: Document = {
-            f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))
-        }
-        of_things = {wording: {None: len(texts)} for wording, texts in own_texts.items()}
-        yield from _crossed(groups, about, own_texts or texts, of_things or few, row["pairs"])
+        own = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
+        of_things: dict[str, dict[Any, int]] = {w: {None: len(own[w])} for w in own}
+        yield from _crossed(groups, about, own or texts, of_things or few, row["pairs"])
 
 
 def _crossed(
@@ -250,50 +242,37 @@ def _crossed(
     pairs: Sequence[Row],
 ) -> Iterator[list[list[Document]]]:
     """The blocks of each audience. about: the columns that all documents share."""
-    an = groups.get("an", ())
-
-    def document(
-        wording: str,
-        variant: int,
-        pair: Row,
-        gender: str | None,
-        sentiment: str,
-        attribute: str | None,
-    ) -> Document:
-        form = GENDERS.index(gender) if gender else 0
-        text = skeleton(texts[wording][variant], form, attribute is not None)
-        sides = {side: pair[side] for side in ("desirable", "undesirable")}
-        return {
-            "wording": wording,
-            "variant": variant,
-            **about,
-            "gender": gender,
-            "words": pair.get("of", pair["desirable"]),
-            **sides,
-            "sentiment": sentiment,
-            "attribute": attribute,
-            **{f"{side}_sentence": fill(text, word, attribute, an) for side, word in sides.items()},
-        }
-
+    an, sides = groups.get("an", ()), ("desirable", "undesirable")
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         columns = []
         for i, (wording, variants_here) in enumerate(chosen):
-            units = [
-                (variant, pairs[(i + p) % len(pairs)])
-                for variant in variants_here
-                for p in range(len(pairs))
-            ]
-            columns.append(
+            start = i % len(pairs)
+            units = product(variants_here, (*pairs[start:], *pairs[:start]))
+            blocks = [
                 [
-                    [
-                        document(wording, *unit, gender, *context)
-                        for gender in audience
-                        for context in contexts
-                    ]
-                    for u, unit in enumerate(units)
-                    for contexts in _contexts(groups["attributes"], i + i_stream + u)
+                    {
+                        "wording": wording,
+                        "variant": variant,
+                        **about,
+                        "gender": gender,
+                        "words": pair.get("of", pair["desirable"]),
+                        **{side: pair[side] for side in sides},
+                        "sentiment": sentiment,
+                        "attribute": attribute,
+                        **{
+                            f"{side}_sentence": fill(text, pair[side], attribute, an)
+                            for side in sides
+                        },
+                    }
+                    for gender in audience
+                    for sentiment, attribute in contexts
+                    for form in [GENDERS.index(gender) if gender else 0]
+                    for text in [skeleton(texts[wording][variant], form, attribute is not None)]
                 ]
-            )
+                for u, (variant, pair) in enumerate(units)
+                for contexts in _contexts(groups["attributes"], i + i_stream + u)
+            ]
+            columns.append(blocks)
         yield in_turns(columns)
 
 

@@ -1,16 +1,6 @@
 """HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
-from lm_eval_bias.exhibit import (
-    Column,
-    Exhibit,
-    Figure,
-    Numbers,
-    Rows,
-    Table,
-    Tables,
-    intervals,
-    known,
-)
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Table, intervals, known
 
 CATEGORY = Column("category", "Category")
 TYPE = Column("type", "Type")
@@ -28,28 +18,17 @@ CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
 BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
-def _all_and_placebos(rows: Table) -> Table:
+def _associations(rows: Table) -> Table:
+    """As Table 7 writes them."""
     return [
         {
             **row,
-            "instances": "all but placebos" if row.get("category") == "all" else row["category"],
+            **{
+                f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}"
+                for i in (1, 2)
+            },
         }
         for row in rows
-        if row.get("category") == "all" or row.get("placebo")
-    ]
-
-
-def _associations(tables: Tables) -> Table:
-    """As Table 7 writes them. of: how many instances they are the largest of."""
-    instances = {row.get("category"): row.get("instances") for row in tables.get("categories", ())}
-    return [
-        {
-            **row,
-            "association_1": f"{row.get('identity_1')} ↔ {row.get('concept_1')}",
-            "association_2": f"{row.get('identity_2')} ↔ {row.get('concept_2')}",
-            "of": instances.get(row.get("category")),
-        }
-        for row in tables.get("associations", ())
     ]
 
 
@@ -129,7 +108,6 @@ FIGURE_4 = Exhibit(
     caption="Distribution of S over the test instances, in bins of five points, beside that of the "
     "placebos",
     source=Rows("distribution"),
-    then=_all_and_placebos,
     columns=(
         Column("instances", "Instances"),
         Column("from", "S from", "points"),
@@ -153,14 +131,15 @@ _PLACEBOS_OWN = (
 ASSOCIATIONS = Exhibit(
     name="Tables 3 and 7",
     caption="Top bias associations of each category",
-    source=_associations,
+    source=Rows("associations"),
+    then=_associations,
     columns=(
         CATEGORY,
         Column("association_1", "Bias association 1"),
         Column("association_2", "Bias association 2"),
         Column("type", "Descriptor type"),
         Column("difference", "S", "points"),
-        Column("of", "Largest of", "count"),
+        Column("largest_of", "Largest of", "count"),
     ),
     how_to_read="The model takes the concept of association 1 more often about its identity than "
     "about that of association 2, by S points.",

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.benchmarks.hbb.measure import (
     CLUSTERS,
@@ -11,19 +13,16 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     KEYS,
     OF_PAIR,
     OF_S,
-    SIDE,
     VALUES,
     begun,
     by_category,
-    of_orders,
     primary,
     tables,
 )
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, of_written, picked
 from lm_eval_bias.metrics import hidden_bias
-from lm_eval_bias.metrics.errors import ratio
-from lm_eval_bias.metrics.hidden_bias import Values
+from lm_eval_bias.metrics.errors import Values, mean, means, ratio
 from lm_eval_bias.metrics.sampled_bias import beside_chance, sampled_sides, with_chance
 
 logger = logging.getLogger(__name__)
@@ -156,26 +155,28 @@ ANSWERS = (
 
 
 def units(answers: Any, order: str, threshold: float, **_: Any) -> dict[str, Any]:
-    questions = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
-    invalid = {
-        column: [counts[kind] for counts in questions["invalid"]]
-        for kind, column in INVALID.items()
-    }
-    questions = questions.assign(**invalid)
-    questions["valid"] = questions["option_1"] + questions["option_2"]
-    questions["lost"] = questions[list(INVALID.values())].sum(axis=1)
-    questions["a"] = questions["option_1"].where(questions["first"] == 1, questions["option_2"])
-    questions["p_a"] = ratio(questions["a"], questions["valid"])
-    _warn_of_equal_answers(questions)
+    x = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
+    for kind, column in INVALID.items():
+        x[column] = [counts[kind] for counts in x["invalid"]]
+    _warn_of_equal_answers(x)
     orders = 2 if order == "both" else 1
-    sides = sampled_sides(questions.drop(columns="apart"), orders)
-    instances = hidden_bias.instances(sides, 1.0, threshold)
-    both = questions.groupby(SIDE)["p_a"].transform("count") == 2
+    instances = hidden_bias.instances(sampled_sides(x, orders), 1.0, threshold)
+    valid, of_a = x["option_1"] + x["option_2"], x["option_1"].where(x["first"] == 1, x["option_2"])
+    p_a = pd.Series(ratio(of_a, valid), x.index)
+    complete = p_a.groupby([x[name] for name in hidden_bias.SIDE]).transform("count") == 2
+    lost = x[list(INVALID.values())].sum(axis=1)
+    x = x.assign(
+        answers=valid + lost,
+        lost=lost,
+        unanswered=100.0 * (valid == 0),
+        answers_per_question=valid,
+        answered_a=of_a,
+        position_preference=(100 * p_a - 50).where(complete & (orders == 2)),
+    )
     return {
-        "questions": questions,
-        "everything": questions.drop(columns="apart"),
-        "both orders": questions[both & (orders == 2)].drop(columns="apart"),
-        **begun(questions, with_chance(instances, threshold)),
+        "questions": x,
+        "everything": x.drop(columns="apart"),
+        **begun(x, with_chance(instances, threshold).drop(columns="apart")),
     }
 
 
@@ -193,31 +194,25 @@ def _warn_of_equal_answers(x: Any) -> None:
 
 def of_questions(x: Any, total: Any, **_: Any) -> Values:
     """Unanswered questions, refuse rate of answers and its parts."""
-    n, lost = total(1), total(x["lost"])
-    answers = total(x["valid"]) + lost
-    parts = {name: (100 * ratio(total(x[name]), answers), answers) for name in INVALID.values()}
+    n, answers = total(1), total(x["answers"])
+    parts = {"refuse_rate": "lost", **{name: name for name in INVALID.values()}}
     return {
         "questions": (n, n),
         "answers": (answers, answers),
-        "unanswered": (100 * ratio(total(x["valid"] == 0), n), n),
-        "refuse_rate": (100 * ratio(lost, answers), answers),
-        **parts,
+        "unanswered": mean(total, x["unanswered"]),
+        **{name: mean(total, 100.0 * x[part], x["answers"]) for name, part in parts.items()},
     }
 
 
 def of_everything(x: Any, total: Any, **_: Any) -> Values:
-    n, valid = total(1), total(x["valid"])
-    return {
-        "answers_per_question": (ratio(valid, n), n),
-        "answered_a": (100 * ratio(total(x["a"]), valid), valid),
-    }
+    answered_a = mean(total, 100.0 * x["answered_a"], x["answers_per_question"])
+    others = means("answers_per_question", "position_preference")(x, total)
+    return {**others, "answered_a": answered_a}
 
 
 def of_instances(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    numbers = {"instances": (n, n), **hidden_bias.bias(x, total), **beside_chance(x, total)}
-    del numbers["log_odds_difference"]
     excess, _, edited = hidden_bias.excess(x, total, x["s"] - x["mean"])
+    numbers = {**hidden_bias.bias(x, total), **beside_chance(x, total)}
     return {**numbers, "excess_difference": (excess, edited)}
 
 
@@ -253,7 +248,6 @@ HBB_GENERATE = of_written(
                 **VALUES,
                 "questions": of_questions,
                 "everything": of_everything,
-                "both orders": of_orders,
                 "instances": of_instances,
             },
             (*GENERATED_METRICS, *OF_PAIR, *ANSWERS),

@@ -1,16 +1,19 @@
-"""HBB by likelihood of the letters: the numbers of Tables 1 and 2, beside those of the placebos."""
+"""HBB by likelihood, of letters or sentences: the numbers of Tables 1, 2, 8 and 9, beside those of
+the placebos."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import inf, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.likelihoods import mass, usable
+from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
 from lm_eval_bias.measure import (
+    ALL,
     Counted,
     Document,
     Measure,
@@ -22,8 +25,7 @@ from lm_eval_bias.measure import (
     picked,
 )
 from lm_eval_bias.metrics import hidden_bias
-from lm_eval_bias.metrics.errors import ratio
-from lm_eval_bias.metrics.hidden_bias import Values
+from lm_eval_bias.metrics.errors import Values, means, ratio
 
 KEYS = (
     "concept",
@@ -42,6 +44,18 @@ KEYS = (
     "first",
 )
 CLUSTERS = (("theme",),)
+ASSOCIATION = [
+    "category",
+    "type",
+    "concept",
+    "identity_1",
+    "concept_1",
+    "identity_2",
+    "concept_2",
+    "difference",
+    "log_odds_difference",
+    "largest_of",
+]
 STRONGEST = 5
 """Associations listed for each category: Table 7 has five, Table 3 the first of them."""
 OF_S, SIGNED, POSITIVE = (0, 100), (-100, 100), (0, inf)
@@ -167,42 +181,30 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     }
 
 
-SIDE = ["concept", "type", "identity"]
 SHIFTS = {"excess_difference": "s", "excess_log_odds": "shift"}
-"""Metric -> the column whose size it compares with that of placebos."""
-OF_PAIR = (
-    Metric("difference", "points", "", scale=SIGNED),
-    Metric("advantage", "points", "", scale=SIGNED),
-)
-"""Of the tables, where all instances are of the same two identities."""
+"""Metric -> the column that it compares with that of placebos."""
+DIRECTED = ("difference", "advantage")
+OF_PAIR = tuple(Metric(name, "points", "", scale=SIGNED) for name in DIRECTED)
+"""Of the tables, for one pair of identities."""
 
 
 def units(
     answers: Any, order: str, threshold: float, temperature: float, **_: Any
 ) -> dict[str, Any]:
     questions = answers.sort_values("place", kind="stable")
-    odds = questions["log_odds"] = questions["log_odds"].astype(float)
-    questions["letter_mass"] = questions["letter_mass"].astype(float)
-    questions["p_a"] = hidden_bias.probability(odds, temperature)
-    sides, complete = sides_of(questions, odds, 2 if order == "both" else 1)
-    both = questions.join(complete.rename("both"), on=SIDE)
-    return {
-        "questions": questions,
-        "both orders": both[both["both"] & (order == "both")],
-        **begun(questions, hidden_bias.instances(sides, temperature, threshold)),
-    }
-
-
-def sides_of(questions: Any, log_odds: Any, orders: int) -> tuple[Any, Any]:
-    """The sides of `hidden_bias`, and which of them are answered in all orders. log_odds: of the
-    option named first."""
-    option_1 = log_odds.where(questions["first"] == 1, -log_odds)
-    by_side = questions.assign(log_odds=option_1).groupby(SIDE, sort=False)["log_odds"]
-    complete = by_side.count() == orders
-    sides = questions.drop_duplicates(SIDE).drop(columns="log_odds")
+    of_a = questions["log_odds"].astype(float)
+    option_1 = of_a.where(questions["first"] == 1, -of_a)
+    sides = option_1.groupby([questions[name] for name in hidden_bias.SIDE])
+    complete = sides.transform("count") == (2 if order == "both" else 1)
     with np.errstate(invalid="ignore"):  # certain of the letter in both orders
-        means = by_side.mean()
-    return sides.join(means.where(complete), on=SIDE), complete
+        questions["log_odds"] = sides.transform("mean").where(complete)
+    p_a = pd.Series(hidden_bias.probability(of_a, temperature), questions.index)
+    questions["position_preference"] = (100 * p_a - 50).where(complete & (order == "both"))
+    questions["unanswered"] = 100.0 * of_a.isna()
+    questions["letter_mass"] = 100 * questions["letter_mass"].astype(float)
+    sides = questions.drop_duplicates(hidden_bias.SIDE)
+    instances = hidden_bias.instances(sides, temperature, threshold)
+    return {"questions": questions, **begun(questions, instances)}
 
 
 def begun(questions: Any, instances: Any) -> dict[str, Any]:
@@ -219,20 +221,6 @@ def begun(questions: Any, instances: Any) -> dict[str, Any]:
     }
 
 
-def of_questions(x: Any, total: Any, **_: Any) -> Values:
-    asked, answered = total(1), total(x["letter_mass"].notna())
-    share = ratio(total(x["letter_mass"].fillna(0)), answered)
-    return {
-        "unanswered": (100 * ratio(total(x["log_odds"].isna()), asked), asked),
-        "letter_mass": (100 * share, answered),
-    }
-
-
-def of_orders(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    return {"position_preference": (100 * ratio(total(x["p_a"]), n) - 50, n)}
-
-
 def of_placebos(x: Any, total: Any, **_: Any) -> Values:
     numbers = hidden_bias.bias(x, total)
     return {
@@ -247,35 +235,34 @@ def of_types(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_instances(x: Any, total: Any, **_: Any) -> Values:
+    numbers = hidden_bias.bias(x, total)
     n = total(1)
-    numbers = {"instances": (n, n), **hidden_bias.bias(x, total)}
+    shift = ratio(total(hidden_bias.finite(x["shift"])), n)
     for name, size in SHIFTS.items():
-        excess, expected, n = hidden_bias.excess(x, total, x[size].abs())
-        numbers[name] = excess, n
-    expected = np.where(expected > 0, expected, nan)
-    numbers["excess_ratio"] = 1 + excess / expected, n
-    return numbers
+        excess, expected, edited = hidden_bias.excess(x, total, x[size])
+        numbers[name] = excess, edited
+    ratios = 1 + ratio(excess, np.maximum(expected, 0))
+    return {**numbers, "log_odds_difference": (shift, n), "excess_ratio": (ratios, edited)}
 
 
 def widened(
     x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
 ) -> Mapping[str, Any]:
     """With descriptors as a sample, too."""
-    sizes = {name: x[size].abs() for name, size in SHIFTS.items()}
+    sizes = {name: x[size] for name, size in SHIFTS.items()}
     result = hidden_bias.widened(x, sample, by, estimates, sizes)
-    excess, ratios = result["excess_log_odds"], estimates["excess_ratio"]
-    over = ((ratios.value - 1) / excess.value) ** 2
-    return {
-        **result,
-        "excess_ratio": ratios._replace(variance=over * excess.variance, df=excess.df),
-    }
+    if excess := result.get("excess_log_odds"):
+        ratios = estimates["excess_ratio"]
+        variance = excess.variance * ((ratios.value - 1) / excess.value) ** 2
+        result["excess_ratio"] = ratios._replace(variance=variance, df=excess.df)
+    return result
 
 
 def line(names: Record, numbers: Mapping[str, Number]) -> Record:
-    """A row of a table."""
+    """A row of a table; without a direction if it is of several pairs of identities."""
     cells = {**names, "instances": int(numbers["instances"].value)}
     for name, number in numbers.items():
-        if name != "instances":
+        if name != "instances" and (name not in DIRECTED or "identity_1" in names):
             cells |= estimate(name, number)
     return cells
 
@@ -289,38 +276,26 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
         return [line(*row) for row in rows("instances", *columns)]
 
     categories = lines("category")
-    (whole,) = lines()
-    placebos = set(x["category"][x["apart"]])
-    scores = {"all": x["s"][~x["apart"]]}
-    scores |= {row["category"]: x["s"][x["category"] == row["category"]] for row in categories}
     top = hidden_bias.strongest(x, STRONGEST).rename(columns={"shift": "log_odds_difference"})
-    columns = [
-        "category",
-        "type",
-        "concept",
-        "identity_1",
-        "concept_1",
-        "identity_2",
-        "concept_2",
-        "difference",
-        "log_odds_difference",
-    ]
+    top["largest_of"] = x.groupby("category")["s"].transform("size")
+    scores = {
+        "all but placebos": x["s"][~x["apart"]],
+        **dict(iter(x[x["apart"]].groupby("category")["s"])),
+    }
     return {
-        "categories": [{"category": "all", **whole}, *categories],
+        "categories": [{"category": ALL, **lines()[0]}, *categories],
         "types": lines("category", "type"),
         "identity_pairs": lines("category", "type", "identity_1", "identity_2"),
         "associations": [
-            row for c in scores for row in top[top["category"] == c][columns].to_dict("records")
+            association
+            for row in categories
+            for association in top[top["category"] == row["category"]][ASSOCIATION].to_dict(
+                "records"
+            )
         ],
         "distribution": [
-            {
-                "category": name,
-                "placebo": name in placebos,
-                "from": low,
-                "to": high,
-                "count": n,
-                "share": percentage(n, len(values)),
-            }
+            {"instances": name, "from": low, "to": high, "count": n}
+            | {"share": percentage(n, len(values))}
             for name, values in scores.items()
             for low, high, n in hidden_bias.distribution(values)
         ],
@@ -332,7 +307,7 @@ HBB = Measure(
     record,
     Counted(
         units,
-        {"questions": of_questions, "both orders": of_orders, **VALUES},
+        {"questions": means("unanswered", "letter_mass", "position_preference"), **VALUES},
         (*METRICS, *OF_PAIR),
         CLUSTERS,
         tables,
@@ -340,5 +315,64 @@ HBB = Measure(
     ),
     METRICS,
     exhibits=exhibits.HBB,
+    clusters=CLUSTERS,
+)
+
+
+# ---- HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9
+
+OF_LETTERS = ("position_preference", "letter_mass")
+CELLS = {"bias_score": "Table 8, bias score", "biased_count": "Table 8, count"}
+SG_METRICS = (
+    *(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name not in OF_LETTERS),
+    Metric(
+        "lacking_sentences",
+        "%",
+        "Questions of which an option has fewer sentences than it should; its mean is over those "
+        "that it has.",
+        better="lower",
+        stderr=False,
+    ),
+)
+
+
+def sg_record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
+    """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
+
+    doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
+    lengths, unit: as of `likelihoods.lengths`.
+    """
+    counts, unit = lengths(results, doc["choices"])
+    sentences = [
+        (likelihood, count) for (likelihood, *_), count in zip(results, counts, strict=True)
+    ]
+    log_odds = hidden_bias.variation_log_odds(sentences[: doc["split"]], sentences[doc["split"] :])
+    return {
+        **picked(doc, KEYS),
+        "log_odds": None if isnan(log_odds) else log_odds,
+        "lengths": counts,
+        "lacking": doc["lacking"],
+        "unit": unit,
+    }
+
+
+def sg_units(answers: Any, threshold: float, **_: Any) -> dict[str, Any]:
+    warn_of_bytes(answers[["unit"]].to_dict("records"))
+    answers = answers.assign(letter_mass=nan, lacking_sentences=100.0 * (answers["lacking"] > 0))
+    return units(answers, "paper", threshold, 1.0)
+
+
+HBB_SG = Measure(
+    sg_record,
+    Counted(
+        sg_units,
+        {"questions": means("unanswered", "lacking_sentences"), **VALUES},
+        (*SG_METRICS, *OF_PAIR),
+        CLUSTERS,
+        tables,
+        {"instances": widened},
+    ),
+    SG_METRICS,
+    exhibits=exhibits.HBB_SG,
     clusters=CLUSTERS,
 )

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import count as counting
-from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
@@ -20,7 +19,7 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.schema import Data, Row, load
 from lm_eval_bias.data.sources import official_file
-from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion
 from lm_eval_bias.usage import UsageError, flag
 
 CONCEPT_PAIRS = 1547
@@ -99,11 +98,9 @@ def spread(concepts: Iterable[Row]) -> list[Row]:
     kinds: dict[str, list[Row]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
-    placed = []
     for kind, members in kinds.items():
         random.Random(f"{hbb.SEED}/{kind}").shuffle(members)
-        placed += [((i + 0.5) / len(members), concept) for i, concept in enumerate(members)]
-    return [concept for _, concept in sorted(placed, key=itemgetter(0))]
+    return in_proportion([[[concept] for concept in members] for members in kinds.values()])
 
 
 # ---- The questions

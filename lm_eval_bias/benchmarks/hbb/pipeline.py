@@ -7,7 +7,7 @@ paper: section 3.1, appendices C.1 to C.3, Tables 12 to 15
 
 import re
 import textwrap
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from lm_eval_bias.authoring.pipeline import Known, Pipeline, Refused, Step
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, named, unfit
 from lm_eval_bias.data.content import read
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import SHOWN
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
@@ -49,40 +48,30 @@ def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with its own id or its number.
 
     A row is a stereotype, in the columns of a prompt of Table 12, or a concept pair. UsageError
-    that lists what is wrong.
+    for the first that is neither.
     """
     content = read(Path(path))
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
     kinds = [*prompt_of, _CONCEPTS]
-    expected = "; or ".join(map(", ".join, kinds))
-    wrong = [content.message(*problem) for problem in content.problems]
-    if not wrong and (not isinstance(content.data, tuple) or not content.data):
-        raise UsageError(f"{path}: expected rows, with the columns {expected}")
-    made: list[dict[str, str]] = []
-    places: dict[str, int] = {}
-    for i, row in enumerate(() if wrong else content.data):
+    expected = f"expected {'; or '.join(map(', '.join, kinds))} (and id, theme), found "
+    problems = list(content.problems)
+    made: dict[str, dict[str, str]] = {}
+    for i, row in enumerate(() if problems else content.data or [{}]):
         cells = row.items() if isinstance(row, Mapping) else ()
         filled = {k: str(v).strip() for k, v in cells if v is not None and str(v).strip()}
-        fitting = (c for c in kinds if set(c) <= filled.keys() <= {*c, "id", "theme"})
-        columns = next(fitting, None)
-        if columns is None:
-            present = ", ".join(filled) or "nothing"
-            problem = f"expected {expected} (and id, theme), found {present}"
-            wrong.append(content.message((i,), problem))
-            continue
+        columns = next((c for c in kinds if {*c} <= filled.keys() <= {*c, "id", "theme"}), None)
         new = {"id": f"row{i + 1}", **filled}
-        first = places.setdefault(new["id"], i)
-        if first != i:
-            problem = f"{new['id']} stands in row {first + 1} too"
-            wrong.append(content.message((i, "id"), problem))
-        if columns != _CONCEPTS:
-            new = {k: v for k, v in new.items() if k not in columns}
+        if columns is None:
+            problems.append(((i,), expected + (", ".join(filled) or "nothing")))
+        elif new["id"] in made:
+            problems.append(((i, "id"), f"{new['id']} stands in an earlier row, too"))
+        elif columns != _CONCEPTS:
             new["stereotype"] = _filled(prompt_of[columns], filled)
-        made.append(new)
-    if wrong:
-        lines = [f"{len(wrong)} problems:", *(f"  {problem}" for problem in wrong[:SHOWN])]
-        raise UsageError(wrong[0] if len(wrong) == 1 else "\n".join(lines))
-    return made
+            new = {k: v for k, v in new.items() if k in ("id", "theme", "stereotype")}
+        made[new["id"]] = new
+    for problem in problems:
+        raise UsageError(content.message(*problem))
+    return list(made.values())
 
 
 # ---- What is asked
@@ -91,10 +80,6 @@ def rows(path: str) -> list[dict[str, str]]:
 def _filled(prompt: str, values: Mapping[str, str]) -> str:
     """A prompt with its gaps filled. Gaps in the values stay as they are."""
     return _GAP.sub(lambda gap: values[gap[1]], prompt)
-
-
-def _ask_summary(known: Known) -> str:
-    return f"{prompts()['before']} {known['stereotype']}"
 
 
 def _asks(prompt: str, fields: Mapping[str, str]) -> Callable[[Known], str]:
@@ -127,12 +112,9 @@ def _misformed(text: str, problem: str) -> Refused:
 
 
 def _bare(text: str) -> str:
+    """Without the quotes and brackets around all of it."""
     text = " ".join(text.split())
-    while (
-        len(text) > 1
-        and text[0] + text[-1] in _WRAPPED
-        and not set(text[0] + text[-1]) & set(text[1:-1])
-    ):
+    while (marks := text[:1] + text[-1:]) in _WRAPPED and not set(marks) & set(text[1:-1]):
         text = text[1:-1].strip()
     return text
 
@@ -165,15 +147,14 @@ def _read_concepts(names: tuple[str, str], answer: str, known: Known) -> dict[st
             raise Refused("form", problem)
         if re.fullmatch(r"<?concept ?\d?>?", part, re.I):
             raise Refused("form", f"{part!r} is the prompt's own word, no concept")
-    one, two = parts
-    folded = [one.casefold(), two.casefold()]
+    folded = [part.casefold() for part in parts]
     if folded[0] == folded[1]:
         raise Refused("form", "the same concept twice")
     example, summary = prompts()["example_concepts"], known["summary"].casefold()
     if folded == list(example) and not any(concept in summary for concept in example):
-        problem = f"{one};{two} is the prompt's example, and the summary speaks of neither"
+        problem = f"{';'.join(parts)} is the prompt's example, and the summary speaks of neither"
         raise Refused("example copied", problem)
-    return {names[0]: one, names[1]: two}
+    return dict(zip(names, parts, strict=True))
 
 
 def _sentence(field: str, text: str) -> str:
@@ -191,59 +172,45 @@ def _sentence(field: str, text: str) -> str:
 
 
 def _read_story(pattern: str, form: str, answer: str, known: Known) -> dict[str, str]:
-    """The sentences of a story, by field. pattern: a group each. form: as a refusal names it."""
+    """The sentences of a story, by field. pattern: a group each. form: as a refusal names it.
+    Refuses what `check` would refuse, or what breaks a rule of the prompts."""
     text = _plain(answer)
     match = re.search(pattern, text, re.IGNORECASE | re.DOTALL)
     if match is None:
         raise _misformed(text, form)
-    lines = [line for line in match[match.re.groups].splitlines() if line.strip()]
-    if len(lines) > 1:
-        raise Refused("form", f"goes on after its last sentence for {len(lines) - 1} lines")
+    _, *more = [line for line in match[match.re.groups].splitlines() if line.strip()] or [""]
+    if more:
+        raise Refused("form", f"goes on after its last sentence for {len(more)} lines")
     story = {field: _sentence(field, part) for field, part in match.groupdict().items()}
-    _fit({**known, **story})
-    return story
-
-
-def _fit(known: Known) -> None:
-    """Refuse a story that `check` would refuse, or that breaks a rule of the prompts."""
-    for field, check, cause in unfit(known, _forms()):
+    known = {**known, **story}
+    pronouns = [set(forms.values()) for forms in lexicon("hbb")["pronouns"].values()]
+    forms = next(iter(lexicon("hbb")["pronouns"].values()))
+    for field, check, cause in unfit(known, forms):
         raise Refused(check, f"{field}: {cause}")
     for concept in _CONCEPTS:
         if part := named(known["context"], known[concept]):
             problem = f"context: names {part!r}, which the options are to show"
             raise Refused("concept named", problem)
-    for field, word in _words(known, _written_pronouns()):
-        problem = "fits only some of the descriptors; expected [[X]] or [[X's]]"
-        raise Refused("pronoun", f"{field}: {word!r} {problem}")
-
-
-def _words(story: Known, listed: Collection[str]) -> list[tuple[str, str]]:
-    return [
-        (field, word)
-        for field in TEXTS
-        for word in re.findall(r"[^\W\d_]+", TOKEN.sub(" ", story.get(field, "")))
-        if word.casefold() in listed
-    ]
-
-
-def _forms() -> Mapping[str, str]:
-    return next(iter(lexicon("hbb")["pronouns"].values()))
-
-
-def _written_pronouns() -> set[str]:
-    """Forms of a pronoun that not all pronouns have."""
-    words = [set(forms.values()) for forms in lexicon("hbb")["pronouns"].values()]
-    return set.union(*words) - set.intersection(*words)
+    for field in TEXTS:
+        for word in re.findall(r"[^\W\d_]+", TOKEN.sub(" ", known.get(field, ""))):
+            if word.casefold() in set.union(*pronouns) - set.intersection(*pronouns):
+                problem = "fits only some of the descriptors; expected [[X]] or [[X's]]"
+                raise Refused("pronoun", f"{field}: {word!r} {problem}")
+    return story
 
 
 _RAW = ("raw_concept_1", "raw_concept_2")
 _SUMMARY = {"bias summary and explanation": "summary"}
 PIPELINE = Pipeline(
-    fields=("id", *_CONCEPTS, *TEXTS),
-    optional=("theme",),
+    fields=("id", "theme", *_CONCEPTS, *TEXTS),
     rows=rows,
     steps=(
-        Step("bias summary", _ask_summary, _read_summary, ["summary"]),
+        Step(
+            "bias summary",
+            lambda known: f"{prompts()['before']} {known['stereotype']}",
+            _read_summary,
+            ["summary"],
+        ),
         Step("raw concept pair", _asks("pair", _SUMMARY), partial(_read_concepts, _RAW), _RAW),
         Step(
             "post-hoc check",

@@ -6,8 +6,7 @@ languages: en
 paper: section 5, appendix E
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
-from lm_eval_bias.data.content import read
+from lm_eval_bias.data.content import Place, read
 from lm_eval_bias.data.downloads import sha256
 from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.sources import official_file
@@ -61,47 +60,39 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
     the number of the concept pair from 0. UsageError for another layout, for other concepts than
     the pair's, and for an option without a sentence.
     """
-    concepts = hbb_official.concept_pairs()
-    sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
-    for line, row in _rows(path):
-        number = re.fullmatch(r"\s*(\d{1,9})(?:\.0*)?\s*", row["id"])  # pandas may write 7.0
-        if number is None or int(number[1]) >= len(concepts):
-            expected = f"whole number from 0 to {len(concepts) - 1}"
-            raise _wrong(path, f"line {line}: id {row['id']!r} is no {expected}")
-        n = int(number[1])
-        for i, of_option in enumerate(sentences[n], start=1):
-            column, expected = f"bias type{i}", concepts[n][f"concept_{i}"]
-            if _plain(row.get(column, expected)) != _plain(expected):
-                known = f"{expected!r} for this id in {hbb_official.QUESTIONS}"
-                raise _wrong(path, f"line {line}: {column} is {row[column]!r}, and {known}")
-            if text := row[f"s{i}"].strip():
-                of_option.append(_with_forms(text))
-    for n, options in enumerate(sentences):
-        for i, of_option in enumerate(options, start=1):
-            if not of_option:
-                raise _wrong(path, f"id {n} has no sentence in s{i}")
-    return list(sentences)
+    concepts, content = hbb_official.concept_pairs(), read(path)
 
+    def wrong(cause: str, place: Place | None = None) -> UsageError:
+        line = "" if place is None else f"line {content.line(place)}: "
+        return UsageError(f"{path}: {line}{cause}. {CURE}")
 
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    content = read(path)
     for place, cause in content.problems:
-        raise _wrong(path, f"line {content.line(place)}: {cause}")
+        raise wrong(cause, place)
     columns = list(content.data[0]) if content.data else []
     if not set(NEEDED) <= set(columns):
         seen = ", ".join(repr(column[:40]) for column in columns[:20]) or "nothing"
         expected = f"expected the columns {', '.join(NEEDED)}, which the authors' program reads"
-        raise _wrong(path, f"{expected}, and found {seen}")
+        raise wrong(f"{expected}, and found {seen}")
+    # pandas may write 7.0
+    numbers = {f"{n}{end}": n for n in range(len(concepts)) for end in ("", ".0")}
+    sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
     for i, row in enumerate(content.data):
-        yield content.line((i,)), row
-
-
-def _wrong(path: Path, cause: str) -> UsageError:
-    return UsageError(f"{path}: {cause}. {CURE}")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+        n = numbers.get(row["id"].strip())
+        if n is None:
+            expected = f"whole number from 0 to {len(concepts) - 1}"
+            raise wrong(f"id {row['id']!r} is no {expected}", (i,))
+        for option, of_option in enumerate(sentences[n], start=1):
+            column, expected = f"bias type{option}", concepts[n][f"concept_{option}"]
+            if row.get(column, expected).casefold().split() != expected.casefold().split():
+                known = f"{expected!r} for this id in {hbb_official.QUESTIONS}"
+                raise wrong(f"{column} is {row[column]!r}, and {known}", (i,))
+            if text := row[f"s{option}"].strip():
+                of_option.append(_with_forms(text))
+    for n, options in enumerate(sentences):
+        for option, of_option in enumerate(options, start=1):
+            if not of_option:
+                raise wrong(f"id {n} has no sentence in s{option}")
+    return list(sentences)
 
 
 def _with_forms(text: str) -> str:

@@ -10,11 +10,10 @@ import pandas as pd
 
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows, Table, intervals
 from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
-from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, estimate, picked
+from lm_eval_bias.measure import ALL, Counted, Document, Measure, Metric, Record, estimates, picked
 from lm_eval_bias.metrics.context_association import CONTINUATIONS, SCORES, chosen, compared, scores
-from lm_eval_bias.metrics.errors import Floats, Value, ratio
+from lm_eval_bias.metrics.errors import Floats, Values, mean, means, ratio
 
-Values = Mapping[str, Value]
 KEYS = ("example", "target", "bias_type")
 LETTERS = ("a", "b", "c")
 
@@ -103,14 +102,17 @@ def _scored(examples: Any, values: Floats) -> Any:
     return examples[list(KEYS)].assign(**dict(zip(CONTINUATIONS, values.T, strict=True)))
 
 
+def _asked(answers: Any) -> Any:
+    return answers.assign(unanswered=100.0 * answers["likelihoods"].isna())
+
+
 def units(answers: Any, per: str, **_: Any) -> dict[str, Any]:
     """per: "token" compares mean log-likelihoods per token, "sentence" sums."""
     values = _likelihoods(answers)
     if per == "token":
         warn_of_bytes(answers[["unit"]].to_dict("records"))
         values = values / np.array(answers["lengths"].tolist())
-    asked = answers.assign(unanswered=answers["likelihoods"].isna())
-    return {"asked": asked, "compared": compared(_scored(answers, values))}
+    return {"asked": _asked(answers), "compared": compared(_scored(answers, values))}
 
 
 def choice_units(answers: Any, **_: Any) -> dict[str, Any]:
@@ -132,12 +134,12 @@ def choice_units(answers: Any, **_: Any) -> dict[str, Any]:
     best = values == values.max(axis=1, keepdims=True)  # a tie is shared
     choices = means(ratio(best, best.sum(axis=1, keepdims=True)))
     choices[~complete] = nan
-    answered, asked = complete[example], answers.assign(unanswered=answers["likelihoods"].isna())
+    answered = complete[example]
     in_order = np.argsort(np.array(answers["letters"].tolist())[answered], axis=1)
     odds = np.exp(values[answered] - values[answered].max(axis=1, keepdims=True))
     shares = np.take_along_axis(odds / odds.sum(axis=1, keepdims=True), in_order, axis=1)
     return {
-        "asked": asked.assign(letter_mass=answers["letter_mass"].astype(float)),
+        "asked": _asked(answers).assign(letter_mass=100 * answers["letter_mass"].astype(float)),
         "compared": compared(_scored(begun, scored)),
         "chosen": chosen(_scored(begun, choices)),
         "begun": begun[list(KEYS)].assign(lost=~complete),
@@ -147,39 +149,27 @@ def choice_units(answers: Any, **_: Any) -> dict[str, Any]:
     }
 
 
-def of_asked(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    values = {"unanswered": (100 * ratio(total(x["unanswered"]), n), n)}
-    if "letter_mass" in x:
-        known = total(x["letter_mass"].notna())
-        share = ratio(total(x["letter_mass"].fillna(0)), known)
-        values["letter_mass"] = (100 * share, known)
-    return values
-
-
 def of_compared(x: Any, total: Any, **_: Any) -> Values:
     n = total(1)
-    return {**scores(x, total), "examples": (n, n), "ties": (100 * ratio(total(x["tied"]), n), n)}
+    return {**scores(x, total), "examples": (n, n), **means("ties")(x, total)}
 
 
 def of_complete(x: Any, total: Any, **_: Any) -> Values:
-    n = total(1)
-    likeliest = np.max([ratio(total(x[letter]), n) for letter in LETTERS], axis=0)
-    return {"letter_preference": (100 * (likeliest - 1 / 3), n)}
+    shares = [mean(total, x[letter])[0] for letter in LETTERS]
+    return {"letter_preference": (100 * (np.max(shares, axis=0) - 1 / 3), total(1))}
 
 
 def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
     """categories: the scores of all and of each domain."""
+    names = [prefix + score for prefix in ("", "chosen_") for score in SCORES]
     categories = []
     for columns in ([], ["bias_type"]):
         frames = [rows(name, *columns) for name in ("compared", "chosen") if name in units]
         for parts in zip(*frames, strict=True):
             numbers = {name: number for _, numbers in parts for name, number in numbers.items()}
-            row: Record = {"bias_type": parts[0][0].get("bias_type", "all")}
+            row: Record = {"bias_type": parts[0][0].get("bias_type", ALL)}
             row |= {name: int(numbers[name].value) for name in ("examples", "terms")}
-            for name in (prefix + score for prefix in ("", "chosen_") for score in SCORES):
-                row |= estimate(name, numbers[name]) if name in numbers else {}
-            categories.append(row)
+            categories.append(row | estimates(numbers, names))
     return {"categories": categories}
 
 
@@ -230,7 +220,7 @@ def choice_exhibits(part: str) -> tuple[Exhibit, ...]:
 
 CLUSTERS = (("target",),)
 TERMS = Metric("terms", "count", "", stderr=False)
-OF_SENTENCES = {"asked": of_asked, "compared": of_compared}
+OF_SENTENCES = {"asked": means("unanswered", "letter_mass"), "compared": of_compared}
 OF_LETTERS: dict[str, Callable[..., Values]] = {
     **OF_SENTENCES,
     "chosen": lambda x, total, **_: {
