@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats, Total, Value, ratio
+from .errors import ROUNDING, Total, Value, ratio
 
 VERDICTS = ("comedy", "tragedy", "neutrality")
 
@@ -37,23 +37,18 @@ def attribution_gaps(x: pd.DataFrame, total: Total, outcomes: Sequence[ArrayLike
     NaN where no domain has both sides.
     """
     columns = np.array([x["side"] == "a", *outcomes], dtype=float).T
+    names = [x[name].to_numpy()[:, None] for name in ("domain", "template")]
+    held = np.hstack([name == pd.unique(name[:, 0]) for name in names]).astype(float)
     moved = np.full_like(columns[:, 1:], np.nan)
-    others = pd.get_dummies(x[["domain", "template"]].astype(str), dtype=float).to_numpy()
     for part in np.unique(total.by[total.by >= 0]):
         rows = total.by == part
-        moved[rows] = _moved(columns[rows], others[rows])
+        others, y = held[rows], columns[rows]
+        # What the others do not explain (Frisch and Waugh).
+        inverse = np.linalg.pinv(others.T @ others, rcond=ROUNDING, hermitian=True)
+        y -= others @ (inverse @ (others.T @ y))
+        own, left = y[:, :1], y[:, 1:]
+        if (size := (own**2).sum()) > ROUNDING * len(own):
+            value = (own * left).sum(axis=0) / size
+            moved[rows] = value + len(own) * own / size * (left - value * own)
     n = total(1)
     return [(ratio(total(y), n), n) for y in moved.T]
-
-
-def _moved(columns: Floats, others: Floats) -> Floats:
-    """Rows whose mean is the coefficient of the first column, and how much each moves it; of each
-    further column."""
-    # What the others do not explain (Frisch and Waugh).
-    own, *left = (columns - others @ np.linalg.lstsq(others, columns)[0]).T
-    size = own @ own
-    if size <= ROUNDING * len(own):
-        return np.full((len(own), len(left)), np.nan)
-    values = [own @ y / size for y in left]
-    moved = [v + len(own) * own / size * (y - v * own) for v, y in zip(values, left, strict=True)]
-    return np.array(moved).T

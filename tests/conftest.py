@@ -128,13 +128,6 @@ def cheap_harness() -> None:
         CustomDataset.__call__ = call
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quickly() -> None:
-    """Fewer starts and resamples of StereoMap's k-means than a run has."""
-    if ratings := sys.modules.get("lm_eval_bias.benchmarks.stereomap.ratings"):
-        ratings.STARTS, ratings.DRAWS = 10, 25
-
-
 @pytest.fixture(scope="session")
 def benchmark_named() -> Callable[[str], ModuleType]:
     """A script of simulations/ as a module: tests repeat small what it does."""

@@ -4,13 +4,16 @@ import random
 import re
 from math import isnan, log
 
+import numpy as np
 import pytest
 from rated import answered, as_people
 from scipy import stats
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
+from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness.templates import render
 
@@ -218,6 +221,13 @@ def test_a_group_between_two_clusters_is_marked():
         assert (rows[group]["left_its_cluster"], rows[group]["unstable"]) == (0, False)
     assert rows["Muslims"]["left_its_cluster"] >= 0.2 and rows["Muslims"]["unstable"]
     assert values["unstable_groups"] == pytest.approx(100 / 24)
+
+
+def test_clusters_of_many_sets_of_points_are_those_of_scikit_learn():
+    sets = np.random.default_rng(5).normal(size=(30, 40, 2))
+    for points, labels in zip(sets, ratings.k_means(sets, 4), strict=True):
+        others = KMeans(ratings.CLUSTERS, n_init=4, random_state=ratings.SEED).fit_predict(points)
+        assert adjusted_rand_score(labels, others) == 1
 
 
 # ---- By likelihood

@@ -1,15 +1,12 @@
 """StereoMap: the ratings of groups, and five clusters of groups by warmth and competence."""
 
 from collections.abc import Sequence
-from functools import cache
 from math import nan
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from lm_eval_bias.metrics.errors import Floats
+from lm_eval_bias.metrics.errors import Floats, Ints
 from lm_eval_bias.metrics.group_scores import Scale, resampled_scores
 from lm_eval_bias.metrics.partition import changed_share, order, place_names
 
@@ -18,6 +15,9 @@ CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
 STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
+TRIALS, TOLERANCE = 3, 1e-4
+"""Of scikit-learn's k-means: points that may be the next centre, and the move of the centres, as a
+share of the variance, at which they stand."""
 
 
 def asked(answers: pd.DataFrame) -> pd.DataFrame:
@@ -78,9 +78,9 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     known = ~np.isnan(points).any(axis=1)
     x = x.assign(Competence=points[:, 0], Warmth=points[:, 1], cluster=-1, changed=nan, place=None)
     points = points[known]
-    labels = k_means(points, STARTS)
-    if labels is None:
+    if len(np.unique(points, axis=0)) < CLUSTERS:
         return x
+    (labels,) = k_means(points[None], STARTS)
     centres = np.array([points[labels == k].mean(axis=0) for k in range(CLUSTERS)])
     ranked = order(centres, points)
     own = np.argsort(ranked)[labels]
@@ -88,33 +88,51 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     x.loc[known, "place"] = np.array(place_names(centres[ranked], points), dtype=object)[own]
     scales = [scale(x, dimension)[known] for dimension in (COMPETENCE, WARMTH)]
     if all(np.isfinite(one.estimates.variance).any() for one in scales):
-        draws = resampled_scores(scales, DRAWS)
-        resampled = np.full(draws.shape[:2], -1)
-        for of_draw, places in zip(resampled, draws, strict=True):
-            has = ~np.isnan(places).any(axis=1)
-            drawn = k_means(places[has], RESTARTS)
-            if drawn is not None:
-                of_draw[has] = drawn
+        resampled = k_means(resampled_scores(scales, DRAWS), RESTARTS)
         x.loc[known, "changed"] = changed_share(own, resampled)
     return x
 
 
-@cache
-def _threads() -> Any:
-    """Of the libraries of sklearn; to find them takes longer than k-means."""
-    from threadpoolctl import ThreadpoolController
+def k_means(sets: Floats, starts: int) -> Ints:
+    """The cluster of each point in each set: k-means (Lloyd) from centres that k-means++ drew, the
+    best of `starts`. As `sklearn.cluster.KMeans`, but of all sets at once.
 
-    return ThreadpoolController()
+    sets: shape (sets, n, d), of `CLUSTERS` different points at least. Shape (sets, n).
+    Source: Arthur and Vassilvitskii, k-means++ (2007).
+    """
+    points = np.repeat(sets, starts, axis=0)
+    n, run, clusters = points.shape[1], np.arange(len(points)), np.arange(CLUSTERS)[:, None]
+    chance = np.random.RandomState(SEED).random_sample((starts, 1 + TRIALS * (CLUSTERS - 1)))
+    first, *trials = np.split(np.tile(chance, (len(sets), 1)), range(1, chance.shape[1], TRIALS), 1)
+    centres = points[run[:, None], (first * n).astype(int)]
+    nearest = _squares(points, centres)[:, 0]
+    for drawn in trials:
+        pot = nearest.cumsum(axis=1)[:, None]
+        reached = (pot < (drawn * pot[:, 0, -1:])[..., None]).sum(axis=2)
+        tried = points[run[:, None], reached.clip(max=n - 1)]
+        left = np.minimum(nearest[:, None], _squares(points, tried))
+        best = left.sum(axis=2).argmin(axis=1)
+        nearest = left[run, best]
+        centres = np.concatenate([centres, tried[run, best][:, None]], axis=1)
+    enough = TOLERANCE * points.var(axis=1).mean(axis=1)
+    labels, moving = np.full(points.shape[:2], -1), run
+    while len(moving):
+        x, before = points[moving], centres[moving]
+        own = _squares(x, before).argmin(axis=1)
+        member = own[:, None] == clusters
+        counts = member.sum(axis=2, keepdims=True)
+        # A cluster that lost all its points stays where it was.
+        after = np.where(counts, member @ x / np.maximum(counts, 1), before)
+        moved = ((after - before) ** 2).sum(axis=(1, 2)) > enough[moving]
+        moved &= (own != labels[moving]).any(axis=1)
+        centres[moving], labels[moving] = after, own
+        moving = moving[moved]
+    away = _squares(points, centres)
+    best = away.min(axis=1).sum(axis=1).reshape(-1, starts).argmin(axis=1)
+    return away.argmin(axis=1).reshape(-1, starts, n)[np.arange(len(sets)), best]
 
 
-def k_means(points: Floats, starts: int) -> NDArray[np.int_] | None:
-    """The cluster of each point; None with fewer different points than clusters."""
-    if len(np.unique(points.round(9), axis=0)) < CLUSTERS:
-        return None
-    from sklearn.cluster import KMeans
-
-    with _threads().limit(limits=1):
-        labels: NDArray[np.int_] = KMeans(CLUSTERS, n_init=starts, random_state=SEED).fit_predict(
-            points
-        )
-    return labels
+def _squares(points: Floats, centres: Floats) -> Floats:
+    """Squared distances: (runs, n, d) and (runs, k, d) -> (runs, k, n)."""
+    both = zip(np.moveaxis(points, 2, 0), np.moveaxis(centres, 2, 0), strict=True)
+    return np.asarray(sum(np.square(x[:, None] - y[..., None]) for x, y in both))
