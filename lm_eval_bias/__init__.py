@@ -11,7 +11,7 @@ import sys
 
 class _Finder:
     def __init__(self) -> None:
-        self.names = {"lm_eval.tasks", "lm_eval.tasks._index", "lm_eval.models"}
+        self.names = {"lm_eval.tasks", "lm_eval.models"}
 
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
         if name not in self.names:

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from dataclasses import dataclass, field
 from math import inf, isnan, nan
+from types import NoneType
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
@@ -89,29 +90,25 @@ def number(
     scale: Ends | None = None,
     alpha: float = 0.05,
 ) -> Number:
-    """A number with the interval of its unit: Korn and Graubard's of a share, else Student's on
-    clusters - 1 degrees of freedom, cut to its scale.
+    """A number with the interval of its unit on clusters - 1 degrees of freedom, cut to its scale.
 
     estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
     of their scale have an interval. clusters: effective ones; with fewer than ten there is none.
-    scale: its ends; by default the unit's.
+    scale: its ends, by default the unit's.
     """
-    from lm_eval_bias.metrics import errors  # scipy, which takes a quarter second
+    import numpy as np
+
+    from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, Estimates
 
     value, stderr = map(float, estimate[:2])
-    if unit in SHARES:
-        most = RANGE[unit][1]
-        ends = errors.share_interval(value / most, stderr / most, clusters, alpha)
-        low, high = (most * float(end) for end in ends)
-    else:
-        known = stderr if clusters >= errors.FEWEST_CLUSTERS else nan
-        low, high = map(float, errors.t_interval(value, known, max(clusters - 1, 1), alpha))
-    least, most = scale or RANGE.get(unit, (-inf, inf))
-    ends = (nan, nan) if isnan(low) else (max(low, least), min(high, most))
-    return Number(value, stderr, *ends, clusters)
+    variance = stderr**2 if clusters >= FEWEST_CLUSTERS else nan
+    parts = value, variance, max(clusters - 1, 1), clusters, inf
+    metric = Metric("", unit, "", scale=scale)
+    (made,) = with_intervals(metric, Estimates(*(np.array([x]) for x in parts)), alpha)
+    return made._replace(stderr=stderr, n=None)
 
 
-def beyond(number: Number, other: Number) -> Number:
+def widened_to_cover(number: Number, other: Number) -> Number:
     """A number whose interval covers that of another, too: of a gap less that of its placebos, and
     the gap; or of a number at both ends of what unseen answers may have.
 
@@ -178,6 +175,7 @@ class Summary(NamedTuple):
         return self.groups.get(metric, {}).get(group, Number(nan))
 
 
+@dataclass(frozen=True, eq=False)
 class Counted:
     """The summary of a measure that is written as units and values: call it with records.
 
@@ -185,53 +183,35 @@ class Counted:
     rows belong to; rows whose column `apart` is true are outside the whole. values: name -> a
     function (units, total, **options) -> metric -> (value, n). `total` is a `metrics.errors.Total`:
     it adds a column up over the rows of each group, without each cluster, too; so values are
-    written once, and the engine makes groups and errors of them. tables: (units, rows, **options)
-    -> the finer tables; rows(name, *columns) is what `Counted.rows` returns. widened: name ->
-    a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates` by
-    metric, of numbers that are a sample in a further way. metrics: those of the measure, and
-    others of its tables. covers: metric -> another, whose interval its own contains. clusters: as
-    of `Measure`.
+    written once, and the engine makes groups and errors of them. metrics: those of the measure, and
+    others of its tables. clusters: as of `Measure`. tables: (units, rows, **options) -> the finer
+    tables; rows(name, *columns) gives (names, metric -> number) of each group of a frame. widened:
+    name -> a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates`
+    by metric, of numbers that are a sample in a further way. covers: metric -> another, whose
+    interval its own contains.
     """
 
-    def __init__(
-        self,
-        units: Callable[..., Mapping[str, Any]],
-        values: Mapping[str, Callable[..., Mapping[str, Any]]],
-        metrics: Iterable[Metric],
-        clusters: Sequence[tuple[str, ...]] = (),
-        tables: Callable[..., Mapping[str, Table]] | None = None,
-        widened: Mapping[str, Callable[..., Mapping[str, Any]]] = {},
-        covers: Mapping[str, str] = {},
-    ) -> None:
-        self.units, self.values, self.clusters = units, values, clusters
-        self.tables, self.widened, self.covers = tables, widened, covers
-        self.metrics = {metric.name: metric for metric in metrics}
+    units: Callable[..., Mapping[str, Any]]
+    values: Mapping[str, Callable[..., Mapping[str, Any]]]
+    metrics: Sequence[Metric]
+    clusters: Sequence[tuple[str, ...]] = ()
+    tables: Callable[..., Mapping[str, Table]] | None = None
+    widened: Mapping[str, Callable[..., Mapping[str, Any]]] = field(default_factory=dict)
+    covers: Mapping[str, str] = field(default_factory=dict)
 
     def frames(self, records: Records, options: Options) -> dict[str, Any]:
         import pandas as pd
 
         frame = pd.DataFrame(list(records))
         texts = frame.select_dtypes("str").columns  # Arrow's take longer
-        frame = frame.astype(dict.fromkeys(texts, object))
-        frames = {
-            name: units.reset_index(drop=True)
-            for name, units in self.units(frame, **options).items()
-        }
-        if IN_FORM.name in self.metrics and set(self.columns) <= set(frame.columns):
-            forms = frame.reindex(columns=[*self.columns, IN_FORM.name])
-            frames[IN_FORM.name] = forms.dropna(subset=[IN_FORM.name]).reset_index(drop=True)
-        return frames
-
-    @property
-    def columns(self) -> list[str]:
-        """Those that name clusters and strata."""
-        return list(dict.fromkeys(column for columns in self.clusters for column in columns))
+        units = self.units(frame.astype(dict.fromkeys(texts, object)), **options)
+        return {name: rows.reset_index(drop=True) for name, rows in units.items()}
 
     def sample(self, units: Any) -> Any:
         """The clusters of units."""
         from lm_eval_bias.metrics.errors import Sample
 
-        if lacking := [column for column in self.columns if column not in units]:
+        if lacking := [c for columns in self.clusters for c in columns if c not in units]:
             raise _no_names(lacking)
 
         def codes(columns: Sequence[str]) -> Any:
@@ -240,100 +220,30 @@ class Counted:
         pairs = [(codes(c), codes(c[:-1]) if len(c) > 1 else None) for c in self.clusters]
         return Sample(len(units), *pairs)
 
-    def names(self, frames: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        """The groups of some columns, in the order of the first frame that has them all."""
-        for frame in frames.values():
-            if set(columns) <= set(frame.columns):
-                known = dict.fromkeys(_labels(frame, columns))
-                return [name for name in known if all(part == part for part in name)]  # NaN
-        return []
-
-    def computed(
-        self,
-        frames: Mapping[str, Any],
-        samples: Mapping[str, Any],
-        columns: Sequence[str],
-        names: Sequence[tuple[Any, ...]],
-        options: Options,
-    ) -> Iterator[tuple[str, Any, Any, Any]]:
-        """(frame, sample, the part of each row, its values) of each frame that has the columns."""
-        import numpy as np
-
-        for name, units in frames.items():
-            if name not in samples or not set(columns) <= set(units.columns):
-                continue
-            by = np.zeros(len(units), dtype=int)
-            if columns:
-                index = {name: i for i, name in enumerate(names)}
-                by = np.array([index.get(name, -1) for name in _labels(units, columns)], dtype=int)
-            elif "apart" in units:
-                by = np.where(units["apart"].astype(bool), -1, 0)
-            function = self.values.get(name) or _in_form
-            total = samples[name].total(by, len(names))
-            yield name, samples[name], by, function(units, total, **options)
-
-    def numbers(
-        self,
-        frames: Mapping[str, Any],
-        samples: Mapping[str, Any],
-        columns: Sequence[str],
-        options: Options,
-    ) -> list[tuple[dict[str, Any], dict[str, Number]]]:
-        """(names, metric -> number) of each group."""
-        names = self.names(frames, columns) if columns else [()]
-        if len(samples) == 1 and columns:  # in the order of all, if they are of all
-            own = self.names({name: frames[name] for name in samples}, columns)
-            names = names if set(own) <= set(names) else own
-        result: list[tuple[dict[str, Any], dict[str, Number]]] = [
-            (dict(zip(columns, name, strict=True)), {}) for name in names
-        ]
-        if not names:
-            return []
-        for name, sample, by, values in self.computed(frames, samples, columns, names, options):
-            estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
-            if sample.parts and name in self.widened:
-                function = self.widened[name]
-                estimates |= function(frames[name], sample, by, estimates, **options)
-            for metric, estimated in estimates.items():
-                for (_, row), number in zip(
-                    result, with_intervals(self.metrics[metric], estimated), strict=True
-                ):
-                    row[metric] = number
-        for _, row in result:
-            for metric, other in self.covers.items():
-                if metric in row:
-                    row[metric] = beyond(row[metric], row[other])
-        return result
-
     def __call__(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
         if not records:
-            nothing = Number(nan, clusters=0, n=0)
-            counts = nothing._replace(value=0.0)
-            return Summary(
-                {n: counts if m.unit == "count" else nothing for n, m in self.metrics.items()}
-            )
+            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
+            return Summary({name: Number(x, clusters=0, n=0) for name, x in nothing.items()})
         from lm_eval_bias.metrics.errors import Sample
 
         frames = self.frames(records, options)
-        names = [*self.values, *(name for name in frames if name == IN_FORM.name)]
         samples = {
             name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
-            for name in names
+            for name in self.values
         }
-        ((_, whole),) = self.numbers(frames, samples, (), options)
-        groups: dict[str, dict[str, Number]] = {}
-        for by in dict.fromkeys(m.by for m in self.metrics.values() if m.by):
-            for labels, numbers in self.numbers(frames, samples, (by,), options):
+        groups = _Groups(self, frames, samples, options)
+        split: dict[str, dict[str, Number]] = {}
+        for columns in groups.splits[1:]:
+            for labels, numbers in groups.numbers(*columns):
                 for metric, number in numbers.items():
-                    if self.metrics[metric].by == by:
-                        groups.setdefault(metric, {})[str(labels[by])] = number
+                    if (groups.metrics[metric].by,) == columns:
+                        split.setdefault(metric, {})[str(*labels.values())] = number
 
         def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
-            own = {name: samples[name]}
-            return self.numbers(frames, own, columns, options)
+            return groups._replace(samples={name: samples[name]}).numbers(*columns)
 
         tables = self.tables(frames, rows, **options) if self.tables and errors else {}
-        return Summary(whole, groups, tables)
+        return Summary(groups.numbers()[0][1], split, tables)
 
     def replicated(
         self, runs: Sequence[Records], options: Options
@@ -341,26 +251,90 @@ class Counted:
         """The numbers of runs on the same documents without each cluster, the same of all."""
         import pandas as pd
 
-        frames = [self.frames(records, options) for records in runs]
-        samples: list[dict[str, Any]] = [{} for _ in runs]
+        each = [_Groups(self, self.frames(records, options), {}, options) for records in runs]
         for name in self.values:
-            units = [frame[name] for frame in frames]
-            sample, start = self.sample(pd.concat([u[self.columns] for u in units])), 0
-            for of_run, u in zip(samples, units, strict=True):
-                of_run[name] = sample[start : start + len(u)]
-                start += len(u)
-        result: list[dict[tuple[str, str | None], Replicate]] = [{} for _ in runs]
-        for numbers, frame, sample in zip(result, frames, samples, strict=True):
-            for by in dict.fromkeys([None, *(m.by for m in self.metrics.values())]):
-                columns = () if by is None else (by,)
-                names = self.names(frame, columns) if columns else [()]
-                for _, part, _, values in self.computed(frame, sample, columns, names, options):
-                    for metric, (value, n, *_) in values.items():
-                        if by in (None, self.metrics[metric].by):
-                            for i, label in enumerate(names):
-                                group = str(label[0]) if label else None
-                                numbers[metric, group] = Replicate(part, value[:, [i]], n[:, [i]])
+            units = [groups.frames[name] for groups in each]
+            sample, start = self.sample(pd.concat(units)), 0
+            for groups, own in zip(each, units, strict=True):
+                groups.samples[name] = sample[start : start + len(own)]
+                start += len(own)
+        return [dict(groups.replicates()) for groups in each]
+
+
+class _Groups(NamedTuple):
+    """The groups of what is counted, each with its numbers. frames, samples: by name; rows of the
+    frames that have a sample are counted."""
+
+    counted: Counted
+    frames: Mapping[str, Any]
+    samples: dict[str, Any]
+    options: Options
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        return {metric.name: metric for metric in self.counted.metrics}
+
+    @property
+    def splits(self) -> list[tuple[str, ...]]:
+        """The columns of the whole, which are none, and of each kind of groups."""
+        return [(), *dict.fromkeys((m.by,) for m in self.counted.metrics if m.by)]
+
+    def names(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """In the order of the first frame that has the columns, if it has all that are counted."""
+
+        def first(frames: Iterable[Any]) -> list[tuple[Any, ...]]:
+            having = [frame for frame in frames if set(columns) <= set(frame.columns)]
+            known = dict.fromkeys(_labels(having[0], columns)) if having else ()
+            return [name for name in known if all(part == part for part in name)]  # NaN
+
+        if not columns:
+            return [()]
+        every = first(self.frames.values())
+        own = first(self.frames[name] for name in self.samples)
+        return every if set(own) <= set(every) else own
+
+    def computed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+        """(name, the group of each row, its values) of each frame that has the columns."""
+        import numpy as np
+
+        index = {name: i for i, name in enumerate(self.names(columns))}
+        for name, sample in self.samples.items() if index else ():
+            units = self.frames[name]
+            if set(columns) <= set(units.columns):
+                by = np.array([index.get(row, -1) for row in _labels(units, columns)], dtype=int)
+                if not columns and "apart" in units:
+                    by[units["apart"].astype(bool)] = -1
+                total = sample.total(by, len(index))
+                yield name, by, self.counted.values[name](units, total, **self.options)
+
+    def numbers(self, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+        """(names, metric -> number) of each group."""
+        result: list[tuple[dict[str, Any], dict[str, Number]]] = [
+            (dict(zip(columns, name, strict=True)), {}) for name in self.names(columns)
+        ]
+        for name, by, values in self.computed(columns):
+            sample = self.samples[name]
+            estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
+            if sample.parts and (widened := self.counted.widened.get(name)):
+                estimates |= widened(self.frames[name], sample, by, estimates, **self.options)
+            for metric, estimated in estimates.items():
+                made = with_intervals(self.metrics[metric], estimated)
+                for (_, row), number in zip(result, made, strict=True):
+                    row[metric] = number
+        for _, row in result:
+            for metric in self.counted.covers.keys() & row:
+                row[metric] = widened_to_cover(row[metric], row[self.counted.covers[metric]])
         return result
+
+    def replicates(self) -> Iterator[tuple[tuple[str, str | None], Replicate]]:
+        for columns in self.splits:
+            names = self.names(columns)
+            for name, _, values in self.computed(columns):
+                for metric, (value, n, *_) in values.items():
+                    if columns in ((), (self.metrics[metric].by,)):
+                        for i, label in enumerate(names):
+                            key = metric, str(*label) if label else None
+                            yield key, Replicate(self.samples[name], value[:, [i]], n[:, [i]])
 
 
 class Replicate(NamedTuple):
@@ -372,46 +346,27 @@ class Replicate(NamedTuple):
     n: Any
 
 
-def _labels(units: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(units[column].tolist() for column in columns), strict=True)
+def _labels(units: Any, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    return [*units[[*columns]].itertuples(index=False, name=None)] or [()] * len(units)
 
 
-def _in_form(units: Any, total: Any, **_: Any) -> Mapping[str, Any]:
-    from lm_eval_bias.metrics.errors import ratio
-
-    n = total(1)
-    return {IN_FORM.name: (100 * ratio(total(units[IN_FORM.name]), n), n)}
-
-
-def with_intervals(metric: Metric, estimates: Any) -> list[Number]:
-    """Numbers with the intervals of their unit: Korn and Graubard's of a share, else Student's; or
-    their own; cut to their scale. estimates: `metrics.errors.Estimates`."""
+def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[Number]:
+    """Numbers with the intervals of their unit, Korn and Graubard's of a share and else Student's,
+    or with their own, cut to their scale. estimates: `metrics.errors.Estimates`."""
     import numpy as np
 
     from lm_eval_bias.metrics.errors import share_interval, t_interval
 
-    if not metric.stderr:
-        estimates = estimates._replace(variance=np.full(len(estimates.value), nan))
-    stderr = np.sqrt(estimates.variance)
-    if estimates.ends is not None:
-        low, high = estimates.ends
-    elif metric.unit in SHARES:
-        most = RANGE[metric.unit][1]
-        ends = share_interval(estimates.value / most, stderr / most, estimates.clusters)
-        low, high = (most * end for end in ends)
-    else:
-        low, high = t_interval(estimates.value, stderr, estimates.df)
+    value, variance, df, clusters, n, ends = estimates
+    stderr = np.sqrt(variance) if metric.stderr else np.full(len(value), nan)
+    if ends is None and metric.unit in SHARES:
+        scale = RANGE[metric.unit][1]
+        ends = share_interval(value / scale, stderr / scale, clusters, alpha)
+        ends = [scale * end for end in ends]
+    low, high = ends or t_interval(value, stderr, df, alpha)
     least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
-    if metric.unit == "count":
-        most = estimates.n
-    columns = (
-        estimates.value,
-        stderr,
-        np.maximum(low, least),
-        np.minimum(high, most),
-        estimates.clusters,
-        estimates.n,
-    )
+    high = np.minimum(high, n if metric.unit == "count" else most)
+    columns = value, stderr, np.maximum(low, least), high, clusters, n
     return [Number(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
 
@@ -437,18 +392,15 @@ class Measure(NamedTuple):
     def about(self, settings: Options) -> Measure:
         """With the questions of a task. settings: its `dataset_kwargs`."""
 
-        def asked(question: str) -> str:
-            return re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), question)
+        def question(text: str | None) -> str | None:
+            return text and re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), text)
 
-        metrics = [m._replace(question=m.question and asked(m.question)) for m in self.metrics]
-        return self if metrics == list(self.metrics) else self._replace(metrics=metrics)
+        metrics = [metric._replace(question=question(metric.question)) for metric in self.metrics]
+        return self._replace(metrics=metrics)
 
     def metric(self, name: str) -> Metric:
         """The metric of that name; KeyError if there is none."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise KeyError(name)
+        return {metric.name: metric for metric in self.metrics}[name]
 
 
 IN_FORM = Metric(
@@ -463,10 +415,7 @@ IN_FORM = Metric(
 
 def of_written(measure: Measure) -> Measure:
     """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
-    counted = copy(measure.summary)
-    assert isinstance(counted, Counted)
-    counted.metrics = {**counted.metrics, IN_FORM.name: IN_FORM}
-    return measure._replace(summary=counted, metrics=(*measure.metrics, IN_FORM))
+    return measure._replace(metrics=(*measure.metrics, IN_FORM))
 
 
 INSTRUCTION, WORDINGS = "instruction", "wordings"
@@ -485,7 +434,7 @@ def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     wordings: dict[str | None, list[Record]] = {}
     for record in records:
         wordings.setdefault(record.get(INSTRUCTION), []).append(record)
-    return wordings
+    return wordings or {None: []}
 
 
 def shares(results: Any, parts: int) -> list[Any]:
@@ -500,7 +449,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
     options = {key: value for key, value in options.items() if key != WORDING}
     summaries = {
         name: _completed(measure, rows, options) for name, rows in by_wording(records).items()
-    } or {None: _completed(measure, [], options)}
+    }
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
         return first
@@ -539,22 +488,27 @@ def without_unseen(
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
+    names = [metric.name for metric in measure.metrics]
+    if IN_FORM in measure.metrics:
+        forms = [form for r in records if (form := r.get(IN_FORM.name)) is not None]
+        in_form = Number(100 * mean(forms), n=len(forms))
+        summary = summary._replace(values={**summary.values, IN_FORM.name: in_form})
+    if lacking := [name for name in names if name not in summary.values]:
+        raise UsageError(f"metric {lacking[0]} is declared, but the summary has no value for it")
 
-    def completed(metric: Metric, group: str | None, number: Number) -> Number:
+    def completed(metric: str, group: str | None, number: Number) -> Number:
         if others and not isnan(number.value):
-            number = beyond(number, others.number((metric.name, group)))
+            number = widened_to_cover(number, others.number((metric, group)))
         if number.n is None and group is None:
             number = number._replace(n=len(records))
         value, stderr, low, high = map(float, number[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, number.clusters, number.n)
 
-    values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
+    values = {name: completed(name, None, summary.values[name]) for name in names}
     groups = {
-        m.name: {
-            group: completed(m, group, number) for group, number in summary.groups[m.name].items()
-        }
-        for m in measure.metrics
-        if m.name in summary.groups
+        name: {group: completed(name, group, n) for group, n in summary.groups[name].items()}
+        for name in names
+        if name in summary.groups
     }
     seen = _seen(measure, records, summary, others or summary)
     return Summary(values, groups, {**summary.tables, SEEN: seen} if seen else summary.tables)
@@ -564,8 +518,6 @@ def _seen(
     measure: Measure, records: Sequence[Record], summary: Summary, without: Summary
 ) -> list[dict[str, Any]]:
     read = [record for record in records if SEEN_MASS in record]
-    if not read:
-        return []
     shares = {
         SEEN_MASS: 100 * mean(record[SEEN_MASS] for record in read),
         FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
@@ -579,7 +531,7 @@ def _seen(
             **shares,
         }
         for metric in measure.metrics
-        if metric.primary
+        if metric.primary and read
     ]
 
 
@@ -625,13 +577,6 @@ def slug(label: str) -> str:
     return re.sub(r"\W+", "_", label).strip("_").lower()
 
 
-def value(summary: Summary, row: Row) -> Number:
-    """The number of a row; NaN for a missing group, KeyError for a missing metric."""
-    if row.group is None:
-        return summary.values[row.metric.name]
-    return summary.groups.get(row.metric.name, {}).get(row.group, Number(nan))
-
-
 def numbers(measure: Measure, summary: Summary) -> Table:
     """All numbers of a summary as rows of one table, whole and by group."""
     return [
@@ -658,17 +603,14 @@ def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple
     """The clusters of a record in one clustering: one, or one for each of its parts if a column
     holds a list; none if the last column is None. UsageError for a record that has no names there.
     """
-    if lacking := [column for column in columns if column not in record]:
-        raise _no_names(lacking)
-    values = [record[column] for column in columns]
-    lists = [value for value in values if isinstance(value, (list, tuple))]
     try:
+        values = [record[column] for column in columns]
         names = [tuple(values)]
-        if lists:
+        if lists := [value for value in values if isinstance(value, (list, tuple))]:
             parts = (v if isinstance(v, (list, tuple)) else [v] * len(lists[0]) for v in values)
             names = list(zip(*parts, strict=True))
         hash(tuple(names))
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise _no_names(columns) from None
     return [name for name in names if name[-1] is not None]
 
@@ -681,72 +623,63 @@ def _no_names(columns: Sequence[str]) -> UsageError:
 
 
 def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
-    """`numbers` and the summary's own tables. ValueError for unequal columns and nested values."""
+    """`numbers` and the summary's own tables. UsageError for unequal columns, nested values, and a
+    column of an exhibit that its rows lack."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():
         for row in table:
             if list(row) != list(table[0]):
-                raise ValueError(
+                raise UsageError(
                     f"table {name}: a row has the columns {list(row)}, the first one "
                     f"{list(table[0])}"
                 )
             for column, cell in row.items():
-                if not (cell is None or isinstance(cell, (str, bool, int, float))):
-                    raise ValueError(
+                if not isinstance(cell, (str, bool, int, float, NoneType)):
+                    raise UsageError(
                         f"table {name}, column {column}: expected a number, a text or a truth "
                         f"value, found {cell!r}"
                     )
+    for exhibit in measure.exhibits:
+        shown = raw_rows(exhibit, result)
+        for name in (column.name for column in exhibit.columns):
+            if shown and not any(name in row for row in shown):
+                raise UsageError(
+                    f"exhibit {exhibit.name} shows column {name!r}, which its rows lack; they have "
+                    f"{', '.join(shown[0])}"
+                )
     return result
 
 
-def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
+def problems(measure: Measure, columns: Collection[str]) -> Iterator[str]:
     """What is wrong with a declaration, a sentence each. columns: those of the documents."""
-    columns = set(columns)
     names = [metric.name for metric in measure.metrics]
+    questions = [metric.question for metric in measure.metrics if metric.question is not None]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"metric {name} is declared twice"
+    for question in sorted({q for q in questions if questions.count(q) > 1}):
+        yield f"several metrics test the same question: {question}"
+    units = [(f"metric {metric.name}", metric.unit) for metric in measure.metrics]
     for metric in measure.metrics:
-        if metric.unit not in UNITS:
-            yield f"metric {metric.name} has unit {metric.unit!r}; units are {', '.join(UNITS)}"
-        if metric.by is not None and metric.by not in columns:
+        if metric.by not in {None, *columns}:
             yield (
                 f"metric {metric.name} is split by {metric.by!r}, which is no column of the "
                 f"documents; these have {', '.join(sorted(columns))}"
             )
         if metric.question is not None and not (metric.primary and metric.null_value is not None):
             yield f"metric {metric.name} has a question, so it must be primary with a null_value"
-    questions = [metric.question for metric in measure.metrics if metric.question is not None]
-    for question in sorted({q for q in questions if questions.count(q) > 1}):
-        yield f"several metrics test the same question: {question}"
     for exhibit in measure.exhibits:
+        units += [(f"exhibit {exhibit.name}, column {c.name}", c.unit) for c in exhibit.columns]
         for name in exhibit.metrics:
             if name not in names:
                 yield f"exhibit {exhibit.name} shows {name!r}, no metric of the measure"
-        for column in exhibit.columns:
-            if column.unit and column.unit not in UNITS:
-                yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"
+    for place, unit in units:
+        if unit and unit not in UNITS:
+            yield f"{place}: unknown unit {unit!r}; units are {', '.join(UNITS)}"
 
 
-def lacking_numbers(measure: Measure, summary: Summary) -> Iterator[str]:
-    """The declared metrics, and the columns of exhibits, that a summary lacks, a sentence each."""
-    for name in sorted({metric.name for metric in measure.metrics} - set(summary.values)):
-        yield f"metric {name} is declared, but the summary has no value for it"
-    cells = {"numbers": numbers(measure, summary), **summary.tables}
-    for exhibit in measure.exhibits:
-        shown = raw_rows(exhibit, cells)
-        for column in exhibit.columns:
-            if shown and not any(column.name in row for row in shown):
-                yield (
-                    f"exhibit {exhibit.name} shows column {column.name!r}, which its rows lack; "
-                    f"they have {', '.join(shown[0])}"
-                )
-
-
-def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:
-    """The distinct values of a column, or tuples of several, in order of appearance."""
-    if len(columns) == 1:
-        return list(dict.fromkeys(record[columns[0]] for record in records))
-    return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
+def first_seen(records: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
+    """The distinct values of a column, in order of appearance."""
+    return list(dict.fromkeys(record[column] for record in records))
 
 
 def picked(document: Document, columns: Iterable[str]) -> Record:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from jinja2 import TemplateError
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
@@ -27,6 +28,26 @@ class RuleLM(LM):
 
     def loglikelihood_rolling(self, requests, **_):
         raise NotImplementedError
+
+
+class ChatLM(RuleLM):
+    """With a chat template. end: what this writes behind the last turn. system: whether it takes,
+    drops or refuses a system message."""
+
+    tokenizer_name = "chat"
+
+    def __init__(self, rule=None, say=None, end="<assistant>", system="takes"):
+        super().__init__(rule, say)
+        self.end, self.system = end, system
+
+    def chat_template(self, name=False):
+        return "template"
+
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
+        if self.system == "refuses" and chat_history[0]["role"] == "system":
+            raise TemplateError("System role not supported")
+        kept = [m for m in chat_history if self.system == "takes" or m["role"] != "system"]
+        return "".join(f"<{m['role']}>{m['content'].strip()}</s>" for m in kept) + self.end
 
 
 def load(*names, metadata=None, folder=None):

@@ -37,7 +37,6 @@ from lm_eval_bias.measure import (
     Number,
     Row,
     Summary,
-    beyond,
     clusters_of,
     first_seen,
     mean,
@@ -48,7 +47,7 @@ from lm_eval_bias.measure import (
     rows,
     summarise,
     tables,
-    value,
+    widened_to_cover,
 )
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import RuleLM
@@ -61,28 +60,33 @@ def metric(name, **changes):
 # ---- Rows
 
 
-def test_primary_metrics_come_first_and_their_groups_behind_them():
-    a, b = metric("a"), metric("b", by="colour")
-    hidden = Metric("hidden", "%", "Something.", by="colour")
-    assert rows([a, hidden, b], lambda column: {"colour": ["Dark red", "blue"]}[column]) == [
-        Row("a", a),
-        Row("b", b),
-        Row("b_dark_red", b, "Dark red"),
-        Row("b_blue", b, "blue"),
-    ]
-
-
-def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first():
+def test_primary_metrics_come_first_and_behind_them_the_groups_of_those_that_fit():
     """Seven metrics and the four groups of the first are 11 rows; four more of the second are too
     many, one of the third is not."""
     metrics = [
         metric("a", by="four"),
+        Metric("hidden", "%", "Something.", by="one"),
         metric("b", by="four"),
         metric("c", by="one"),
         *(metric(f"m{i}") for i in range(4)),
     ]
-    shown = [row.name for row in rows(metrics, lambda column: {"four": "wxyz", "one": "o"}[column])]
-    assert shown == ["a", "b", "c", "m0", "m1", "m2", "m3", "a_w", "a_x", "a_y", "a_z", "c_o"]
+    groups = {"four": ["Dark red", "x", "y", "z"], "one": ["o"]}
+    shown = rows(metrics, groups.__getitem__)
+    names = ["a", "b", "c", "m0", "m1", "m2", "m3", "a_dark_red", "a_x", "a_y", "a_z", "c_o"]
+    assert [row.name for row in shown] == names
+    assert shown[0] == Row("a", metrics[0]) and shown[7] == Row(names[7], metrics[0], "Dark red")
+
+
+def task_of(measure, *documents):
+    config = {
+        "task": "colours",
+        "custom_dataset": CustomDataset(lambda: list(documents)),
+        "test_split": "test",
+        "output_type": "generate_until",
+        "doc_to_text": "{{text}}",
+        "measure": measure,
+    }
+    return BiasTask(config)
 
 
 @pytest.mark.parametrize(
@@ -90,23 +94,8 @@ def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first
 )
 def test_a_task_splits_only_where_there_are_several_groups(colours, split):
     """A subset of one gender has no rows for that gender beside those of the whole."""
-    documents = CustomDataset(lambda: [{"text": "x", "colour": colour} for colour in colours])
-    measure = Measure(
-        lambda doc, results: {},
-        lambda records, **options: Summary({"share": Number(1.0, 0.5)}),
-        [metric("share", by="colour", better="lower")],
-    )
-    task = BiasTask(
-        {
-            "task": "colours",
-            "custom_dataset": documents,
-            "test_split": "test",
-            "output_type": "loglikelihood",
-            "doc_to_text": "{{text}}",
-            "doc_to_target": "{{colour}}",
-            "measure": measure,
-        }
-    )
+    measure = TOY._replace(metrics=[metric("share", by="colour", better="lower")])
+    task = task_of(measure, *({"text": "x", "colour": colour} for colour in colours))
     assert task.higher_is_better() == dict.fromkeys(["share", *split], False)
 
 
@@ -204,11 +193,11 @@ def test_what_a_measure_declares_is_checked():
     assert list(problems(TOY, ["colour"])) == []
     assert list(problems(measure, ["colour", "text"])) == [
         "metric share is declared twice",
-        f"metric share has unit 'kilo'; units are {', '.join(UNITS)}",
         "metric share is split by 'color', which is no column of the documents; these have "
         "colour, text",
         "exhibit Table 1 shows 'other', no metric of the measure",
-        "exhibit Table 1, column other: unknown unit 'kg'",
+        f"metric share: unknown unit 'kilo'; units are {', '.join(UNITS)}",
+        f"exhibit Table 1, column other: unknown unit 'kg'; units are {', '.join(UNITS)}",
     ]
 
 
@@ -219,61 +208,30 @@ def test_what_a_measure_declares_is_checked():
             {"summary": Counted(lambda x, **_: {"all": x}, {"all": dict}, [], (("scenes",),))},
             "no usable value in column 'scenes'",
         ),
-        ({"metrics": [metric("other")]}, "metric other: the summary has no value for it"),
+        ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
         (
             {"exhibits": [Exhibit("T1", "A.", Rows("own"), [Column("b", "B")], "R.", "C.")]},
             "exhibit T1 shows column 'b', which its rows lack; they have a",
         ),
     ],
 )
-@pytest.mark.parametrize(
-    "kind",
-    [
-        {"output_type": "multiple_choice", "doc_to_choice": ["yes", "no"]},
-        {"output_type": "generate_until"},
-    ],
-)
-def test_a_wrong_declaration_is_a_sentence(kind, changes, message):
+def test_a_wrong_declaration_is_a_sentence(changes, message):
     """Before the first request, or in the results if only records show it."""
     measure = Measure(
         lambda doc, results: {"scene": 1, "colour": "red"},
         lambda records, **options: Summary({"share": Number(1)}, tables={"own": [{"a": 1}]}),
         [metric("share")],
     )
-    config = {
-        "task": "colours",
-        "custom_dataset": CustomDataset(lambda: [{"text": "x", "colour": "red"}]),
-        "test_split": "test",
-        "doc_to_text": "{{text}}",
-        "doc_to_target": "",
-        **kind,
-    }
-    task = BiasTask({**config, "measure": measure._replace(**changes)})
-    lm = RuleLM(lambda *_: -1.0, lambda _: "red")
-    try:
-        results = ask(lm, {"tasks": {"colours": task}}, limit=1, bootstrap_iters=0)
-        problem = results["configs"]["colours"]["error"]
-    except UsageError as error:  # before the first request
-        problem = str(error)
-    assert re.search(message, problem)
-
-
-def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_has_no_number():
-    with pytest.raises(KeyError, match="share"):
-        numbers(TOY, Summary({"count": Number(5.0)}))
-    share = TOY.metrics[0]
-    assert value(FOUND, Row("share", share)) == SHARE
-    assert value(FOUND, Row("share_red", share, "red")) == RED
-    assert isnan(value(FOUND, Row("share_blue", share, "blue")).value)
-    with pytest.raises(KeyError, match="other"):
-        value(FOUND, Row("other", metric("other")))
+    task = task_of(measure._replace(**changes), {"text": "x", "colour": "red"})
+    lm = RuleLM(say=lambda _: "red")
+    results = ask(lm, {"tasks": {"colours": task}}, limit=1, bootstrap_iters=0)
+    assert re.search(message, results["configs"]["colours"]["error"])
 
 
 def test_tables_are_the_numbers_and_the_summarys_own():
     own = [{"a": 1, "b": "x"}, {"a": None, "b": True}, {"a": nan, "b": 0.5}]
     made = tables(TOY, FOUND._replace(tables={"own": own, "empty": []}))
-    assert list(made) == ["numbers", "own", "empty"] and made["numbers"] == numbers(TOY, FOUND)
-    assert made["own"] == own and made["empty"] == []
+    assert made == {"numbers": numbers(TOY, FOUND), "own": own, "empty": []}
 
 
 @pytest.mark.parametrize(
@@ -290,7 +248,7 @@ def test_tables_are_the_numbers_and_the_summarys_own():
     ],
 )
 def test_a_table_that_is_none_is_an_error(table, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UsageError, match=message):
         tables(TOY, FOUND._replace(tables={"own": table}))
 
 
@@ -545,7 +503,9 @@ def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
     docs, _, summary = answered(name)
     shown = rows(EVERY[name].metrics, lambda column: first_seen(docs, column))
     assert len({row.name for row in shown}) == len(shown) <= 13
-    assert all(isinstance(value(summary, row).value, float) for row in shown)
+    assert all(
+        isinstance(summary.number((row.metric.name, row.group)).value, float) for row in shown
+    )
 
 
 @every_measure
@@ -567,10 +527,10 @@ def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_uni
 def test_what_only_placebos_show_is_no_evidence():
     """All labels of skin are equal, those of hair are not: [-26, -18] becomes [-26, 0]. Where both
     leave 0 out on one side, so does the whole."""
-    assert beyond(Number(-22, 2, -26, -18), Number(0, 0))[2:4] == (-26, 0)
-    assert beyond(Number(5, 1, 3, 7), Number(9, 1, 7, 11))[2:4] == (3, 11)
-    assert beyond(Number(5, 1, 3, 7), Number(-9, 1, -11, -7))[2:4] == (-11, 7)
-    assert isnan(beyond(Number(5), Number(9, 1, 7, 11)).low)
+    assert widened_to_cover(Number(-22, 2, -26, -18), Number(0, 0))[2:4] == (-26, 0)
+    assert widened_to_cover(Number(5, 1, 3, 7), Number(9, 1, 7, 11))[2:4] == (3, 11)
+    assert widened_to_cover(Number(5, 1, 3, 7), Number(-9, 1, -11, -7))[2:4] == (-11, 7)
+    assert isnan(widened_to_cover(Number(5), Number(9, 1, 7, 11)).low)
 
 
 def test_an_interval_covers_what_answers_that_were_not_shown_may_change():

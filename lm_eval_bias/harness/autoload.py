@@ -33,7 +33,6 @@ def spec_that_extends(name: str) -> ModuleSpec | None:
 
 
 EXTENSIONS = {
-    "lm_eval.tasks": lambda module: compat.expect_index(module, tasks_folder()),
-    "lm_eval.tasks._index": lambda module: compat.add_tasks(module, tasks_folder()),
+    "lm_eval.tasks": lambda module: compat.add_tasks(module, tasks_folder()),
     "lm_eval.models": lambda module: compat.add_models(module, models()),
 }

@@ -6,10 +6,9 @@ import logging
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
@@ -34,16 +33,6 @@ def _hook(kind: Any, error: Any, traceback: Any) -> None:
 
 sys.excepthook = _hook
 
-TRIED = "0.4.13"
-"""The version of lm_eval that this was tested with."""
-
-
-def version() -> str:
-    from importlib.metadata import version
-
-    return version("lm_eval")
-
-
 # ---- Templates
 
 
@@ -57,72 +46,41 @@ def environment() -> jinja2.Environment:
 # ---- Requests
 
 
-def request(
-    kind: str,
-    doc: Any,
-    arguments: tuple,
-    index: int,
-    task: str | None,
-    doc_id: int | None,
-    repeats: int = 1,
-) -> Any:
-    """An `Instance`."""
+def request(kind: str, doc: Any, arguments: tuple, index: int, *metadata: Any) -> Any:
+    """An `Instance`. metadata: the task, the document's number, and the repeats, if not 1."""
     from lm_eval.api.instance import Instance
 
-    return Instance(kind, doc, arguments, index, metadata=(task, doc_id, repeats))
+    return Instance(kind, doc, arguments, index, metadata=(*metadata, 1)[:3])
 
 
-def derived(instance: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
-    index = instance.idx if index is None else index
-    return request(
-        kind, instance.doc, arguments, index, instance.task_name, instance.doc_id, instance.repeats
-    )
-
-
-def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
-    """The argument that hides a model's progress bar."""
-    known = "disable_tqdm" in inspect.signature(method).parameters
-    return {"disable_tqdm": True} if known else {}
+def derived(instance: Any, kind: str, arguments: tuple, index: int = 0) -> Any:
+    return request(kind, instance.doc, arguments, index, *instance.metadata)
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """Add a method to every model and to the harness's cache, which `evaluate` calls with all
-    requests of that type."""
+    """Add a method to every model, which `evaluate` calls with all requests of that type, and to
+    the harness's cache, but for models with a method of their own."""
     from lm_eval.api.model import LM, CachingLM
 
-    for class_ in (LM, CachingLM):
-        if not hasattr(class_, name):
-            setattr(class_, name, method)
+    def cached(self: Any, requests: list[Any]) -> Any:
+        own = getattr(self.lm, name)
+        return method(self, requests) if own.__func__ is method else own(requests)
 
-
-_own_caches: dict[str, tuple[type, ...]] = {}
+    setattr(LM, name, method)
+    setattr(CachingLM, name, cached)
 
 
 def own_cache(class_: type, *names: str) -> None:
     """Let a model class itself use the harness's cache in these methods."""
     from lm_eval.api.model import CachingLM
 
-    def method(name: str) -> property:
-        usual = CachingLM.__dict__.get(name)
+    usual = CachingLM.__getattr__
 
-        def find(self: Any) -> Any:
-            if isinstance(self.lm, _own_caches[name]):
-                return getattr(self.lm, name)
-            return self.__getattr__(name) if usual is None else usual.__get__(self)
+    def find(self: Any, name: str) -> Any:
+        own = name in names and isinstance(self.lm, class_)
+        return getattr(self.lm, name) if own else usual(self, name)
 
-        return property(find)
-
-    for name in names:
-        if name not in _own_caches:
-            setattr(CachingLM, name, method(name))
-        _own_caches[name] = (*_own_caches.get(name, ()), class_)
-
-
-# ---- Tasks
-
-
-def filter_names(task: Any) -> list[str]:
-    return [pipe.name for pipe in getattr(task, "_filters", ())]
+    setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
 
 
 # ---- Results
@@ -132,11 +90,6 @@ def in_document_order(gathered: list, processes: int) -> list:
     """Values of all processes in the order of documents, which were dealt out in turns."""
     dealt = [i for first in range(processes) for i in range(first, len(gathered), processes)]
     return [value for _, value in sorted(zip(dealt, gathered, strict=True), key=itemgetter(0))]
-
-
-def predicts_only(task: Any) -> bool:
-    """Whether --predict_only replaced a task's metrics by `bypass`."""
-    return "bypass" in getattr(task, "_metric_fn_list", {})
 
 
 # ---- The end of a run
@@ -156,10 +109,9 @@ _failures: list[str] = []
 
 def fail_at_end(sentence: str) -> None:
     """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
-    main = sys.modules.get("__main__")
-    spec = getattr(main, "__spec__", None)
-    program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
-    if program.replace("-", "_").split(".")[0] != "lm_eval":
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.stem == "__main__" else program.stem
+    if name.replace("-", "_") != "lm_eval":
         return
     if not _failures:
         atexit.register(_end)
@@ -191,31 +143,6 @@ def server_seed(lm: Any) -> int | None:
     return int(getattr(lm, "_seed", 1234))
 
 
-OUR_SEED = "lm_eval_bias_seed"
-"""A key of `generation_kwargs` that `seeds_by_prompt` turns into the seed of a request."""
-
-
-@contextmanager
-def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
-    """Send `seed_of(OUR_SEED, prompt)` as the seed; the harness batches only equal
-    `generation_kwargs`.
-    """
-    lm = getattr(lm, "lm", lm)
-    create = lm._create_payload
-
-    def with_seed(messages: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
-        settings = more.get("gen_kwargs") or {}
-        if OUR_SEED in settings:
-            settings["seed"] = seed_of(settings.pop(OUR_SEED), messages)
-        return create(messages, *arguments, **more)
-
-    lm._create_payload = with_seed
-    try:
-        yield
-    finally:
-        del lm._create_payload
-
-
 class Writer:
     """A harness model that writes texts without a task. at_once: its batch size or concurrency."""
 
@@ -235,33 +162,22 @@ class Writer:
         from lm_eval.api.registry import get_model
         from lm_eval.utils import simple_parse_args_string
 
-        try:
-            class_ = get_model(model)
-        except (ValueError, KeyError) as error:
-            raise UsageError(f"--model {model}: {error}") from error
+        # A stop string that never occurs: without any, some servers fail.
+        until = {"until": ["<|endoftext|>"]}
+        usual = {"do_sample": True, "temperature": 1.0, "max_gen_toks": 512, **until}
         more = {"batch_size": batch_size, "device": device}
-        more = {key: value for key, value in more.items() if value is not None}
         try:
-            self.lm = class_.create_from_arg_string(model_args, more)
-            # A stop string that never occurs: without any, some servers fail.
-            usual = {
-                "do_sample": True,
-                "temperature": 1.0,
-                "max_gen_toks": 512,
-                "until": ["<|endoftext|>"],
-            }
+            self.lm = get_model(model).create_from_arg_string(model_args, more)
             self.gen_kwargs = usual | simple_parse_args_string(gen_kwargs)
         except Exception as error:
             raise UsageError(f"--model {model}: cannot be loaded: {brief(error)}") from error
-        template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
-        # Types that take only messages show it in their names alone: local-chat-completions.
         self.messages = apply_chat_template
         if apply_chat_template is None:
+            # Types that take only messages show it in their names alone: local-chat-completions.
+            template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
             self.messages = "chat" in model or bool(template)
-        numbers = [
-            getattr(self.lm, name, 1)
-            for name in ("_concurrent", "_batch_size", "batch_size_per_gpu")
-        ]
+        sizes = ("_concurrent", "_batch_size", "batch_size_per_gpu")
+        numbers = [getattr(self.lm, name, None) for name in sizes]
         self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
@@ -275,9 +191,9 @@ class Writer:
         for i, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
             if self.messages:
                 prompt = self.lm.apply_chat_template([{"role": "user", "content": prompt}])
-            settings = {**self.gen_kwargs, **({"seed": seed} if seeded else {})}
+            settings = {**self.gen_kwargs, "seed": seed} if seeded else dict(self.gen_kwargs)
             requests.append(request("generate_until", {}, (prompt, settings), i, None, i))
-        return self.lm.generate_until(requests, **without_bar(self.lm.generate_until))
+        return self.lm.generate_until(requests)
 
 
 # ---- Task index and model types
@@ -291,15 +207,20 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
             model_registry.register(name, target=target)
 
 
-def add_tasks(index_module: ModuleType, folder: str) -> None:
+def add_tasks(tasks_module: ModuleType, folder: str) -> None:
     """Add a folder to the harness's task index; equal names of others win. If it cannot be done: a
     warning."""
+    index_module: Any = sys.modules.get(f"{tasks_module.__name__}._index")
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
-        _warn_of_index(folder)
+        print(
+            f"lm-eval-bias: lm_eval {version('lm_eval')} builds its task index in another way than "
+            f"0.4.13; the bias tasks are found only with --include_path {folder}",
+            file=sys.stderr,
+        )
         return
-    defaults = Path(index_module.__file__ or "").parent
+    defaults = Path(index_module.__file__).parent
 
     def build_with_more(paths: Iterable[Any], **options: Any) -> dict[str, Any]:
         paths = list(paths)
@@ -314,16 +235,3 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
         return index
 
     index_module.TaskIndex.build = staticmethod(build_with_more)
-
-
-def expect_index(tasks_module: ModuleType, folder: str) -> None:
-    if find_spec("lm_eval.tasks._index") is None:
-        _warn_of_index(folder)
-
-
-def _warn_of_index(folder: str) -> None:
-    print(
-        f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
-        f"the bias tasks are found only with --include_path {folder}",
-        file=sys.stderr,
-    )

@@ -5,14 +5,13 @@ then turn 2, and so on.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache, lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import jinja2
 import jinja2.meta
-from tqdm import tqdm
 
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.harness import compat
@@ -44,117 +43,94 @@ class Conversation:
     """The state of one request.
 
     instance: its arguments are the first prompt and a plan: "turns", each with "user" or
-    "user_template" (over columns and `answers`) and "generation_kwargs" or "choices" and
-    "exclusive"; "system", text or None; "chat", whether to use the chat template.
+    "user_template" (over columns and `answers`) and "generation_kwargs" or, in the last one,
+    "choices" and "exclusive"; "system", text or None; "chat", whether to use the chat template.
     """
 
-    def __init__(self, lm: Any, instance: Any) -> None:
-        self.lm, self.instance = lm, instance
+    def __init__(self, instance: Any, apply: Any) -> None:
+        self.instance, self.apply = instance, apply
         self.plan: Config = instance.args[1]
-        self.turns: list[Config] = self.plan["turns"]
-        self.history: list[dict[str, str]] = []
+        self.messages: list[dict[str, str]] = []
         self.answers: list[Answer] = []
 
-    def next_prompt(self) -> Any:
-        turn = self.turns[len(self.answers)]
-        if not self.answers:
-            self.history.append({"role": "user", "content": turn["user"]})
-            return self.instance.args[0]
-        if "user_template" in turn:
-            answers = [m["content"] for m in self.history if m["role"] == "assistant"]
-            columns = {**self.instance.doc, "answers": answers}
-            text = template(turn["user_template"]).render(columns)
-        else:
-            text = turn["user"]
-        self.history.append({"role": "user", "content": text})
-        return prompt(self.plan, self.history, self.lm.apply_chat_template)
+    @property
+    def turn(self) -> Config:
+        turn: Config = self.plan["turns"][len(self.answers)]
+        return turn
 
-    def choices(self) -> tuple[str, ...]:
-        delimiter = "" if self.plan["chat"] else " "
-        return _continuations(delimiter, tuple(self.turns[len(self.answers)]["choices"]))
+    def prompt(self) -> Any:
+        text = self.turn.get("user")
+        if text is None:
+            earlier = [message["content"] for message in self.messages[1::2]]
+            columns = {**self.instance.doc, "answers": earlier}
+            text = template(self.turn["user_template"]).render(columns)
+        self.messages.append({"role": "user", "content": text})
+        return prompt(self.plan, self.messages, self.apply)
 
     def generation_kwargs(self) -> Config:
-        number = len(self.answers) + 1
-        settings = dict(self.turns[number - 1]["generation_kwargs"])
-        until = settings.get("until") or []
-        settings["until"] = [until] if isinstance(until, str) else list(until)
-        if not self.plan["chat"] and len(self.turns) > 1:
+        until = self.turn["generation_kwargs"].get("until") or []
+        until = [until] if isinstance(until, str) else list(until)
+        if not self.plan["chat"] and len(self.plan["turns"]) > 1:
             # A model that completes text would write the next question itself.
-            settings["until"].append(f"\nQ{number + 1}:")
-        return settings
+            until.append(f"\nQ{len(self.answers) + 2}:")
+        return {**self.turn["generation_kwargs"], "until": until}
 
-    def answer(self, answer: Answer, choices: Sequence[str] = ()) -> None:
-        self.answers.append(answer)
-        if not isinstance(answer, str):
-            answer = choices[max(range(len(choices)), key=lambda i: answer[i][0])]
+    def answer(self, text: Any) -> None:
+        text = text if isinstance(text, str) else ""  # None of an API whose filter held it back
+        self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
-        self.history.append({"role": "assistant", "content": (spoken(answer) or "").strip()})
-
-
-@lru_cache(maxsize=64)  # the same hundred for every document
-def _continuations(delimiter: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(delimiter + choice for choice in choices)
+        self.messages.append({"role": "assistant", "content": (spoken(text) or "").strip()})
 
 
 def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
     """`LM.conversation`: the answers to all turns of each request, in order."""
-    states = [Conversation(self, request) for request in requests]
-    last = max((len(state.turns) for state in states), default=0)
+    states = [Conversation(request, self.apply_chat_template) for request in requests]
+    last = max((len(state.plan["turns"]) for state in states), default=0)
     for number in range(last):
-        prompts = [(s, s.next_prompt()) for s in states if number < len(s.turns)]
-        generated = [(s, p) for s, p in prompts if "choices" not in s.turns[number]]
-        scored = [(s, p, s.choices()) for s, p in prompts if "choices" in s.turns[number]]
-        counts = number + 1, last, len(generated), len(scored)
+        turns = [(s, s.prompt()) for s in states if number < len(s.plan["turns"])]
+        scored = [(s, p) for s, p in turns if "choices" in s.turn]
+        written = [(s, p) for s, p in turns if "choices" not in s.turn]
+        counts = number + 1, last, len(written), len(scored)
         logger.info("Turn %d of %d: %d answers to generate, %d to score", *counts)
-        if generated:
-            arguments = [(s, (p, s.generation_kwargs())) for s, p in generated]
-            derived = [compat.derived(s.instance, "generate_until", a, 0) for s, a in arguments]
-            for (state, _), text in zip(generated, generate_samples(self, derived), strict=True):
-                # an API whose filter held the answer back gives None
-                state.answer(text if isinstance(text, str) else "")
-        for state, choices, answer in _scored(self, scored):
-            state.answer(answer, choices)
+        derived = [
+            compat.derived(s.instance, "generate_until", (p, s.generation_kwargs()))
+            for s, p in written
+        ]
+        texts = generate_samples(self, derived) if derived else []
+        for (state, _), text in zip(written, texts, strict=True):
+            state.answer(text)
+        _score(self, scored)
     return [state.answers for state in states]
 
 
-Scored = tuple[Conversation, str, tuple[str, ...]]
-"""A state, its prompt, and the continuations to score."""
-
-
-def _scored(
-    lm: Any, turns: list[Scored]
-) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    if any(not isinstance(p, str) for _, p, _ in turns):
+def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
+    if any(not isinstance(p, str) for _, p in turns):
         raise UsageError(NO_LIKELIHOODS)
     # All have about as many choices.
-    longest = max((len(choices) for _, _, choices in turns), default=1)
-    size = max(1, -(-SCORED_AT_A_TIME // longest))
+    size = -(-SCORED_AT_A_TIME // max((len(s.turn["choices"]) for s, _ in turns), default=1))
     if len(turns) > size:  # similar prompts go together
         turns = sorted(turns, key=lambda turn: turn[1])
-    parts = [turns[start : start + size] for start in range(0, len(turns), size)]
-    quiet = compat.without_bar(lm.loglikelihood) if len(parts) > 1 else {}
-    hidden = not quiet or getattr(lm, "rank", 0) != 0
-    if turns and turns[0][0].plan["chat"]:
-        ask = lm.loglikelihood_in_chat
-        with whole_prompts(lm):
-            nesting = Nesting(lm)
-    else:
-        ask, nesting = lm.loglikelihood, Nesting(lm)
-    with tqdm(total=len(turns), desc="Scoring choices", unit=" prompts", disable=hidden) as bar:
-        for part in parts:
-            with gc_paused():
-                requests = [
-                    compat.derived(s.instance, "loglikelihood", (p, choice), i)
-                    for s, p, choices in part
-                    for i, choice in enumerate(choices)
-                ]
-            likelihoods = iter(ask(requests, **quiet))
-            for s, p, choices in part:
-                answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
-                exclusive = s.turns[len(s.answers)].get("exclusive")
-                yield s, choices, apart(answer, nesting(p, choices)) if exclusive else answer
-            bar.update(len(part))
+    chat = any(s.plan["chat"] for s, _ in turns)
+    ask = lm.loglikelihood_in_chat if chat else lm.loglikelihood
+    with whole_prompts(lm) if chat else nullcontext():
+        nesting = Nesting(lm)
+    for start in range(0, len(turns), size):
+        part = [
+            (s, p, [f"{'' if chat else ' '}{choice}" for choice in s.turn["choices"]])
+            for s, p in turns[start : start + size]
+        ]
+        with gc_paused():
+            requests = [
+                compat.derived(s.instance, "loglikelihood", (p, choice), i)
+                for s, p, choices in part
+                for i, choice in enumerate(choices)
+            ]
+        likelihoods = iter(ask(requests))
+        for s, p, choices in part:
+            answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
+            exclusive = s.turn.get("exclusive")
+            s.answers.append(apart(answer, nesting(p, choices)) if exclusive else answer)
 
 
 compat.add_request_type(REQUEST, conversation)
@@ -207,17 +183,8 @@ def chat_prompt(apply: Any, messages: list[dict[str, str]], **options: Any) -> A
         ) from error
 
 
-_TAKES_SYSTEM: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-
-
+@lru_cache(maxsize=1)
 def _takes_system(apply: Any) -> bool:
-    model = getattr(apply, "__self__", apply)
-    if model not in _TAKES_SYSTEM:
-        _TAKES_SYSTEM[model] = _probe_system(apply)
-    return _TAKES_SYSTEM[model]
-
-
-def _probe_system(apply: Any) -> bool:
     """Whether a system message reaches the model: `HFLM` drops one that the template refuses."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
@@ -237,15 +204,16 @@ def read_turns(task: str | None, turns: Any) -> list[Config]:
     checked = []
     for number, turn in enumerate(turns, start=1):
         place = f"{task}, turn {number}:"
-        if not isinstance(turn, dict) or not isinstance(turn.get("user"), str):
-            raise UsageError(f"{place} expected `user`, the text of the question, found {turn!r}")
-        unknown = sorted(set(turn) - {"user", "generation_kwargs"})
-        if unknown:
+        if (
+            not isinstance(turn, dict)
+            or not isinstance(turn.get("user"), str)
+            or set(turn) - {"user", "generation_kwargs"}
+        ):
             raise UsageError(
-                f"{place} unknown key {unknown[0]!r}; a turn has `user` and `generation_kwargs`"
+                f"{place} expected `user`, the text of the question, and perhaps "
+                f"`generation_kwargs`, found {turn!r}"
             )
         if number == 1 and _quotes_answers(turn["user"]):
             raise UsageError(f"{place} it has no earlier answers to quote")
-        settings = dict(turn.get("generation_kwargs") or {})
-        checked.append({"user": turn["user"], "generation_kwargs": settings})
+        checked.append({"generation_kwargs": {}, **turn})
     return checked

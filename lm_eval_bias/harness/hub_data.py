@@ -3,27 +3,39 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lm_eval_bias.data.rows import Row, rows
+from lm_eval_bias.data.rows import rows
+from lm_eval_bias.harness.compat import brief
 from lm_eval_bias.harness.dataset import Document, Documents
 from lm_eval_bias.usage import UsageError
 
 
-def read_split(split: str, path: str, part: str | None, /, **_: Any) -> dict[str, list[Row]]:
-    return {split: rows(path, part)}
+def documents(
+    process: Callable[..., Sequence[Document]],
+    task: str,
+    name: str,
+    part: str | None,
+    split: str,
+    data: str | None,
+    /,
+    **_: Any,
+) -> dict[str, Documents]:
+    """A task's `custom_dataset`. name, part: of the data set. data: a file in its place."""
+    try:
+        if data:
+            given: Any = rows(data, part)
+        else:
+            import datasets
 
-
-class Processed:
-    """A task's `process_docs`; the harness calls it at every access."""
-
-    def __init__(self, named: str, process: Callable[..., Sequence[Document]]) -> None:
-        self.named, self.process = named, process
-        self._of: Any = None
-        self._made = Documents()
-
-    def __call__(self, data: Any) -> Documents:
-        if self._of is not data:
-            try:
-                self._of, self._made = data, Documents(self.process(data))
-            except UsageError as error:
-                raise UsageError(f"{self.named}: {error}") from error
-        return self._made
+            given = datasets.load_dataset(name, part, split=split)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{task}: cannot load the data set {' '.join(filter(None, (name, part)))}: fetch it "
+            "with network, or give a file of the same columns with --metadata data=FILE "
+            f"({brief(error)})"
+        ) from error
+    try:
+        return {split: Documents(process(given))}
+    except UsageError as error:
+        raise UsageError(f"{', '.join(filter(None, (task, data)))}: {error}") from error

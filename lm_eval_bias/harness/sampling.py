@@ -16,22 +16,37 @@ def is_sampled(settings: Mapping[str, Any] | None) -> bool:
     return bool(settings and settings.get("do_sample", True) and settings.get("temperature", 0))
 
 
+OUR_SEED = "lm_eval_bias_seed"
+
+
 def generate_samples(self: Any, requests: list[Any]) -> list[str]:
     """`LM.generate_samples`: the model's own `generate_until`, with a seed per answer."""
     first = compat.server_seed(self)
     if first is None:
         return self.generate_until(requests)
-    seeded, repeats = [], Counter[tuple[Any, str]]()
+    lm = getattr(self, "lm", self)  # the harness's cache is a model around the model
+    create, repeats, seeded = lm._create_payload, Counter[tuple[Any, str]](), []
     for request in requests:
         prompt, settings = request.args
         if is_sampled(settings):
             key = (prompt, repr(settings))
             if "seed" not in settings:  # one that a person gave stays
-                settings = {compat.OUR_SEED: first + repeats[key], **settings}
+                settings = {OUR_SEED: first + repeats[key], **settings}
             repeats[key] += 1
         seeded.append(compat.derived(request, "generate_until", (prompt, settings)))
-    with compat.seeds_by_prompt(self, seed_of):
+
+    def with_seed(messages: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
+        # Only now: the harness sends requests of equal settings side by side.
+        settings = more.get("gen_kwargs") or {}
+        if OUR_SEED in settings:
+            settings["seed"] = seed_of(settings.pop(OUR_SEED), messages)
+        return create(messages, *arguments, **more)
+
+    lm._create_payload = with_seed
+    try:
         return self.generate_until(seeded)
+    finally:
+        del lm._create_payload
 
 
 def seed_of(seed: int, prompt: Any) -> int:

@@ -23,10 +23,10 @@ def check_files(task: str) -> None:
     """Read back the files of each run of this process that asks a task."""
     from lm_eval.loggers import EvaluationTracker
 
-    known = bool(_tasks)
+    if not _tasks:
+        for name in ("save_results_aggregated", "save_results_samples"):
+            setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
     _tasks.add(task)
-    for name in () if known else ("save_results_aggregated", "save_results_samples"):
-        setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
 
 
 def _checked(method: Callable[..., None]) -> Callable[..., None]:
@@ -42,7 +42,7 @@ def _checked(method: Callable[..., None]) -> Callable[..., None]:
 def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
     """If a file of a run with our tasks is not whole, save all elsewhere, and end with status 1."""
     if "results" in call:  # the first call of a run
-        tracker.calls, tracker.files = [], []
+        tracker.calls = []
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
     if not getattr(tracker, "is_ours", False) or tracker.output_path is None:
         method(tracker, **call)
@@ -50,22 +50,24 @@ def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
     tracker.calls.append((method, call))
     if _is_whole(tracker, method, call):
         return
-    wanted, files = tracker.output_path, tracker.files
+    wanted, files = tracker.output_path, _files(tracker)
+    outcome = ", nor in the working directory or the temporary folder. Make room and run again"
     for place in (Path.cwd, partial(tempfile.mkdtemp, prefix="lm-eval-bias-")):
-        tracker.files = []
         with suppress(OSError):  # no temporary folder
             tracker.output_path = str(place())
             if all(_is_whole(tracker, *earlier) for earlier in tracker.calls):
                 _remove(files)
-                outcome = f"; all files of this run are in {tracker.files[0].parent} instead"
+                outcome = f"; all files of this run are in {_files(tracker)[0].parent} instead"
                 break
-        _remove(tracker.files)
-    else:
-        tracker.output_path, tracker.files = wanted, files
-        outcome = ", nor in the working directory or the temporary folder. Make room and run again"
+            _remove(_files(tracker))
+        tracker.output_path = wanted
     sentence = f"{files[-1]} could not be saved whole{outcome}"
     logger.error("lm-eval-bias: %s", sentence)
     compat.fail_at_end(sentence)
+
+
+def _files(tracker: Any) -> list[Path]:
+    return [compat.saved_file(tracker, call.get("task_name")) for _, call in tracker.calls]
 
 
 def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
@@ -73,9 +75,8 @@ def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
     if task is not None:  # copies: the harness changes them
         call = {**call, "samples": [dict(sample) for sample in call["samples"]]}
     method(tracker, **call)
-    tracker.files.append(compat.saved_file(tracker, task))
     try:
-        with tracker.files[-1].open(encoding="utf-8") as file:
+        with compat.saved_file(tracker, task).open(encoding="utf-8") as file:
             if task is None:
                 return bool(json.load(file))
             return sum(bool(json.loads(line)) for line in file) == len(call["samples"])

@@ -76,8 +76,8 @@ def modified(sentence: str, other: str) -> list[Span]:
 
 def read_sentences(task: str | None, sentences: Any) -> list[str]:
     """The two checked sentences of a task's YAML. Raises UsageError."""
-    texts = isinstance(sentences, list) and [s for s in sentences if isinstance(s, str) and s]
-    if not texts or len(texts) != 2 or len(sentences) != 2:
+    texts = sentences if isinstance(sentences, list) else []
+    if len(texts) != 2 or not all(isinstance(text, str) and text for text in texts):
         raise UsageError(
             f"{task}: expected `sentences`, a list of two columns or templates, found {sentences!r}"
         )

@@ -15,15 +15,14 @@ def shard(
     columns: of a clustering, whose clusters stay whole. Clusters are sorted by what several of them
     have in common, and dealt in turns. UsageError for more parts than clusters.
     """
+    if lacking := [column for column in columns if column not in documents[0]]:
+        raise UsageError(
+            f"{SHARD}: the measure clusters records by {lacking[0]!r}, which the documents need as "
+            "a column, too"
+        )
     clusters: dict[Any, list[int]] = {}
     for i, document in enumerate(documents):
-        try:
-            name = tuple(clusters_of(document, columns)) if columns else i
-        except KeyError as error:
-            raise UsageError(
-                f"{SHARD}: the measure clusters records by {error.args[0]!r}, which the documents "
-                "need as a column, too"
-            ) from None
+        name = tuple(clusters_of(document, columns)) if columns else i
         clusters.setdefault(name, []).append(i)
     if parts > len(clusters):
         what = f"clusters ({', '.join(columns)})" if columns else "documents"

@@ -13,14 +13,21 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_bias.data.schema import located, marks
-from lm_eval_bias.harness import compat, conversation, sampling, sentence_pairs, token_counts
+from lm_eval_bias.exhibit import Table
+from lm_eval_bias.harness import (
+    compat,
+    conversation,
+    hub_data,
+    sampling,
+    sentence_pairs,
+    token_counts,
+)
 from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
-from lm_eval_bias.harness.hub_data import Processed, read_split
 from lm_eval_bias.harness.saving import check_files
 from lm_eval_bias.harness.shards import shard
-from lm_eval_bias.harness.templates import Config, render, template
+from lm_eval_bias.harness.templates import Config, Text, render
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
@@ -32,15 +39,13 @@ from lm_eval_bias.measure import (
     Measure,
     Record,
     Row,
-    Summary,
-    lacking_numbers,
     mean,
     problems,
+    quietly,
     rows,
     shares,
     summarise,
     tables,
-    value,
 )
 from lm_eval_bias.usage import (
     PAPER,
@@ -103,6 +108,7 @@ class BiasTask(Base):
     """
 
     OUTPUT_TYPE: Any
+    dataset: Any
 
     def __init__(self, config: Config) -> None:
         config = {"num_fewshot": 0, "doc_to_target": "", **config}
@@ -117,7 +123,8 @@ class BiasTask(Base):
             raise UsageError(
                 f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
-        self.measure: Measure = config.pop("measure").about(config.get("dataset_kwargs") or {})
+        settings = config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
+        self.measure: Measure = config.pop("measure").about(settings)
         self._read_request(name, config)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
@@ -125,29 +132,29 @@ class BiasTask(Base):
         self._options = read_options(name, metadata, options, wordings)
         texts = {PAPER: {}, **{str(i): text for i, text in enumerate(wordings, start=1)}}
         asked = asked_in(metadata, wordings)
-        self._wordings: dict[str | None, Config] = {name: texts[name] for name in asked}
+        self._wordings: dict[str, Config] = {name: texts[name] for name in asked}
         self._marks = marks(self._options)
         self._part = part(metadata)
         self._places: list[int] = []
-        config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         builder = config.get("custom_dataset")
-        if isinstance(builder, CustomDataset):  # its other arguments are the YAML's
-            documents = signature(builder.documents).parameters.keys()
-            fixed = documents - (options.declared() if options else documents)
+        if isinstance(builder, CustomDataset) and options:  # other arguments are the YAML's
+            fixed = signature(builder.documents).parameters.keys() - options.declared()
             metadata = {key: value for key, value in metadata.items() if key not in fixed}
-        if callable(process := config.get("process_docs")):
+        if config.get("dataset_path") and callable(process := config.pop("process_docs", None)):
+            source = (config["dataset_path"], config.get("dataset_name"), config["test_split"])
             path = self._options.get("data")
-            config["process_docs"] = Processed(", ".join(filter(None, (name, path))), process)
-            if path:
-                split = (config["test_split"], path, config.get("dataset_name"))
-                builder = config["custom_dataset"] = partial(read_split, *split)
+            config["custom_dataset"] = partial(hub_data.documents, process, name, *source, path)
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
         if config.get("generation_kwargs"):
-            reasons = flag(REASONING, metadata.get(REASONING, False))
-            settings = sampled(config["generation_kwargs"], self._options)
-            config["generation_kwargs"] = with_thinking(settings) if reasons else settings
+            thinks = flag(REASONING, metadata.get(REASONING, False))
+            config["generation_kwargs"] = generation(
+                config["generation_kwargs"], self._options, thinks
+            )
+        for key in ("doc_to_text", "doc_to_target"):
+            if isinstance(config.get(key), str):
+                config[key] = Text(config[key])
         # No examples: prompts hold their own. Without this the harness copies every document.
         config["fewshot_config"] = {"samples": []}
         self._read_filters(config)
@@ -156,7 +163,8 @@ class BiasTask(Base):
                 f"{name}: {WORDING}=all in --metadata is for tasks on likelihoods; ask each "
                 "wording in a run of its own"
             )
-        self._summary: Summary | None = None
+        self._cells: dict[str, Table] = {}
+        self._numbers: dict[str, float] = {}
         self._error: str | None = None
         super().__init__(config=config)
         if isinstance(builder, CustomDataset):  # of files fetched with the documents
@@ -216,41 +224,22 @@ class BiasTask(Base):
             self.turns = read_turns(self.config.task, texts.pop("turns"))
             texts["doc_to_text"] = self.turns[0]["user"]
         for key, text in texts.items():
-            setattr(self.config, key, text)
+            setattr(self.config, key, Text(text) if key == "doc_to_text" else text)
 
     # ---- Documents and texts
 
-    def download(self, dataset_kwargs: Config | None = None, **kwargs: Any) -> None:
-        """The harness's, without a notice for each task. Raises UsageError if a data set of the hub
-        cannot be loaded."""
-        config = self.config
-        try:
-            if callable(build := config.custom_dataset):
-                self.dataset = build(**(config.metadata or {}), **(config.dataset_kwargs or {}))
-            else:
-                super().download(dataset_kwargs, **kwargs)
-        except Exception as error:
-            if isinstance(error, UsageError) or not isinstance(config.process_docs, Processed):
-                raise
-            name = " ".join(filter(None, (config.dataset_path, config.dataset_name)))
-            raise UsageError(
-                f"{config.task}: cannot load the data set {name}: fetch it with network, or give a "
-                f"file of the same columns with --metadata data=FILE ({compat.brief(error)})"
-            ) from error
-
-    def test_docs(self) -> Any:
-        if self._part[1] == 1:
-            return super().test_docs()
-        if not self._places:
-            everything = super().test_docs()
-            columns = next(iter(self.measure.clusters), ())
+    def download(self, *arguments: Any, **named: Any) -> None:
+        """The harness's, without a notice for each task, or a part of it."""
+        with quietly("lm_eval.api.task"):
+            super().download(*arguments, **named)
+        if self._part[1] > 1:
+            split = self.config.test_split
+            everything, columns = self.dataset[split], next(iter(self.measure.clusters), ())
             try:
                 self._places = shard(everything, columns, *self._part)
             except UsageError as error:
                 raise UsageError(f"{self.config.task}: {error}") from error
-            self._documents = Documents(everything[i] for i in self._places)
-            self.dataset = {}  # all documents may be large
-        return self._documents
+            self.dataset = {split: Documents(everything[i] for i in self._places)}
 
     def doc_iterator(self, **kwargs: Any) -> Any:
         """The harness's; documents of a part have the numbers that they have among all."""
@@ -262,19 +251,6 @@ class BiasTask(Base):
     @staticmethod
     def resolve_field(doc: Document, field: str | None = None) -> Any:
         return render(field, doc)
-
-    def doc_to_text(self, doc: Document, doc_to_text: Any = None) -> Any:
-        text = self.config.doc_to_text
-        if doc_to_text is None and isinstance(text, str) and text not in doc:
-            return template(text).render(**doc)
-        return super().doc_to_text(doc, doc_to_text)
-
-    def doc_to_target(self, doc: Document, doc_to_target: Any = None) -> Any:
-        text = self.config.doc_to_target
-        plain = isinstance(text, str) and text not in doc and (not text or text.isalpha())
-        if doc_to_target is None and plain:  # no template, number or list
-            return text
-        return super().doc_to_target(doc, doc_to_target)
 
     # ---- Requests
 
@@ -297,25 +273,20 @@ class BiasTask(Base):
         self._processes = kwargs.get("world_size", 1)
         arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
         self.OUTPUT_TYPE = self.config.output_type
+        everything = []
         with gc_paused():
-            super().build_all_requests(**arguments)
-            self._ask_others(arguments)
-        # With several processes the harness pads requests by the task's type.
-        self.OUTPUT_TYPE = self.instances[0].request_type
-
-    def _ask_others(self, arguments: Options) -> None:
-        """Add the requests in the other wordings, behind those of each document."""
-        everything = list(self.instances)
-        per_document = len({r.idx for r in everything})
-        for i, texts in enumerate(list(self._wordings.values())[1:], start=1):
-            other = copy(self)
-            other._config = copy(self._config)
-            other.reword(texts)
-            Base.build_all_requests(other, **arguments)
-            for r in other.instances:
-                r.idx += i * per_document
-            everything += other.instances
+            for i, texts in enumerate(self._wordings.values() or [{}]):
+                other = copy(self)
+                other._config = copy(self._config)
+                other.reword(texts)
+                Base.build_all_requests(other, **arguments)
+                per_document = len({r.idx for r in other.instances})
+                for r in other.instances:  # behind those in the earlier wordings
+                    r.idx += i * per_document
+                everything += other.instances
         self._instances = everything
+        # With several processes the harness pads requests by the task's type.
+        self.OUTPUT_TYPE = everything[0].request_type
 
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
         """The harness's; without a system role, the question gets the system message. Of a
@@ -365,7 +336,7 @@ class BiasTask(Base):
     def _plan(self, doc: Document, system: str, chat: Any) -> tuple[Any, Config]:
         """A conversation's first prompt and its plan (`conversation.Conversation`)."""
         own, now = self._own_kwargs, self.config.generation_kwargs
-        changed = {k: now[k] for k in now if k not in own or own[k] != now[k]}
+        changed = {key: value for key, value in now.items() if own.get(key) != value}
         turns: list[Config] = [
             {
                 **conversation.question(turn["user"], doc),
@@ -375,8 +346,8 @@ class BiasTask(Base):
         ]
         if self.config.doc_to_choice is not None:
             del turns[-1]["generation_kwargs"]
-            turns[-1]["choices"] = [str(choice) for choice in self.doc_to_choice(doc)]
-            turns[-1]["exclusive"] = self.exclusive
+            choices = [str(choice) for choice in self.doc_to_choice(doc)]
+            turns[-1] |= {"choices": choices, "exclusive": self.exclusive}
         plan = {"system": system or None, "chat": bool(chat), "turns": turns}
         asked = [{"role": "user", "content": turns[0]["user"]}]
         first = last = conversation.prompt(plan, asked, chat)
@@ -402,15 +373,21 @@ class BiasTask(Base):
         except Exception as error:
             self._fail(error, "reading the answers")
             for instance in self.instances:
-                for name in compat.filter_names(self):
+                for name in [
+                    pipe["name"] for pipe in self.config.filter_list or [{"name": "none"}]
+                ]:
                     instance.filtered_resps.setdefault(name, [])
 
+    def override_metric(self, metric_name: str) -> None:
+        """With `--predict_only` there is one metric, `bypass`, and no record."""
+        super().override_metric(metric_name)
+        self._rows, self._aggregations = [], super().aggregation()
+
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
-        if compat.predicts_only(self):
-            return {"bypass": None}
         # One key holds the record. The others belong to no document, but the harness aggregates
         # only the keys that it finds here.
-        return {**dict.fromkeys(self._aggregations), RECORDS: self._record(doc, results)}
+        values: dict[str, Any] = dict.fromkeys(self._aggregations)
+        return values | {RECORDS: self._record(doc, results)} if RECORDS in values else values
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
         records = [{ERROR: self._error, **known} for known in self._all_marks]
@@ -460,11 +437,9 @@ class BiasTask(Base):
     # ---- Numbers
 
     def aggregation(self) -> dict[str, Callable]:
-        return super().aggregation() if compat.predicts_only(self) else self._aggregations
+        return self._aggregations
 
     def higher_is_better(self) -> dict[str, bool | None]:
-        if compat.predicts_only(self):
-            return super().higher_is_better()
         return {row.name: row.metric.higher_is_better for row in self._rows}
 
     @cached_property
@@ -481,36 +456,32 @@ class BiasTask(Base):
     def _aggregations(self) -> dict[str, Callable]:
         aggregations: dict[str, Callable] = {RECORDS: self._count}
         for row in self._rows:
-            aggregations[row.name] = partial(self._value, row, "value")
-            if row.metric.stderr:  # the harness shows x_stderr as the standard error of x
-                aggregations[f"{row.name}_stderr"] = partial(self._value, row, "stderr")
+            # the harness shows x_stderr as the error of x
+            for name in (row.name, f"{row.name}_stderr")[: 1 + row.metric.stderr]:
+                aggregations[name] = partial(self._value, name)
         return aggregations
 
     def _count(self, gathered: list[Any]) -> int:
-        """The number of records. Called first, it makes the summary for `_value`."""
+        """The number of records. Called first, it makes the numbers for `_value`."""
         ordered = compat.in_document_order(gathered, self._processes)
         records = [r for each in ordered for r in (each if isinstance(each, list) else [each])]
         self._error = next((r[ERROR] for r in records if ERROR in r), None)  # of any process
         if self._error is None:
             try:
                 summary = summarise(self.measure, records, self._options)
-                for problem in lacking_numbers(self.measure, summary):
-                    raise UsageError(problem)
                 self._cells = tables(self.measure, summary)
-                self._numbers = {row.name: value(summary, row) for row in self._rows}
-                self._summary = summary
+                for row in self._rows:
+                    number = summary.number((row.metric.name, row.group))
+                    self._numbers[row.name] = number.value
+                    self._numbers[f"{row.name}_stderr"] = number.stderr
             except Exception as error:
-                if isinstance(error, KeyError) and {*error.args} & {
-                    metric.name for metric in self.measure.metrics
-                }:
-                    error = UsageError(f"metric {error.args[0]}: the summary has no value for it")
                 self._fail(error, "computing its numbers")
-        if self._summary is None:
+        if self._error is not None:
             compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         return len(records)
 
-    def _value(self, row: Row, part: str, values: list[Any]) -> float:
-        return nan if self._summary is None else float(getattr(self._numbers[row.name], part))
+    def _value(self, name: str, values: list[Any]) -> float:
+        return float(self._numbers.get(name, nan))
 
     def _fail(self, error: Exception, doing: str) -> None:
         """Log the first error and go on, to save the answers."""
@@ -535,22 +506,21 @@ class BiasTask(Base):
             config["turns"] = self.turns
             if self.exclusive:
                 config["exclusive_choices"] = True
-        if self._summary is not None:
+        if self._cells:
             config["cells"] = self._cells
         if self._error is not None:
             config[ERROR] = self._error
         return config
 
 
-def sampled(generation: Options, options: Options) -> Config:
-    """`generation_kwargs` with a task's option `temperature`; 0 is greedy."""
-    if "temperature" not in generation or "temperature" not in options:
-        return dict(generation)
-    temperature = options["temperature"]
-    return {**generation, "temperature": temperature, "do_sample": temperature > 0}
-
-
-def with_thinking(generation: Options) -> Config:
-    """`generation_kwargs` for a model that thinks first: more tokens, and no stop within a turn."""
-    tokens = generation.get("max_gen_toks", 0) + THINKING
-    return {**generation, "until": list(UNTIL), "max_gen_toks": tokens}
+def generation(settings: Options, options: Options, thinks: bool) -> Config:
+    """`generation_kwargs` with a task's option `temperature`, 0 is greedy; for a model that thinks
+    first with more tokens, and no stop within a turn."""
+    result = dict(settings)
+    if "temperature" in result and "temperature" in options:
+        temperature = options["temperature"]
+        result |= {"temperature": temperature, "do_sample": temperature > 0}
+    if thinks:
+        tokens = result.get("max_gen_toks", 0) + THINKING
+        result |= {"until": list(UNTIL), "max_gen_toks": tokens}
+    return result

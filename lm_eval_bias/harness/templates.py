@@ -18,7 +18,20 @@ def template(text: str) -> jinja2.Template:
 
 
 def render(text: str | None, doc: Document) -> Any:
-    """A field of a task's YAML: a column's value, a rendered text, or None for an empty one."""
+    """A field of a task's YAML: a column's value, or a rendered text."""
     if not text:
-        return None
+        return ""
     return doc[text] if text in doc else template(text).render(**doc)
+
+
+class Text:
+    """A field that the harness calls: it would compile a text for every document."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __call__(self, doc: Document) -> Any:
+        return render(self.text, doc)
+
+    def __str__(self) -> str:
+        return self.text

@@ -5,13 +5,11 @@ factor P(white space behind "assistant"). Here the answer stands behind all toke
 when a model writes.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
@@ -85,18 +83,14 @@ def whole_prompts(lm: Any) -> Iterator[None]:
             answers.encode_key = key
 
 
-def in_chat(name: str) -> Callable[..., Any]:
-    """A model's method, behind whole prompts."""
-
-    def ask(self: Any, requests: list[Any], **options: Any) -> Any:
-        with whole_prompts(self):
-            return getattr(self, name)(requests, **options)
-
-    return ask
-
-
 def add_request_type(name: str) -> None:
-    compat.add_request_type(f"{name}{IN_CHAT}", in_chat(name))
+    """Add a model's method behind whole prompts."""
+
+    def ask(self: Any, requests: list[Any]) -> Any:
+        with whole_prompts(self):
+            return getattr(self, name)(requests)
+
+    compat.add_request_type(f"{name}{IN_CHAT}", ask)
 
 
 add_request_type("loglikelihood")
@@ -123,20 +117,8 @@ def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None
     if thinks or ("enable_thinking" in template and thinks is None):
         instead = "Set enable_thinking=False in --model_args"
     else:
-        other = _generated(task) or "a task that generates"
-        instead = f"Run {other} with --metadata reasoning=true"
+        instead = "Run a task that generates with --metadata reasoning=true"
     raise UsageError(
         f"{task}: the model's chat template {why}, so the likelihood of an answer would be that of "
         f"a thought. {instead}."
     )
-
-
-def _generated(task: str) -> str | None:
-    """The task that asks the same and generates, by its name."""
-    same = re.sub("_likelihood|_ci$|_nightly$", "", task)
-    for other in catalogue.tasks():
-        kind, scored = other.request, other.config.get("doc_to_choice")
-        writes = kind == "generate_until" or (kind == "conversation" and not scored)
-        if writes and other.name.replace("_generate", "") == same:
-            return other.name
-    return None

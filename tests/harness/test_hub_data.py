@@ -9,7 +9,7 @@ import pytest
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
 from tests.overt_rows import KINDS, WORDS, as_released, kind_of, rows
-from tests.rule_model import RuleLM, evaluate, load
+from tests.rule_model import ChatLM, RuleLM, evaluate, load
 
 PARTS = ("intrasentence", "intersentence")
 
@@ -56,20 +56,8 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
 
 @pytest.mark.parametrize("template", [False, True])
 def test_texts_are_scored_as_they_stand_with_and_without_a_chat_template(template, data):
-    class Chat(RuleLM):
-        """With a template and a name, as the harness asks for them."""
-
-        tokenizer_name = "chat"
-
-        def chat_template(self, name=False):
-            return "template"
-
-        @staticmethod
-        def apply_chat_template(messages, add_generation_prompt=True):
-            return "".join(f"<{m['role']}>{m['content']}" for m in messages) + "<assistant>"
-
     asked = []
-    lm = Chat(lambda context, sentence: asked.append((context, sentence)) or -1.0)
+    lm = ChatLM(lambda context, sentence: asked.append((context, sentence)) or -1.0)
     more = {"apply_chat_template": template, "system_instruction": "Be kind."}
     for part in PARTS:
         evaluate(lm, f"stereoset_{part}", {"data": data}, limit=1, **more)

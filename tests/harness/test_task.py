@@ -17,7 +17,7 @@ from lm_eval.utils import make_table
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
-from tests.rule_model import RuleLM, evaluate, load, numbers_of
+from tests.rule_model import ChatLM, RuleLM, evaluate, load, numbers_of
 
 FAIR = "fair-skinned"
 
@@ -245,21 +245,12 @@ def test_each_task_of_the_group_mist_takes_its_own_options():
         evaluate(lm, "mist_wabt", {"sample": 1}, limit=2)
 
 
-class PersonaLM(RuleLM):
-    """A chat model whose template, as Gemma's, has no system role: it raises, and the harness would
-    leave the system message out."""
-
-    tokenizer_name = "persona"
-
-    def apply_chat_template(self, chat_history, add_generation_prompt=True):
-        kept = [m for m in chat_history if m["role"] != "system"]
-        return "".join(f"<{m['role']}>{m['content']}" for m in kept) + "<model>"
-
-
 @pytest.mark.parametrize("chat", [False, True])
 def test_no_request_goes_out_without_its_perceiver(chat):
+    """Behind a template that, as Gemma's, has no system role: it raises, and the harness would
+    leave the system message out."""
     prompts = []
-    lm = PersonaLM(say=lambda prompt: prompts.append(prompt) or "80")
+    lm = ChatLM(say=lambda prompt: prompts.append(prompt) or "80", system="refuses")
     options = {"limit": 61, "apply_chat_template": chat, "log_samples": True}
     samples = evaluate(lm, "empathy_religion", **options)["samples"]["empathy_religion"]
     assert len(prompts) == len(samples) == 61
@@ -271,10 +262,8 @@ def test_no_request_goes_out_without_its_perceiver(chat):
     assert sum("You are a Muslim." in prompt for prompt in prompts) == 6
 
 
-class MessagesLM(RuleLM):
+class MessagesLM(ChatLM):
     """A model whose chat template shows the messages as they are."""
-
-    tokenizer_name = "messages"
 
     def apply_chat_template(self, chat_history, add_generation_prompt=True):
         return json.dumps([[m["role"], m["content"]] for m in chat_history])
@@ -424,12 +413,11 @@ def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part
     assert f"{task}: an error while" in caplog.text and f"in {part}" in caplog.text
 
 
-@pytest.mark.parametrize("iterations", [0, 100_000])
-def test_numbers_are_the_tasks_own_and_never_bootstrapped(iterations):
+def test_numbers_are_the_tasks_own_and_never_bootstrapped():
     """100 by the rule, without a standard error since no two templates differ; a bootstrap would
     take minutes, and fail."""
     task = "bistereo_nli_behaviour"
-    results = evaluate(RuleLM(halo_rule), task, limit=400, bootstrap_iters=iterations)
+    results = evaluate(RuleLM(halo_rule), task, limit=400, bootstrap_iters=100_000)
     numbers = results["results"][task]
     names = ("halo_gap,none", "halo_gap_stderr,none", "horn_gap_men,none")
     assert [numbers[name] for name in names] == [100, 0, 100]
@@ -443,7 +431,7 @@ def test_numbers_are_the_tasks_own_and_never_bootstrapped(iterations):
     assert "halo_gap" in table
 
 
-@pytest.mark.parametrize("task", ["hbb", "bistereo_pairs", "mist_aat"])
+@pytest.mark.parametrize("task", ["hbb", "mist_aat"])
 def test_predict_only_asks_and_does_not_score(task):
     lm = RuleLM(lambda *_: -1.0, lambda _: "A thing.")
     results = evaluate(lm, task, limit=2, predict_only=True, bootstrap_iters=100_000)

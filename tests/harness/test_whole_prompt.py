@@ -1,10 +1,9 @@
 """Likelihoods under chat templates, against plain forward passes of tiny models behind the prompt
 as the template renders it."""
 
-from functools import cache, partial
-from math import exp, log
+from functools import cache
+from math import exp
 
-import jinja2
 import pytest
 import torch
 import transformers
@@ -14,13 +13,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.task import BiasTask
-from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.harness.test_conversation import DATA
 from tests.models import tiny
-from tests.rule_model import RuleLM, evaluate, load, rows_of
-from tests.serving import chatting
+from tests.rule_model import ChatLM, evaluate, load, rows_of
 
 ENDS = {"newline": "\n", "two newlines": "\n\n", "blank": " ", "token": "<s>", "word": ":"}
 
@@ -129,29 +126,6 @@ def test_a_cache_holds_both_kinds_of_answers_apart(tmp_path):
 # ---- Masses of tasks
 
 
-def serving(made):
-    """A chat server with the softmax of the tiny model."""
-
-    def answer(body):
-        probabilities = next_tokens(
-            made, made.apply_chat_template(body["messages"], tokenize=False)
-        )
-        shown = [
-            {"token": made.decode([i]), "logprob": log(p)}
-            for i, p in enumerate(probabilities.tolist()[: len(made)])
-            if i not in made.all_special_ids
-        ]
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": "x"},
-            "logprobs": {"content": [{"top_logprobs": shown}]},
-        }
-        usage = {"prompt_tokens": 9, "completion_tokens": 1}
-        return {"model": "m", "choices": [choice], "usage": usage}
-
-    return chatting(answer)
-
-
 MASSES = {
     "hbb_ci": ("letter_mass", "ab"),
     "stereomap_original_likelihood": ("rating_mass", "12345"),
@@ -159,67 +133,21 @@ MASSES = {
 
 
 @pytest.mark.parametrize("end", ["newline", "blank"])
-@pytest.mark.parametrize("kind", ["hf", "hf-prefix", "chat-logprobs"])
-def test_the_mass_of_a_task_is_that_behind_the_prompt(kind, end, monkeypatch):
+@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
+def test_the_mass_of_a_task_is_that_behind_the_prompt(kind, end):
     made = tokenizer("bytes", ENDS[end])
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    of_model = partial(evaluate, limit=4, apply_chat_template=True, log_samples=True)
-    tasks = MASSES if end == "newline" else ["hbb_ci"]
-    for task in tasks:
+    for task in MASSES if end == "newline" else ["hbb_ci"]:
         name, letters = MASSES[task]
-        if kind == "chat-logprobs":
-            with serving(made) as url:
-                lm = ChatLogprobs(url, model="m", top_logprobs=300, prefill=False)
-                results = of_model(lm, task)
-            local = HFLM(llama(), tokenizer=made)
-            prompts = [
-                local.apply_chat_template(lm.create_message(s["arguments"][0]))
-                for s in results["samples"][task]
-            ]
-        else:
-            lm = {"hf": HFLM, "hf-prefix": PrefixLM}[kind](llama(), tokenizer=made)
-            results = of_model(lm, task)
-            prompts = [sample["arguments"][0][0] for sample in results["samples"][task]]
+        lm = kind(llama(), tokenizer=made)
+        results = evaluate(lm, task, limit=4, apply_chat_template=True, log_samples=True)
+        prompts = [sample["arguments"][0][0] for sample in results["samples"][task]]
         expected = [sum(after(made, prompt, letter) for letter in letters) for prompt in prompts]
         assert len(prompts) == 4
         value = rows_of(results, task)[name, None]["value"]
         assert value == pytest.approx(100 * sum(expected) / 4, rel=1e-3), task
 
 
-def test_the_mass_of_numbers_counts_each_number_once():
-    """One token a digit, so P(a number from 0 to 100) is at most P(a digit)."""
-    made, task = tokenizer("bytes"), "empathy_religion_likelihood_ci"
-    lm = PrefixLM(llama(), tokenizer=made)
-    results = evaluate(lm, task, limit=1, apply_chat_template=True, log_samples=True)
-    prompt = results["samples"][task][0]["arguments"][0][0]
-    assert prompt.endswith("<assistant>\n")
-    rows = rows_of(results, task)
-    numbers = sum(rows[name, None]["value"] for name in ("number_mass", "off_scale"))
-    digits = [after(made, prompt, d) for d in "0123456789"]
-    assert 0 < numbers <= 100 * sum(digits) * (1 + 1e-4)
-    assert numbers > 50 * sum(digits[1:])
-
-
 # ---- A thinking block that stays open
-
-
-class Chat(RuleLM):
-    """end: what its template writes behind the last turn. system: whether it takes, drops or
-    refuses a system message."""
-
-    def __init__(self, end="<assistant>\n", system="takes"):
-        super().__init__(lambda *_: -1.0)
-        self.end, self.system = end, system
-
-    def apply_chat_template(self, chat_history, add_generation_prompt=True):
-        if self.system == "refuses" and chat_history[0]["role"] == "system":
-            raise jinja2.TemplateError("System role not supported")
-        kept = [m for m in chat_history if self.system == "takes" or m["role"] != "system"]
-        return "".join(f"<{m['role']}>{m['content'].strip()}</s>" for m in kept) + self.end
-
-    @property
-    def tokenizer_name(self):
-        return "chat"
 
 
 @pytest.fixture(scope="module")
@@ -237,71 +165,55 @@ def build(task, lm, **options):
 
 OPEN = [
     "<think>\n",
-    "</s><|im_start|>assistant\n<think>\n",
-    "<｜Assistant｜><think>",
     "<think>\n</think>\n<think>\nOkay, so ",
     "<|start|>assistant<|channel|>analysis<|message|>",
-    "<reasoning>\n",
     "[/INST][THINK]",
-    "<seed:think>",
-    "[|assistant|]<thought>\n",
-    "◁think▷",
 ]
-CLOSED = [
-    "<think>\n\n</think>\n\n",
-    "</think>",
-    "<|start|>assistant",
-    "<|start|>assistant<|channel|>final<|message|>",
-    "<seed:think></seed:think>",
-    "[THINK][/THINK]",
-    "",
-]
+CLOSED = ["<think>\n\n</think>\n\n", "</think>", "<|start|>assistant", ""]
 
 
 @pytest.mark.parametrize("end", OPEN)
 def test_likelihoods_behind_an_open_thinking_block_are_refused(end, hbb):
     with pytest.raises(UsageError) as refused:
-        build(hbb, Chat(end))
+        build(hbb, ChatLM(end=end))
     assert str(refused.value).startswith("hbb_ci: the model's chat template opens a thinking block")
-    assert "Run hbb_generate with --metadata reasoning=true." in str(refused.value)
+    assert "Run a task that generates with --metadata reasoning=true." in str(refused.value)
 
 
 @pytest.mark.parametrize("end", CLOSED)
 def test_a_closed_block_and_none_are_not(end, hbb):
-    assert build(hbb, Chat(end)).endswith(end)
+    assert build(hbb, ChatLM(end=end)).endswith(end)
 
 
 def test_a_template_with_the_switch_is_named_it(hbb):
-    """As Qwen3's, whose block is empty with enable_thinking=False."""
+    """As Qwen3's, whose block is empty with enable_thinking=False, and without it is left open or,
+    with enable_thinking=True, left to the model."""
     made = tokenizer("bytes")
     made.chat_template = (
         TURNS + "{% if enable_thinking is defined and enable_thinking is false %}"
-        "{{ '<think>\n\n</think>\n\n' }}{% else %}{{ '<think>\n' }}{% endif %}"
+        "{{ '<think>\n\n</think>\n\n' }}{% elif not enable_thinking %}{{ '<think>\n' }}{% endif %}"
     )
-    with pytest.raises(UsageError, match="Set enable_thinking=False in --model_args"):
-        build(hbb, HFLM(llama(), tokenizer=made))
+    for more, why in (
+        ({}, "opens a thinking block"),
+        ({"enable_thinking": True, "think_end_token": "</t>"}, "lets the model think first"),
+    ):
+        with pytest.raises(UsageError, match=f"{why}.* Set enable_thinking=False in --model_args"):
+            build(hbb, HFLM(llama(), tokenizer=made, **more))
     lm = HFLM(llama(), tokenizer=made, enable_thinking=False)
     assert build(hbb, lm).endswith("</think>\n\n")
-
-
-def test_a_model_that_is_to_think_is_refused_where_its_template_leaves_it_to_the_model(hbb):
-    """As Qwen3's with enable_thinking=True, which ends in "assistant" and a newline."""
-    lm = HFLM(llama(), tokenizer=tokenizer("bytes"), enable_thinking=True, think_end_token="</t>")
-    with pytest.raises(UsageError, match=r"lets the model think first.* Set enable_thinking=False"):
-        build(hbb, lm)
 
 
 @pytest.mark.parametrize("end", ["", "<assistant>\n"])
 def test_an_item_that_quotes_the_word_is_asked(end):
     config = {"task": "mine", "turns": [{"user": "Who writes <think>"}]}
     task = BiasTask({**config, "doc_to_choice": ["a", "b"], **DATA})
-    assert "<think>" in build(task, Chat(end))
+    assert "<think>" in build(task, ChatLM(end=end))
 
 
 def test_the_last_turn_of_a_conversation_is_looked_at_before_the_first_is_asked():
     """Its template thinks only behind a second question."""
 
-    class Later(Chat):
+    class Later(ChatLM):
         def apply_chat_template(self, chat_history, **_):
             self.end = "<assistant>" + "<think>\n" * (len(chat_history) > 1)
             return super().apply_chat_template(chat_history)
@@ -317,14 +229,9 @@ def test_the_last_turn_of_a_conversation_is_looked_at_before_the_first_is_asked(
 
 
 @pytest.mark.parametrize("system", ["takes", "drops", "refuses"])
-def test_the_system_message_reaches_the_model(system, hbb):
-    prompt = build(hbb, Chat(system=system), system_instruction="You are old.")
-    start = {"takes": "<system>You are old.</s><user>"}.get(system, "<user>You are old.\n\n")
-    assert prompt.startswith(f"{start}Answer the questions based on the context")
-
-
-def test_the_description_of_a_task_does_too():
+def test_the_system_message_and_the_description_reach_the_model(system):
     task = load("hbb_ci")["tasks"]["hbb_ci"]
     task.config.description = "Be brief."
-    prompt = build(task, Chat(system="drops"), system_instruction="You are old.")
-    assert prompt.startswith("<user>You are old.\n\nBe brief.\n\nAnswer the questions")
+    prompt = build(task, ChatLM(system=system), system_instruction="You are old.")
+    start, end = {"takes": ("<system>", "</s><user>")}.get(system, ("<user>", "\n\n"))
+    assert prompt.startswith(f"{start}You are old.\n\nBe brief.{end}Answer the questions based on")

@@ -11,7 +11,6 @@ from lm_eval_bias.benchmarks.mist import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.measure import (
-    IN_FORM,
     Counted,
     Document,
     Measure,
@@ -132,9 +131,7 @@ def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]])
 
 
 def units_wabt(answers: Any, **_: Any) -> dict[str, Any]:
-    words = _words(answers)
-    form = words.get(IN_FORM.name, np.nan)
-    return _scored(words.assign(complete=True, in_form=form).astype({IN_FORM.name: float}))
+    return _scored(_words(answers).assign(complete=True))
 
 
 def units_wabt_likelihood(answers: Any, **_: Any) -> dict[str, Any]:
@@ -185,10 +182,6 @@ def of_words(x: Any, total: Any, **_: Any) -> Values:
         ahead = total((x["weight"] * x["ahead"]).where(x["complete"], 0).fillna(0))
         values["left_out"] = (begun - n, begun)
         values["position_preference"] = (100 * ratio(ahead, known), known)
-    else:
-        given = total(lists & x[IN_FORM.name].notna())
-        in_form = total(lists * x[IN_FORM.name].fillna(0))
-        values[IN_FORM.name] = (100 * ratio(in_form, given), given)
     return values
 
 
