@@ -6,23 +6,19 @@ import asyncio
 import json
 import logging
 import os
+import random
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
+from .replies import COST, FIRST_CHOICE, TOKENS_READ, TOKENS_WRITTEN
+
 try:
     from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
-    from tenacity import (
-        AsyncRetrying,
-        RetryCallState,
-        before_sleep_log,
-        retry_if_exception_type,
-        stop_after_attempt,
-        wait_random_exponential,
-    )
 except ModuleNotFoundError as error:
     raise UsageError(
         f"the package {error.name} is missing; run: pip install 'lm-eval[api]'"
@@ -43,12 +39,7 @@ class Refused(UsageError):
 
     def __init__(self, text: str, status: int, reply: str) -> None:
         super().__init__(text)
-        self.is_of_request = status in (400, 422)
-        self._reply = reply
-
-    def names(self, fields: Iterable[str]) -> bool:
-        """Whether the server found fault with one of these fields."""
-        return self.is_of_request and any(field in self._reply for field in fields)
+        self.is_of_request, self.reply = status in (400, 422), reply
 
 
 class Fault(Exception):
@@ -59,92 +50,57 @@ class Fault(Exception):
         self.after = after
 
 
-class Spending:
-    """What calls took. prices: dollars for a million tokens read and written. most: dollars."""
+@dataclass
+class Server:
+    """Answers calls inside `async with`. at_once: how many side by side. per_minute: the most
+    requests and tokens; None: any. prices: dollars for a million tokens read and written. most:
+    dollars. calls, tokens, cost: what calls took. The key, from the environment, is in no text."""
 
-    def __init__(self, prices: tuple[float | None, float | None], most: float | None) -> None:
-        self.calls = self.tokens = 0
-        self.cost: float | None = 0.0
-        self._prices, self._most = prices, most
+    url: str
+    at_once: int
+    tries: int
+    timeout: float
+    verify: bool
+    per_minute: tuple[float | None, float | None]
+    prices: tuple[float | None, float | None]
+    most: float | None
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
 
-    def add(self, reply: Mapping[str, Any]) -> None:
-        usage = reply.get("usage") or {}
-        counts = [usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens")]
-        self.calls += 1
-        self.tokens += sum(counts)
-        cost = usage.get("cost")
-        if cost is None and any(counts) and None not in self._prices:
-            cost = (
-                sum(n * (price or 0) for n, price in zip(counts, self._prices, strict=True)) / 1e6
-            )
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-        if self.cost is None and self._most is not None:
-            raise UsageError(
-                "max_cost in --model_args: the server names no cost of a call; add input_price and "
-                "output_price, in dollars for a million tokens"
-            )
-
-    @property
-    def is_over(self) -> bool:
-        return self._most is not None and (self.cost or 0.0) >= self._most
-
-    def __str__(self) -> str:
-        cost = "" if not self.cost else f", ${self.cost:.4f}"
-        return f"{self.calls:,} calls, {self.tokens:,} tokens{cost}"
-
-
-class Caller:
-    """Calls while it is open. at_once: how many side by side. per_minute: the most requests and
-    tokens, None for any. The key, from the environment, is in no text."""
-
-    def __init__(
-        self,
-        url: str,
-        spending: Spending,
-        *,
-        at_once: int,
-        tries: int,
-        timeout: float,
-        verify: bool,
-        per_minute: tuple[float | None, float | None],
-    ) -> None:
-        self.url, self.spending = url, spending
-        self._tries, self._per_minute = tries, per_minute
-        self._gate = asyncio.Semaphore(at_once)
-        self._free = 0.0
+    async def __aenter__(self) -> None:
+        self._gate, self._free = asyncio.Semaphore(self.at_once), 0.0
         self._key = os.environ.get(KEY, "")
-        name = "api-key" if ".azure." in url else "Authorization"
-        value = self._key if name == "api-key" else f"Bearer {self._key}"
+        headers = {"Authorization": f"Bearer {self._key}"}
+        if ".azure." in self.url:
+            headers = {"api-key": self._key}
         self._session = ClientSession(
-            connector=TCPConnector(limit=at_once, ssl=verify),
-            timeout=ClientTimeout(total=timeout),
-            headers={name: value} if self._key else {},
+            connector=TCPConnector(limit=self.at_once, ssl=self.verify),
+            timeout=ClientTimeout(total=self.timeout),
+            headers=headers if self._key else {},
         )
-
-    async def __aenter__(self) -> Caller:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
     async def __call__(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The reply. Raises Refused, and UsageError after the last try."""
-        tries = AsyncRetrying(
-            stop=stop_after_attempt(self._tries),
-            retry=retry_if_exception_type(Fault),
-            wait=_wait,
-            before_sleep=before_sleep_log(logger, logging.INFO),
-            reraise=True,
-        )
         async with self._gate:
-            try:
-                reply: dict[str, Any] = await tries(self._once, payload)
-            except Fault as fault:
+            for tried in range(self.tries):
+                try:
+                    reply = await self._once(payload)
+                    break
+                except Fault as fault:
+                    last = fault
+                logger.info("%s: %s", self.url, last)
+                if tried + 1 < self.tries:
+                    await asyncio.sleep(_pause(tried) if last.after is None else last.after)
+            else:
                 raise UsageError(
-                    f"{self.url}: asked {self._tries} times in vain: {fault}. With --use_cache the "
+                    f"{self.url}: asked {self.tries} times in vain: {last}. With --use_cache the "
                     "same command goes on from here"
-                ) from None
-        self.spending.add(reply)
+                )
+        self._add(reply)
         return reply
 
     async def _once(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,13 +124,13 @@ class Caller:
             reply = json.loads(text)
         except ValueError:
             raise Fault(f"no whole JSON: {self._brief(text)}") from None
-        if not isinstance(reply, dict) or not reply.get("choices"):
+        if FIRST_CHOICE.read(reply) is None:
             raise Fault(f"no chat completion: {self._brief(text)}")
         return reply
 
     async def _turn(self, tokens: float) -> None:
         """Wait until the limits allow a request of so many tokens."""
-        needs = [n * 60 / m for n, m in zip((1, tokens), self._per_minute, strict=True) if m]
+        needs = [n * 60 / m for n, m in zip((1, tokens), self.per_minute, strict=True) if m]
         start = max(self._free, monotonic())
         self._free = start + max(needs, default=0.0)
         await asyncio.sleep(start - monotonic())
@@ -183,14 +139,35 @@ class Caller:
         text = text.replace(self._key, "***") if self._key else text
         return textwrap.shorten(text, 300, placeholder=" ...")
 
+    # ---- The budget
 
-_backoff = wait_random_exponential(multiplier=1, max=LONGEST)
+    def _add(self, reply: Mapping[str, Any]) -> None:
+        counts = [field.read(reply) or 0 for field in (TOKENS_READ, TOKENS_WRITTEN)]
+        self.calls += 1
+        self.tokens += sum(counts)
+        cost = COST.read(reply)
+        if cost is None and any(counts) and None not in self.prices:
+            cost = sum(n * (p or 0) for n, p in zip(counts, self.prices, strict=True)) / 1e6
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+        if self.cost is None and self.most is not None:
+            raise UsageError(
+                "max_cost in --model_args: the server names no cost of a call; add input_price and "
+                "output_price, in dollars for a million tokens"
+            )
+
+    @property
+    def is_over(self) -> bool:
+        return self.most is not None and (self.cost or 0.0) >= self.most
+
+    @property
+    def spent(self) -> str:
+        cost = f", ${self.cost:.4f}" if self.cost else ""
+        return f"{self.calls:,} calls, {self.tokens:,} tokens{cost}"
 
 
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    after = getattr(error, "after", None)
-    return _backoff(state) if after is None else after
+def _pause(tried: int) -> float:
+    """Seconds before the next try, at random, so that calls that failed together part."""
+    return random.uniform(0, min(LONGEST, 2**tried))
 
 
 def _seconds(retry_after: str | None) -> float | None:

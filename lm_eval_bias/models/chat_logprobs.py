@@ -7,27 +7,24 @@ an assistant's turn, or one that gives the likelihood of a turn.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
-from itertools import islice
 from math import isnan, log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
-from lm_eval.models.api_models import TemplateAPI
 from lm_eval.models.openai_completions import LocalChatCompletion
 from tqdm import tqdm
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, nearest
 
-from .chat_calls import KEY, Caller, Refused, Spending
-from .top_tokens import Beginning, Top, beginnings, prompt_tokens, steps, turn
+from .chat_calls import KEY, Refused, Server
+from .replies import MODEL, Beginning, Begun, Top, beginning, steps, tokens_read, turn
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +40,7 @@ CONTINUED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = (
 )
 """What makes a server continue an assistant's turn, and what makes it give the likelihood of this
 turn: vLLM (SGLang knows the first part), then others."""
-LIMITS = "max_tokens", "max_completion_tokens"
+LIMITS: tuple[str, ...] = "max_tokens", "max_completion_tokens"
 """What servers call the limit of an answer's tokens. Many know only one name."""
 INSTEAD = "ask a task with written answers, or a model of your own with --model hf"
 
@@ -81,25 +78,34 @@ class ChatLogprobs(LocalChatCompletion):
                 f"{name} in --model_args would be written into the results; put the key into the "
                 f"environment variable {KEY}"
             )
-        known = [*signature(ChatLogprobs.__init__).parameters, "max_batch_size", "device"]
-        known += signature(TemplateAPI.__init__).parameters
+        parameters = [
+            p for kind in type(self).__mro__[:4] for p in signature(kind).parameters.values()
+        ]
+        known = {"max_batch_size", "device"}
+        known |= {p.name for p in parameters if p.default is not p.empty}
         for name in kwargs.keys() - known:
-            near = "".join(difflib.get_close_matches(name, known, 1))
-            hint = f" Did you mean {near!r}?" if near else ""
-            raise UsageError(f"unknown option {name!r} in --model_args.{hint}")
+            raise UsageError(
+                f"unknown option {name!r} in --model_args: {nearest(name, sorted(known))}"
+            )
         super().__init__(
             base_url=base_url,
             model=model,
-            # with one at a time, the harness would make its own calls for written answers
-            num_concurrent=max(2, num_concurrent),
+            num_concurrent=num_concurrent,
             max_retries=max_retries,
             **kwargs,
         )
-        self._at_once = num_concurrent
+        self.server = Server(
+            base_url,
+            at_once=num_concurrent,
+            tries=self.max_retries,
+            timeout=self.timeout,
+            verify=self.verify_certificate,
+            per_minute=(requests_per_minute, tokens_per_minute),
+            prices=(input_price, output_price),
+            most=max_cost,
+        )
         self._top_logprobs, self.ignore_case = top_logprobs, bool(ignore_case)
-        self._per_minute = requests_per_minute, tokens_per_minute
         self._extra_body = dict(extra_body or {})
-        self.spending = Spending((input_price, output_price), max_cost)
         self._answers_as: str | None = None
         self.continues: Mapping[str, Any] | None = None
         """What makes the server continue an assistant's turn, if it does."""
@@ -108,8 +114,7 @@ class ChatLogprobs(LocalChatCompletion):
         self.longer: dict[tuple[bytes, bytes], bool] = {}
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
         self._prefill, self._probed = bool(prefill), not prefill
-        at_openai = any(host in base_url for host in (".openai.com", ".azure."))
-        self._limits: Sequence[str] = LIMITS[::-1] if at_openai else LIMITS
+        self._limits = LIMITS
         """The one that is sent, and the one that is tried where the server refuses it."""
         self.paths: dict[str, tuple[bytes, ...]] = {}
         """The tokens that a choice was last read from."""
@@ -142,28 +147,25 @@ class ChatLogprobs(LocalChatCompletion):
         """For `choices.Nesting`: the tokens that a choice was read from."""
         return (), self.paths.get(continuation, (continuation.encode(),))
 
-    async def get_batched_requests(
-        self, requests: list, cache_keys: list, *, gen_kwargs: Any = None, **_: Any
-    ) -> list[list[str]]:
-        """Written answers, by our calls: those of the harness write the key into the log."""
-
-        async def ask(request: Any, key: Any) -> list[str]:
-            message = self.create_message([request])
-            payload = self._create_payload(message, gen_kwargs=deepcopy(gen_kwargs))
-            [text] = self.parse_generations(await self.call(caller, payload))
-            if text is not None:
-                self.cache_hook.add_partial("generate_until", key, text)
-            bar.update()
-            return [text or ""]
-
-        with tqdm(total=len(requests), desc=f"Asking {self.model}") as bar:
-            async with self._caller() as caller:
-                return await asyncio.gather(*map(ask, requests, cache_keys))
-
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
-        for request in requests:
-            self.create_message(request.args)
-        return super().generate_until(requests, disable_tqdm)
+        """By our calls: those of the harness write the key into the log."""
+        messages = [self.create_message(request.args) for request in requests]
+
+        async def ask(message: Any, request: Any) -> str:
+            settings = deepcopy(request.args[1])
+            reply = await self.call(self._create_payload(message, gen_kwargs=settings))
+            [text] = self.parse_generations(reply)
+            if text is not None:
+                self.cache_hook.add_partial("generate_until", request.args, text)
+            bar.update()
+            return text or ""
+
+        async def ask_all() -> list[str]:
+            async with self.server:
+                return await asyncio.gather(*map(ask, messages, requests))
+
+        with self._bar(len(requests), disable_tqdm) as bar:
+            return asyncio.run(ask_all())
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
         raise UsageError(
@@ -172,18 +174,28 @@ class ChatLogprobs(LocalChatCompletion):
 
     def loglikelihood(self, requests: Any, disable_tqdm: bool = False) -> list[Likelihood]:
         """Raises UsageError before the first call if a task cannot be asked."""
-        questions: dict[str, dict[str, Likelihood | None]] = {}
         cached = getattr(self.cache_hook, "dbdict", None) or {}
-        pairs = [request.args for request in requests]
-        for context, choice in pairs:
-            answer = cached.get(hash_args("loglikelihood", (context, choice)))
-            questions.setdefault(context, {})[choice] = answer
-        for context, request in {request.args[0]: request for request in requests}.items():
-            self._check(request, questions[context])
-        new = [context for context, answers in questions.items() if None in answers.values()]
+        answers = {r.args: cached.get(hash_args("loglikelihood", r.args)) for r in requests}
+        questions: dict[str, list[str]] = {}
+        for context, choice in answers:
+            questions.setdefault(context, []).append(choice)
+        for context, task in {r.args[0]: r.task_name for r in requests}.items():
+            self.create_message([context])
+            if why := _too_long(questions[context]):
+                raise UsageError(
+                    f"{task}: {why}; --model {self.NAME} is for letters, labels and numbers. "
+                    f"Instead, {INSTEAD}"
+                )
+        new = {
+            context: choices
+            for context, choices in questions.items()
+            if any(answers[context, choice] is None for choice in choices)
+        }
         if new:
-            asyncio.run(self._ask_all(new, questions, disable_tqdm))
-        return [questions[context][choice] or (nan, False) for context, choice in pairs]
+            with self._bar(len(new), disable_tqdm) as bar:
+                asyncio.run(self._ask_all(new, answers, bar))
+            self._warn([[answers[q, choice] for choice in new[q]] for q in new])
+        return [answers[request.args] or (nan, False) for request in requests]
 
     def refusal(self, task: Any) -> str | None:
         """Why a task of ours cannot be asked, by its first document; None if it can."""
@@ -192,77 +204,64 @@ class ChatLogprobs(LocalChatCompletion):
         written = task.config.output_type == "generate_until" and task.request != "turns"
         if written or task.config.doc_to_choice is None:
             return None
-        choices = (task.doc_to_choice(doc) for doc in islice(task.eval_docs, 1))
-        return next((_too_long([*map(str, texts)]) for texts in choices), None)
+        return next((_too_long([*map(str, task.doc_to_choice(d))]) for d in task.eval_docs), None)
 
-    def _check(self, request: Any, choices: Iterable[str]) -> None:
-        self.create_message(request.args)
-        if why := _too_long(choices):
-            raise UsageError(
-                f"{request.task_name}: {why}; --model {self.NAME} is for letters, labels and "
-                f"numbers. Instead, {INSTEAD}"
-            )
+    def _bar(self, total: int, disable: bool) -> tqdm:
+        return tqdm(total=total, desc=f"Asking {self.model}", disable=disable)
 
     # ---- Calls
 
-    def _caller(self) -> Caller:
-        return Caller(
-            self.base_url,
-            self.spending,
-            at_once=self._at_once,
-            tries=self.max_retries,
-            timeout=self.timeout,
-            verify=self.verify_certificate,
-            per_minute=self._per_minute,
-        )
-
     async def _ask_all(
         self,
-        new: Sequence[str],
-        questions: dict[str, dict[str, Likelihood | None]],
-        disable_tqdm: bool,
+        questions: Mapping[str, Sequence[str]],
+        answers: dict[tuple[str, str], Likelihood | None],
+        bar: tqdm,
     ) -> None:
-        at_once, self._probing = asyncio.Semaphore(self._at_once), asyncio.Lock()
+        at_once, self._probing = asyncio.Semaphore(self.server.at_once), asyncio.Lock()
 
         async def ask(context: str, is_first: bool = False) -> None:
             async with at_once:
-                if self.spending.is_over:
+                if self.server.is_over:
                     return
-                choices = list(questions[context])
-                answers = await Question(self, caller, context, choices, is_first).read()
-            questions[context].update(answers)
-            for choice, answer in answers.items():
+                read = await Question(self, context, questions[context], is_first).read()
+            for choice, answer in read.items():
+                answers[context, choice] = answer
                 self.cache_hook.add_partial("loglikelihood", (context, choice), answer)
-            bar.set_postfix_str(str(self.spending), refresh=False)
+            bar.set_postfix_str(self.server.spent, refresh=False)
             bar.update()
 
-        title = f"Asking {self.model}"
-        with tqdm(total=len(new), desc=title, unit=" questions", disable=disable_tqdm) as bar:
-            async with self._caller() as caller:
-                await ask(new[0], True)  # what is wrong with the server is found by few calls
-                await asyncio.gather(*map(ask, new[1:]))
-        asked = [questions[context].values() for context in new]
-        hidden = sum(all(answer and isnan(answer[0]) for answer in answers) for answers in asked)
-        if hidden:
-            logger.warning(
-                "%s: %d of %d questions are unanswered, since the server showed none of their "
-                "choices among %d tokens.",
-                *(self.NAME, hidden, len(new), self._top_logprobs),
-            )
-        bounded = sum(any(read.how == "unseen" for read in Read.all_in([*a])) for a in asked)
-        if bounded:
-            logger.warning(
-                "%s: in %d of %d questions the server showed some of the choices. The others count "
-                "with the largest probability possible, and intervals cover 0, too.",
-                *(self.NAME, bounded, len(new)),
-            )
-        left = sum(None in answers for answers in asked)
-        if left:
-            logger.warning(
-                "%s: max_cost is reached (%s); %d of %d questions are unanswered. With --use_cache "
-                "the same command and a larger max_cost goes on from here.",
-                *(self.NAME, self.spending, left, len(new)),
-            )
+        first, *others = questions
+        async with self.server:
+            await ask(first, True)  # what is wrong with the server is found by few calls
+            await asyncio.gather(*map(ask, others))
+
+    def _warn(self, answers: Sequence[Sequence[Likelihood | None]]) -> None:
+        hidden = [all(a and isnan(a[0]) for a in of_question) for of_question in answers]
+        bounded = [
+            any(read.how == "unseen" for read in Read.all_in(of_question))
+            for of_question in answers
+        ]
+        for which, says in (
+            (
+                hidden,
+                "unanswered: the server showed none of their choices among "
+                f"{self._top_logprobs} tokens",
+            ),
+            (
+                bounded,
+                "seen in part: the choices that the server did not show count with the largest "
+                "probability possible, and intervals cover 0, too",
+            ),
+            (
+                [None in of_question for of_question in answers],
+                f"unanswered: max_cost is reached ({self.server.spent}). With --use_cache the same "
+                "command and a larger max_cost goes on from here",
+            ),
+        ):
+            if any(which):
+                logger.warning(
+                    "%s: %d of %d questions are %s.", self.NAME, sum(which), len(which), says
+                )
 
     def body(
         self, messages: list[dict[str, Any]], more: Mapping[str, Any] | None = None
@@ -277,33 +276,28 @@ class ChatLogprobs(LocalChatCompletion):
             **(more or {}),
         }
 
-    async def call(self, caller: Caller, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
         tokens, the other name is tried, and kept once it helps."""
-
-        def named(limit: str) -> dict[str, Any]:
+        refusals: list[Refused] = []
+        for limit in self._limits:
             fields = {limit if k == "max_tokens" else k: value for k, value in body.items()}
             fields |= self._extra_body
-            return {k: value for k, value in fields.items() if value is not None}
-
-        limit = self._limits[0]
-        try:
-            return await caller(named(limit))
-        except Refused as refused:
-            others = [name for name in self._limits if name != limit]
-            if not others or not refused.names(LIMITS):
-                raise
-            first = refused
-        try:
-            reply = await caller(named(others[0]))
-        except Refused as second:
-            raise (first if second.names(LIMITS) else second) from None
-        self._limits = others
-        return reply
+            try:
+                reply = await self.server({k: v for k, v in fields.items() if v is not None})
+            except Refused as refused:
+                if not (refused.is_of_request and any(name in refused.reply for name in LIMITS)):
+                    raise
+                refusals.append(refused)
+            else:
+                if refusals:
+                    self._limits = (limit,)
+                return reply
+        raise refusals[0]
 
     def check_model(self, reply: Mapping[str, Any]) -> None:
         """Raises UsageError if another model answers than before."""
-        name = str(reply.get("model") or self.model)
+        name = MODEL.read(reply) or str(self.model)
         if self._answers_as is None:
             self._answers_as = name
             if str(self.model) not in name:
@@ -314,21 +308,20 @@ class ChatLogprobs(LocalChatCompletion):
                 "is of one model. Ask for one that the server does not replace"
             )
 
-    async def can_continue(
-        self, caller: Caller, messages: list[dict[str, Any]], reply: Mapping[str, Any]
-    ) -> bool:
+    async def can_continue(self, messages: list[dict[str, Any]], reply: Mapping[str, Any]) -> bool:
         """Whether the server continues an assistant's turn: another one takes few more tokens.
         reply: to these messages."""
         async with self._probing:
             for more, whole in () if self._probed else CONTINUED:
                 try:
-                    asked = self.body([*messages, _assistant("a")], {**more, **whole})
-                    begun = await self.call(caller, asked)
+                    begun = await self.call(
+                        self.body([*messages, _assistant("a")], {**more, **whole})
+                    )
                 except Refused:
                     continue
-                if 0 < prompt_tokens(begun) - prompt_tokens(reply) <= 2:
+                if 0 < tokens_read(begun) - tokens_read(reply) <= 2:
                     self.continues = more
-                    if [token.text for token in turn(begun, reply)] == [b"a"]:
+                    if turn(begun, reply).tokens == (b"a",):
                         self.whole = {**more, **whole}
                     break
             self._probed = True
@@ -339,44 +332,30 @@ class Question:
     """One context and its choices. is_first: of the run, so errors are those of the server."""
 
     def __init__(
-        self,
-        model: ChatLogprobs,
-        caller: Caller,
-        context: str,
-        choices: Sequence[str],
-        is_first: bool,
+        self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool
     ) -> None:
-        self._model, self._caller, self._choices = model, caller, choices
-        self._messages = model.create_message([context])
-        self._is_first, self._shown = is_first, nan
+        self._model, self._choices, self._is_first = model, choices, is_first
+        self._messages, self._shown = model.create_message([context]), nan
         self._before: Mapping[str, Any] = {}
-        self._answers: dict[str, Likelihood] = {}
+        self._answers: dict[str, tuple[Read, bool]] = {}
 
     async def read(self) -> dict[str, Likelihood]:
         """NaN for all choices if the server showed none of them."""
         try:
-            await self._walk(self._choices)
+            await self._walk(self._choices, Begun())
         except Refused as refused:  # by a content filter
             if self._is_first or not refused.is_of_request:
                 raise
             logger.warning("%s: %s", self._model.NAME, refused)
             self._answers = {}
-        if all(getattr(value, "how", "") == "unseen" for value, _ in self._answers.values()):
+        if all(value.how == "unseen" for value, _ in self._answers.values()):
             self._answers = {}
         return {choice: self._answers.get(choice, (nan, False)) for choice in self._choices}
 
-    async def _walk(
-        self,
-        choices: Sequence[str],
-        path: tuple[bytes, ...] = (),
-        prefix: bytes = b"",
-        total: float = 0.0,
-        greedy: bool = True,
-    ) -> None:
-        """Read choices that begin with the tokens of `path`. prefix: these as the server wrote
-        them; total: their log-probability; greedy: whether each is the likeliest."""
-        model, reply = self._model, await self._ask(prefix.decode())
-        top = Top.of(reply)
+    async def _walk(self, choices: Sequence[str], begun: Begun) -> None:
+        """Read choices that begin so."""
+        model, reply = self._model, await self._ask(begun.text.decode())
+        top = Top.read(reply)
         if top is None:
             if self._is_first:
                 raise UsageError(
@@ -384,42 +363,40 @@ class Question:
                     "likelihoods there. Ask a task with written answers"
                 )
             return
-        if not path:
+        if not begun.tokens:
             self._shown, self._before = top.mass, reply
-        begun = sum(map(len, path))
-        parts = {choice: choice.encode()[begun:] for choice in choices}
-        found = beginnings(top, parts.values(), not path, model.ignore_case)
+        size = sum(map(len, begun.tokens))
         whole: set[bytes] = set()
-        others = []
-        for choice, part in parts.items():
-            token = found.get(part)
-            if token is not None and token.whole:
+        others: dict[str, tuple[bytes, Beginning | None]] = {}
+        for choice in choices:
+            part = choice.encode()[size:]
+            token = beginning(top, part, not begun.tokens, model.ignore_case)
+            if token is not None and token.size == len(part):
                 whole.add(token.text)
-                self._put(choice, (*path, part), total, token, greedy)
+                self._put(choice, begun.then(token, part))
             else:
-                others.append(choice)
-        continues = others and await model.can_continue(self._caller, self._messages, self._before)
+                others[choice] = part, token
+        continues = others and await model.can_continue(self._messages, self._before)
         if model.whole and len(others) <= MOST_WHOLE:
             await asyncio.gather(*map(self._ask_whole, others))
             return
         unseen: dict[str, float] = {}
         longer: dict[Beginning, list[str]] = {}
-        for choice in others:
-            token, part = found.get(parts[choice]), parts[choice]
+        for choice, (part, token) in others.items():
             if token is None or (
-                continues and await self._goes_on(prefix + token.text, part[token.size :], reply)
+                continues
+                and await self._goes_on(begun.text + token.text, part[token.size :], reply)
             ):
                 unseen[choice] = top.bound
             else:
                 longer.setdefault(token, []).append(choice)
         walks = []
         for token, begins in longer.items():
-            text, tokens = prefix + token.text, (*path, parts[begins[0]][: token.size])
-            if continues and _is_text(text):
-                log_p, likeliest = total + log(token.probability), greedy and token.likeliest
-                walks.append(self._walk(begins, tokens, text, log_p, likeliest))
+            longer_begun = begun.then(token, others[begins[0]][0])
+            if continues and _is_text(longer_begun.text):
+                walks.append(self._walk(begins, longer_begun))
             elif len(begins) == 1 and token.text not in whole:
-                self._put(begins[0], tokens, total, token, greedy, "first token")
+                self._put(begins[0], longer_begun, "first token")
             else:
                 unseen |= dict.fromkeys(begins, max(top.bound, token.probability))
         if self._is_first and longer and len(unseen) == len(self._choices):
@@ -429,29 +406,28 @@ class Question:
                 f"server does not continue an assistant's turn; {INSTEAD}"
             )
         for choice, most in unseen.items():
-            self._answers[choice] = Read(total + log(most), self._shown, "unseen"), False
-            if path:
-                model.paths.setdefault(choice, (*path, parts[choice]))
+            self._answers[choice] = Read(begun.log_p + log(most), self._shown, "unseen"), False
+            if begun.tokens:
+                model.paths.setdefault(choice, (*begun.tokens, others[choice][0]))
         await asyncio.gather(*walks)
 
     async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
-        """Whether the last token of `begin` is only a part of one that the server did not show: a
-        longer beginning takes no more tokens. before: the reply without them."""
+        """Whether the tokenizer would merge the last token of `begin` with the rest of the choice,
+        so the server did not show its token: a longer beginning takes no more tokens. before: the
+        reply without them."""
         known = self._model.longer
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]
             asked = [self._ask(text.decode()) for text in texts if _is_text(text)]
-            sizes = map(prompt_tokens, await asyncio.gather(*asked))
-            known[begin, rest] = prompt_tokens(before) + 1 in sizes
+            sizes = map(tokens_read, await asyncio.gather(*asked))
+            known[begin, rest] = tokens_read(before) + 1 in sizes
         return known[begin, rest]
 
     async def _ask_whole(self, choice: str) -> None:
         """Let the server say the likelihood of a choice."""
-        tokens = turn(await self._ask(choice, self._model.whole), self._before)
-        if tokens:
-            self._model.paths[choice] = tuple(token.text for token in tokens)
-            value = Read(sum(token.log_p for token in tokens), self._shown)
-            self._answers[choice] = value, all(token.likeliest for token in tokens)
+        begun = turn(await self._ask(choice, self._model.whole), self._before)
+        if begun.tokens:
+            self._put(choice, begun)
 
     async def _ask(
         self, begun: str = "", whole: Mapping[str, Any] | None = None
@@ -460,22 +436,13 @@ class Question:
         model, messages, more = self._model, self._messages, whole
         if begun:
             messages, more = [*messages, _assistant(begun)], whole or model.continues
-        reply = await model.call(self._caller, model.body(messages, more))
+        reply = await model.call(model.body(messages, more))
         model.check_model(reply)
         return reply
 
-    def _put(
-        self,
-        choice: str,
-        tokens: tuple[bytes, ...],
-        total: float,
-        last: Beginning,
-        greedy: bool,
-        how: str = "",
-    ) -> None:
-        self._model.paths[choice] = tokens
-        value = Read(total + log(last.probability), self._shown, how)
-        self._answers[choice] = value, greedy and last.likeliest
+    def _put(self, choice: str, begun: Begun, how: str = "") -> None:
+        self._model.paths[choice] = begun.tokens
+        self._answers[choice] = Read(begun.log_p, self._shown, how), begun.greedy
 
 
 def _too_long(choices: Iterable[str]) -> str | None:

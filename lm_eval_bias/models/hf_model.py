@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
@@ -18,11 +20,12 @@ from tqdm import tqdm
 
 from lm_eval_bias.usage import UsageError
 
-from .kinds import model_name
+from .kinds import learned_positions, model_name
 from .pack_size import PackSize
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
 # Arguments that change no answer.
 _SPEED = {
@@ -68,10 +71,9 @@ class HFModel(HFLM):
     def _refuse_thinking(self, requests: Sequence[Instance]) -> None:
         """As `HFLM.loglikelihood` does."""
         if self.enable_thinking:
-            tasks = ", ".join(sorted({str(request.task_name) for request in requests}))
             raise UsageError(
-                f"{tasks}: with enable_thinking=True in --model_args a likelihood would be that of "
-                f"a thought. Set enable_thinking=False, or run tasks that generate"
+                f"{tasks_of(requests)}: with enable_thinking=True in --model_args a likelihood "
+                f"would be that of a thought. Set enable_thinking=False, or run tasks that generate"
             )
 
     def _autocast(self) -> torch.autocast:
@@ -145,6 +147,86 @@ class HFModel(HFLM):
             answers[question] = answer
             self.cache_hook.add_partial(self.NAME, keys[question], answer)
         return [answers[question] for question in questions]
+
+
+class EncoderModel(HFModel):
+    """A model that reads whole texts and writes none.
+
+    AT_A_TIME: tokens, on a CPU and elsewhere. ANSWERS: a sentence on the tasks that it is for.
+    """
+
+    AT_A_TIME: tuple[int, int]
+    ANSWERS: str
+
+    @property
+    def max_length(self) -> int:
+        """In tokens, special ones included."""
+        learned = learned_positions(self.model)
+        if self._max_length and self._max_length > learned:
+            raise UsageError(
+                f"max_length={self._max_length} in --model_args: {self._name} has positions for "
+                f"{learned} tokens"
+            )
+        most = min(learned, self.tokenizer.model_max_length, super().max_length)
+        return self._max_length or most
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        raise self._cannot("writes no text", requests)
+
+    def apply_chat_template(self, *args: Any, **kwargs: Any) -> str:
+        raise UsageError(f"--model {self.NAME} takes no chat: leave --apply_chat_template out")
+
+    def _cannot(self, what: str, requests: Sequence[Instance]) -> UsageError:
+        return UsageError(
+            f"{tasks_of(requests)}: --model {self.NAME} {what}. {self.ANSWERS}, or take a model "
+            f"that does, such as --model hf"
+        )
+
+    def _refuse_long(self, texts: Sequence[Any], lengths: np.ndarray) -> None:
+        """Raise UsageError if a text has more than `max_length` tokens."""
+        most, longest = self.max_length, int(lengths.argmax())
+        if lengths[longest] > most:
+            raise UsageError(
+                f"--model {self.NAME}: {(lengths > most).sum()} of {len(lengths)} texts are longer "
+                f"than the {most} tokens that {self._name} takes, the longest {lengths[longest]} "
+                f"tokens with its special ones: {str(texts[longest])[:60]!r}... Nothing was "
+                f"computed, because truncation would change scores. Leave these texts out, use "
+                f"fewer few-shot examples, or use a model for longer texts"
+            )
+
+    def _in_packs(
+        self,
+        lengths: np.ndarray,
+        compute: Callable[[np.ndarray], T],
+        title: str,
+        disable_tqdm: bool,
+        most_rows: int = sys.maxsize,
+    ) -> Iterator[tuple[np.ndarray, T]]:
+        """(numbers of rows, what is computed of them). Rows of one length share a pass, the longest
+        come first: nothing is padded. lengths: tokens of each row."""
+        order = np.argsort(-lengths, kind="stable")
+        sizes = lengths[order]
+        longest = int(sizes.max(initial=1))
+        most = self._token_limit(longest, self.AT_A_TIME[self.device.type != "cpu"])
+        packs = self._pack_size(max(longest, most), "tokens")
+        start = 0
+
+        def computed(limit: int) -> tuple[np.ndarray, T]:
+            stop = start + max(1, min(limit // sizes[start], most_rows))
+            here = order[start:stop][sizes[start:stop] == sizes[start]]
+            return here, compute(here)
+
+        with self._bar(len(order), title, disable_tqdm) as bar:
+            while start < len(order):
+                size = int(sizes[start])
+                here, result = packs.fit(computed, (len(order) - start) * size, size)
+                yield here, result
+                start += len(here)
+                bar.update(len(here))
+
+
+def tasks_of(requests: Iterable[Instance]) -> str:
+    return ", ".join(sorted({str(request.task_name) for request in requests}))
 
 
 def likeliest(scores: torch.Tensor) -> torch.Tensor:

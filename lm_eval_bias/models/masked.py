@@ -19,8 +19,8 @@ from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
-from .hf_model import HFModel, likeliest
-from .kinds import learned_positions, model_name, require_encoder
+from .hf_model import EncoderModel, likeliest, tasks_of
+from .kinds import model_name, require_encoder
 from .masked_rows import Batch, Target, rows, shared_tokens, shared_words
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class _Complete:
         return model
 
 
-class MaskedLM(HFModel):
+class MaskedLM(EncoderModel):
     """A masked language model in the harness.
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
@@ -68,6 +68,8 @@ class MaskedLM(HFModel):
     AUTO_MODEL_CLASS = _Complete
     NAME = "hf-mlm"
     OPTIONS = ("pll", "pairs")
+    AT_A_TIME = (1024, 32_768)
+    ANSWERS = "Run tasks that are scored by likelihood, which `lm-eval-bias tasks` lists"
 
     def __init__(
         self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "tokens", **kwargs: Any
@@ -81,15 +83,8 @@ class MaskedLM(HFModel):
                 )
         self.pll, self.pairs = pll, pairs
         super().__init__(pretrained, **kwargs)
-        self._most_tokens = 1024 if self.device.type == "cpu" else 32_768
-        self._most_rows = self._logit_rows(len(self.tokenizer))
-        self._check_positions()
-        self.tokens_computed = 0
-        """Tokens that went through the model so far, padding included."""
-        self._mask, pad = self.tokenizer.mask_token_id, self.tokenizer.pad_token_id
-        self._padding = 0 if pad is None else pad
+        self._mask = self.tokenizer.mask_token_id
         self._reads_masked_only = self._head_takes_any_rows()
-        self._pads = self._takes_padding()
 
     # ---- What is loaded
 
@@ -121,19 +116,6 @@ class MaskedLM(HFModel):
                 f"tokenizer.json): tokenizer=... in --model_args."
             )
 
-    def _check_positions(self) -> None:
-        most = learned_positions(self.model)
-        if self._max_length and self._max_length > most:
-            raise UsageError(
-                f"max_length={self._max_length} in --model_args: {self._name} has positions for "
-                f"{most} tokens"
-            )
-
-    @property
-    def max_length(self) -> int:
-        """In tokens, special ones included."""
-        return self._max_length or min(learned_positions(self.model), super().max_length)
-
     @property
     def prefix_token_id(self) -> int:
         first = self.tokenizer.cls_token_id
@@ -144,10 +126,10 @@ class MaskedLM(HFModel):
         encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
         (ids,) = encoded.ids
         first = min(encoded.position, default=len(ids))
-        return ids[:first], ids[first:]
+        return ids[:first].tolist(), ids[first:].tolist()
 
     def scored_tokens(self, context: str, continuation: str) -> int:
-        return len(rows(self.tokenizer, [Target.behind(context, continuation)]))
+        return len(rows(self.tokenizer, [Target.behind(context, continuation)]).position)
 
     # ---- Requests
 
@@ -158,16 +140,28 @@ class MaskedLM(HFModel):
         nothing; and whether all its tokens are the likeliest.
         """
         self._refuse_thinking(requests)
-        paired = self._paired(requests)
-        for request, pair in zip(requests, paired, strict=True):
-            if pair is None and request.args[1] == "":
+        pairs = [self._pair(request) for request in requests]
+        shared = shared_tokens(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
+        if shared:
+            logger.warning(
+                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
+                "(pairs=off: whole)",
+                tasks_of(r for r, pair in zip(requests, pairs, strict=True) if pair),
+            )
+        targets = []
+        for request, pair in zip(requests, pairs, strict=True):
+            context, text = request.args
+            if pair:
+                targets.append(shared[pair if text.strip() == pair[0] else pair[::-1]])
+            elif text:
+                targets.append(Target.behind(context, text))
+            else:
                 raise UsageError(f"{request.task_name}: an empty answer has no likelihood")
-        targets = [p or Target.behind(*r.args) for p, r in zip(paired, requests, strict=True)]
         scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
             # The authors round: what is equal then is no preference.
             (value if pair is None else round(value, 3) if count else nan, greedy)
-            for (value, greedy, count), pair in zip(scores, paired, strict=True)
+            for (value, greedy, count), pair in zip(scores, pairs, strict=True)
         ]
 
     def pair_loglikelihood(
@@ -186,41 +180,8 @@ class MaskedLM(HFModel):
         scores = self._scores(targets, "loglikelihood_rolling", disable_tqdm)
         return [value for value, _, _ in scores]
 
-    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        if not requests:
-            return []
-        raise UsageError(
-            f"--model hf-mlm: {self._name} is an encoder and writes no text, so it cannot answer a "
-            f"request to generate ({requests[0].task_name}). Run tasks that are scored by "
-            f"likelihood; many tasks have a variant for it, which `lm-eval-bias tasks` lists. For "
-            f"generation run a decoder with --model hf-prefix or --model hf."
-        )
-
-    def apply_chat_template(self, *args: Any, **kwargs: Any) -> str:
-        if not self.tokenizer.chat_template:
-            raise UsageError(
-                f"--model hf-mlm: {self._name} has no chat template; run it without "
-                f"--apply_chat_template"
-            )
-        return super().apply_chat_template(*args, **kwargs)
-
-    def _paired(self, requests: Sequence[Instance]) -> list[Target | None]:
-        """What a sentence of CrowS-Pairs shares with the other one; None to score it whole."""
-        pairs = [self._pair(request) for request in requests]
-        targets = shared_tokens(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
-        if targets:
-            tasks = {str(r.task_name) for r, pair in zip(requests, pairs, strict=True) if pair}
-            logger.warning(
-                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
-                "(pairs=off: whole)",
-                ", ".join(sorted(tasks)),
-            )
-        return [
-            pair and targets[pair if request.args[1].strip() == pair[0] else pair[::-1]]
-            for request, pair in zip(requests, pairs, strict=True)
-        ]
-
     def _pair(self, request: Instance) -> tuple[str, str] | None:
+        """The sentences of CrowS-Pairs that the request is one of; None to score it whole."""
         context, sentence = request.args
         if self.pairs == "off" or context or not all(c in request.doc for c in SENTENCES):
             return None
@@ -244,57 +205,26 @@ class MaskedLM(HFModel):
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
             encoded = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
         lengths = np.array([len(ids) for ids in encoded.ids])
+        self._refuse_long([target.text for target in targets], lengths)
         counts = np.bincount(encoded.text, minlength=len(targets))
-        self._refuse_too_long(targets, lengths)
-        total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         # nothing to predict: an empty continuation, or a pair that shares nothing
         for i in np.flatnonzero(counts == 0).tolist():
             yield targets[i], (0.0, True, 0)
-        sizes = lengths[encoded.text]
-        longest = int(sizes.max(initial=1))
-        packs = self._pack_size(
-            max(longest, self._token_limit(longest, self._most_tokens)), "tokens"
-        )
+        total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         left = counts.copy()
-        start = 0
-
-        def read(limit: int) -> tuple[Batch, np.ndarray, np.ndarray]:
-            stop = self._batch_end(sizes, start, limit)
-            batch = encoded.batch(start, stop, self._mask, self._padding)
-            return batch, *self._read(batch)
-
-        with self._bar(len(encoded), title, disable_tqdm, " masked tokens") as bar:
-            while start < len(encoded):
-                size = int(sizes[start])
-                batch, values, matches = packs.fit(read, (len(sizes) - start) * size, size)
-                stop = start + len(values)
-                text = encoded.text[start:stop]
-                np.add.at(total, text, values)
-                np.logical_and.at(greedy, text, matches)
-                np.subtract.at(left, text, 1)
-                for i in np.unique(text[left[text] == 0]).tolist():
-                    yield targets[i], (float(total[i]), bool(greedy[i]), int(counts[i]))
-                bar.update(stop - start)
-                self.tokens_computed += batch.ids.size
-                start = stop
-
-    def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
-        stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
-        if self._pads:
-            return min(stop, len(sizes))
-        return start + int((sizes[start:stop] == sizes[start]).sum())
-
-    def _refuse_too_long(self, targets: Sequence[Target], lengths: np.ndarray) -> None:
-        most = self.max_length
-        if lengths.max() > most:
-            worst = int(np.argmax(lengths))
-            raise UsageError(
-                f"--model hf-mlm: {(lengths > most).sum()} of {len(lengths)} texts are longer than "
-                f"the {most} tokens that {self._name} takes, the longest {lengths[worst]} tokens "
-                f"with its special ones: {targets[worst].text[:60]!r}... Nothing was computed, "
-                f"because truncation would change scores. Leave these texts out, use fewer "
-                f"few-shot examples, or use a model for longer texts."
-            )
+        for here, (values, matches) in self._in_packs(
+            lengths[encoded.text],
+            lambda here: self._read(encoded.batch(here, self._mask)),
+            title,
+            disable_tqdm,
+            self._logit_rows(len(self.tokenizer)),
+        ):
+            text = encoded.text[here]
+            np.add.at(total, text, values)
+            np.logical_and.at(greedy, text, matches)
+            np.subtract.at(left, text, 1)
+            for i in np.unique(text[left[text] == 0]).tolist():
+                yield targets[i], (float(total[i]), bool(greedy[i]), int(counts[i]))
 
     # ---- The model
 
@@ -308,64 +238,30 @@ class MaskedLM(HFModel):
 
     def _logits(self, batch: Batch, masked_only: bool) -> torch.Tensor:
         """The logits at the masked positions, shape (n, vocabulary)."""
-        position = torch.as_tensor(batch.position, device=self.device)
+        ids, position = (torch.as_tensor(a, device=self.device) for a in batch[:2])
         at = torch.arange(len(position), device=self.device)
-        inputs = {"input_ids": torch.as_tensor(batch.ids, device=self.device)}
-        if not batch.mask.all():  # attention is faster without a mask
-            mask = batch.mask.astype(np.int64)
-            inputs["attention_mask"] = torch.as_tensor(mask, device=self.device)
         with torch.inference_mode(), self._autocast():
             if not masked_only:
-                return self.model(**inputs).logits[at, position]
+                return self.model(input_ids=ids).logits[at, position]
             whole = self.model
             whole = whole.get_base_model() if hasattr(whole, "get_base_model") else whole
             with _narrowed(whole.base_model, lambda hidden: hidden[at, position][:, None]):
-                return self.model(**inputs).logits[:, 0]
+                return self.model(input_ids=ids).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
+        """Whether the head gives the same logits without the other positions of a text."""
         length = min(6, self.max_length)
-        ids = np.full((3, length), self._mask)
         position = np.arange(3) % length
-        ids[np.arange(3), position - 1] = self._another
-        batch = Batch(ids, np.ones_like(ids, dtype=bool), position, position)
-        otherwise = "its head reads all positions of a text at once"
-        return self._agree([(batch, False), (batch, True)], 1e-2, otherwise)
-
-    def _takes_padding(self) -> bool:
-        """Whether padding changes nothing. It does in ConvBERT and FNet."""
-        length = min(8, self.max_length // 2)
-        ids = np.full((1, 2 * length), self._padding)
-        ids[:, :length] = np.where(np.arange(length) % 2, self._mask, self._another)
-        mask = np.arange(2 * length)[None] < length
-        last = np.array([length - 1])
-        alone = Batch(ids[:, :length], mask[:, :length], last, last)
-        exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
-        padded = Batch(ids, mask, last, last)
-        return self._agree(
-            [(batch, self._reads_masked_only) for batch in (alone, padded)],
-            1e-3 if exact else 3e-2,
-            "padding changes its answers, so only texts of the same length share a batch",
-        )
-
-    @property
-    def _another(self) -> int:
-        return min({0, 1, 2} - {self._mask, self._padding})
-
-    def _agree(self, trials: list[tuple[Batch, bool]], tolerance: float, otherwise: str) -> bool:
-        def agree(_: int) -> bool:
-            one, two = (self._logits(*trial).float() for trial in trials)
-            return one.shape == two.shape and bool(
-                (two - one).abs().max() <= tolerance * one.abs().max()
-            )
-
+        ids = np.full((3, length), self._mask)
+        ids[np.arange(3), position - 1] = 1 if self._mask == 0 else 0
+        batch = Batch(ids, position, position)
         try:
-            if self._pack_size(1, "texts").fit(agree):
+            one, two = (self._logits(batch, only).float() for only in (False, True))
+            if one.shape == two.shape and (two - one).abs().max() <= 1e-2 * one.abs().max():
                 return True
-        except UsageError:
-            raise
         except Exception as error:
             logger.debug("hf-mlm: trial of %s: %s", self._name, error)
-        logger.info("hf-mlm: %s: %s", self._name, otherwise)
+        logger.info("hf-mlm: %s: its head reads all positions of a text at once", self._name)
         return False
 
 

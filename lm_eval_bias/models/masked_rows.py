@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +12,8 @@ from lm_eval_bias.harness.sentence_pairs import Span, modified, words
 
 # Texts per call of the tokenizer.
 AT_A_TIME = 2_000
-# In place of a token's group: special tokens and the context; padding.
-NEVER, BEHIND = -1, -2
+# In place of a token's group: special tokens and the context.
+NEVER = -1
 
 
 class Target(NamedTuple):
@@ -37,44 +35,33 @@ class Target(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows padded on the right. ids, mask (False for padding): shape (n, longest). position, token:
-    of the masked token, shape (n,)."""
+    """Rows of one length. ids: shape (n, length). position, token: of the masked token, shape
+    (n,)."""
 
     ids: np.ndarray
-    mask: np.ndarray
     position: np.ndarray
     token: np.ndarray
 
 
-@dataclass
-class MaskedRows:
-    """Rows to predict, those of the longest texts first.
+class MaskedRows(NamedTuple):
+    """Rows to predict.
 
     ids: the tokens of each text. groups: of each token, which is masked with the later ones of its
     group; NEVER is not predicted. text, position: of the predicted token, shape (n,).
     """
 
-    ids: list[list[int]]
-    groups: list[list[int]]
+    ids: list[np.ndarray]
+    groups: list[np.ndarray]
     text: np.ndarray
     position: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.text)
-
-    def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
-        texts, row = np.unique(self.text[start:stop], return_inverse=True)
-        ids = _padded([self.ids[i] for i in texts], padding)[row]
-        groups = _padded([self.groups[i] for i in texts], BEHIND)[row]
-        at, position = np.arange(len(row)), self.position[start:stop]
+    def batch(self, here: np.ndarray, mask_token: int) -> Batch:
+        """here: numbers of rows of one length."""
+        ids, groups = (np.stack([of[i] for i in self.text[here]]) for of in self[:2])
+        at, position = np.arange(len(here)), self.position[here]
         after = np.arange(ids.shape[1]) >= position[:, None]
         hidden = after & (groups == groups[at, position][:, None])
-        shown = np.where(hidden, mask_token, ids)
-        return Batch(shown, groups != BEHIND, position, ids[at, position])
-
-
-def _padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray:
-    return np.array(list(zip_longest(*rows, fillvalue=padding))).T
+        return Batch(np.where(hidden, mask_token, ids), position, ids[at, position])
 
 
 def rows(
@@ -89,50 +76,48 @@ def rows(
     done. A token that overlaps a span belongs to it.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    ids: list[list[int]] = []
-    groups: list[list[int]] = []
+    ids: list[np.ndarray] = []
+    groups: list[np.ndarray] = []
     encodings = _encodings(tokenizer, [target.text for target in targets])
     for target, encoding in zip(targets, encodings, strict=True):
-        predicted = _predicted(target, encoding, special)
-        group = _words(target.text, encoding) if within_words else range(len(predicted))
-        ids.append(encoding.ids)
-        groups.append([g if p else NEVER for g, p in zip(group, predicted, strict=True)])
+        group = _words(target.text, encoding) if within_words else range(len(encoding.ids))
+        ids.append(np.array(encoding.ids))
+        groups.append(np.where(_predicted(target, encoding, special), group, NEVER))
         counted(1)
-    order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
-    places = [(i, j) for i in order for j, group in enumerate(groups[i]) if group != NEVER]
-    text, position = np.array(places, np.int64).reshape(-1, 2).T
-    return MaskedRows(ids, groups, text, position)
+    positions = [np.flatnonzero(group != NEVER) for group in groups]
+    text = np.repeat(np.arange(len(ids)), [*map(len, positions)])
+    return MaskedRows(ids, groups, text, np.concatenate(positions))
 
 
-def shared_tokens(
-    tokenizer: Any, pairs: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], Target]:
+Pair = tuple[str, str]
+
+
+def shared_tokens(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
     """For each pair and its reverse, the shared tokens of the first sentence, as in metric.py of
     Nangia et al. 2020, where the order of a pair may matter."""
-    targets: dict[tuple[str, str], Target] = {}
-    encodings = list(_encodings(tokenizer, [text for pair in pairs for text in pair]))
-    for i, pair in enumerate(pairs):
-        of_pair = encodings[2 * i : 2 * i + 2]
-        blocks = SequenceMatcher(None, *(e.ids for e in of_pair)).get_matching_blocks()
-        for which, encoding in enumerate(of_pair):
+    targets: dict[Pair, Target] = {}
+    encodings = _encodings(tokenizer, [text for pair in pairs for text in pair])
+    for pair, encoded in zip(pairs, zip(encodings, encodings, strict=True), strict=True):
+        blocks = SequenceMatcher(None, *(e.ids for e in encoded)).get_matching_blocks()
+        for which, encoding in enumerate(encoded):
             places = [j for b in blocks for j in range(b[which], b[which] + b.size)]
             places = [j for j in places if not encoding.special_tokens_mask[j]]
             targets[pair[which], pair[1 - which]] = Target(pair[which], places=tuple(places))
     return targets
 
 
-def shared_words(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Target]:
-    """For each pair, the tokens of the first sentence whose words both share, without words that a
-    token joins to a part of a changed word."""
-    targets: dict[tuple[str, str], Target] = {}
+def shared_words(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
+    """For each pair and its reverse, the tokens of the first sentence whose words both share,
+    without words that a token joins to a part of a changed word."""
+    targets: dict[Pair, Target] = {}
     distinct = list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))
-    texts = [text.rstrip() for pair in distinct for text in pair]
-    tokens = [encoding.offsets for encoding in _encodings(tokenizer, texts)]
-    for i, (one, two) in enumerate(distinct):
-        here = slice(2 * i, 2 * i + 2)
-        first, second = _excluded_words(texts[here], tokens[here])
-        targets[one, two] = Target(texts[2 * i], given=tuple(sorted(first)))
-        targets[two, one] = Target(texts[2 * i + 1], given=tuple(sorted(second)))
+    encodings = _encodings(tokenizer, [text.rstrip() for pair in distinct for text in pair])
+    for pair, encoded in zip(distinct, zip(encodings, encodings, strict=True), strict=True):
+        texts = [text.rstrip() for text in pair]
+        excluded = _excluded_words(texts, [encoding.offsets for encoding in encoded])
+        for which, spans in enumerate(excluded):
+            given = tuple(sorted(spans))
+            targets[pair[which], pair[1 - which]] = Target(texts[which], given=given)
     return targets
 
 
@@ -141,24 +126,22 @@ def _excluded_words(
 ) -> tuple[list[Span], list[Span]]:
     excluded = modified(*texts), modified(*reversed(texts))
     kept = [
-        [word for word in words(text) if word not in left_out]
-        for text, left_out in zip(texts, excluded, strict=True)
+        [word for word in words(text) if word not in spans]
+        for text, spans in zip(texts, excluded, strict=True)
     ]
     pairs = list(zip(*kept, strict=True))
 
-    def shares_token(word: Span, which: int) -> bool:
+    def shares_token(pair: tuple[Span, Span]) -> bool:
         return any(
-            _overlap(token, word) and any(_overlap(token, span) for span in excluded[which])
-            for token in tokens[which]
+            _overlap(token, word) and any(_overlap(token, span) for span in spans)
+            for word, spans, offsets in zip(pair, excluded, tokens, strict=True)
+            for token in offsets
         )
 
-    while removed := [
-        pair for pair in pairs if shares_token(pair[0], 0) or shares_token(pair[1], 1)
-    ]:
+    while removed := list(filter(shares_token, pairs)):
         pairs = [pair for pair in pairs if pair not in removed]
-        for one, two in removed:
-            excluded[0].append(one)
-            excluded[1].append(two)
+        for spans, more in zip(excluded, zip(*removed, strict=True), strict=True):
+            spans.extend(more)
     return excluded
 
 

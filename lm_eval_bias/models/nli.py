@@ -21,8 +21,7 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
-from .hf_model import HFModel
-from .kinds import learned_positions
+from .hf_model import EncoderModel
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = LABELS = (
 )
 HEADS = ({ENTAILMENT, NEUTRAL, CONTRADICTION}, {ENTAILMENT, NOT_ENTAILMENT})
 COLUMNS = (("premise", "hypothesis"), ("sentence1", "sentence2"))
-AT_A_TIME = 2048
+TEXTS_AT_A_TIME = 2048
 """Pairs per call of the tokenizer, which bounds its memory."""
 
 
@@ -48,7 +47,7 @@ class LabelQuestion(NamedTuple):
     labels: tuple[str, ...]
 
 
-class EntailmentLM(HFModel):
+class EntailmentLM(EncoderModel):
     """An entailment classifier in the harness.
 
     premise, hypothesis: columns of the documents; default premise and hypothesis, or sentence1 and
@@ -63,6 +62,8 @@ class EntailmentLM(HFModel):
 
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification
     NAME = "hf-nli"
+    AT_A_TIME = (4096, 65_536)
+    ANSWERS = "Run tasks of premise and hypothesis with output_type multiple_choice"
     OPTIONS = ("premise", "hypothesis", "labels", "choices", "not_entailment")
 
     def __init__(
@@ -87,16 +88,13 @@ class EntailmentLM(HFModel):
                 f"contradiction"
             )
         self._columns = COLUMNS if premise is None else ((str(premise), str(hypothesis)),)
-        self._choices = None if choices is None else _named("choices", choices)
+        self._choices = _named("choices", choices)
         self._not_entailment = not_entailment
         # HFLM warns of models that are neither causal nor encoder-decoders.
         super().__init__(pretrained, **{"backend": "causal", **kwargs})
-        named = None if labels is None else _named("labels", labels)
-        self._labels = _head(self.model.config, named, self._name)
+        self._labels = _head(self.model.config, _named("labels", labels), self._name)
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id
-        # Padding on the left would shift learned positions.
-        self.tokenizer.padding_side = "right"
 
     def _create_model(self, pretrained: str, **kwargs: Any) -> None:
         classes = self.config.architectures or []
@@ -113,29 +111,25 @@ class EntailmentLM(HFModel):
             )
         super()._create_model(pretrained, **kwargs)
 
-    @property
-    def max_length(self) -> int:
-        most = min(learned_positions(self.model), self.tokenizer.model_max_length)
-        return self._max_length or min(most, super().max_length)
-
     # ---- The labels of choices
 
     def _questions(self, requests: Sequence[Instance]) -> list[LabelQuestion]:
         """The meaning of a choice depends on all choices of its task."""
-        of_task: dict[str, list[int]] = {}
-        for i, request in enumerate(requests):
-            of_task.setdefault(request.task_name, []).append(i)
-        questions: dict[int, LabelQuestion] = {}
-        for task, members in of_task.items():
-            pairs = {i: self._pair(task, requests[i].doc) for i in members}
-            words = {i: _word(requests[i].args[1], *pairs[i]) for i in members}
-            places = {requests[i].idx: word for i, word in words.items()}
-            meaning = self._meaning(task, places, set(words.values()))
-            labels = tuple(sorted(set(meaning.values())))
-            for i, word in words.items():
-                label = meaning[word if word in meaning else requests[i].idx]
-                questions[i] = LabelQuestion(pairs[i], label, labels)
-        return [questions[i] for i in range(len(requests))]
+        pairs = [self._pair(request.task_name, request.doc) for request in requests]
+        asked = [
+            (request, pair, _word(request.args[1], *pair))
+            for request, pair in zip(requests, pairs, strict=True)
+        ]
+        choices: dict[str, set[tuple[int, str]]] = {}
+        for request, _, word in asked:
+            choices.setdefault(request.task_name, set()).add((request.idx, word))
+        meanings = {task: self._meaning(task, known) for task, known in choices.items()}
+        questions = []
+        for request, pair, word in asked:
+            meaning = meanings[request.task_name]
+            label = meaning[word if word in meaning else request.idx]
+            questions.append(LabelQuestion(pair, label, tuple(sorted(set(meaning.values())))))
+        return questions
 
     def _pair(self, task: str, doc: Mapping[str, Any]) -> tuple[str, str]:
         for premise, hypothesis in self._columns:
@@ -148,20 +142,22 @@ class EntailmentLM(HFModel):
             f"--model_args: premise=COLUMN,hypothesis=COLUMN"
         )
 
-    def _meaning(
-        self, task: str, places: Mapping[int, str], words: set[str]
-    ) -> Mapping[str | int, str]:
-        """The label of each choice, by its word, or by its place if `choices` names it."""
-        meaning: dict[str | int, str] = {}
+    def _meaning(self, task: str, choices: set[tuple[int, str]]) -> Mapping[str | int, str]:
+        """The label of each choice, by its word, or by its place if `choices` names it. choices:
+        (place, word)."""
+        places, words = map(set, zip(*choices, strict=True))
+        meaning: dict[str | int, str]
         for known in lexicon("nli_words")["choices"]:
             if set(known.values()) == words:
                 meaning = {word: label for label, word in known.items()}
-        if not meaning and self._choices is not None and max(places) < len(self._choices):
-            meaning = dict(enumerate(self._choices))
-        if not meaning:
-            shown = "; ".join(f"{place}: {word[:60]}" for place, word in sorted(places.items())[:6])
+                break
+        else:
+            meaning = dict(enumerate(self._choices or ()))
+        if max(places) >= len(meaning):
+            shown = sorted(dict(choices).items())[:6]
             raise UsageError(
-                f"{task}: hf-nli does not know which labels its choices name ({shown}). Name "
+                f"{task}: hf-nli does not know which labels its choices name "
+                f"({'; '.join(f'{place}: {word[:60]}' for place, word in shown)}). Name "
                 f"them in order in --model_args, such as "
                 f"choices=entailment/neutral/contradiction or choices=entailment/not_entailment"
             )
@@ -195,96 +191,49 @@ class EntailmentLM(HFModel):
     def _answers(
         self, questions: Sequence[LabelQuestion], disable_tqdm: bool
     ) -> Iterator[tuple[LabelQuestion, tuple[float, bool]]]:
-        of_pair: dict[tuple[str, str], list[LabelQuestion]] = {}
+        asked: dict[tuple[str, str], list[LabelQuestion]] = {}
         for question in questions:
-            of_pair.setdefault(question.pair, []).append(question)
-        for pair, probabilities in self._classified(list(of_pair), disable_tqdm):
-            for question in of_pair[pair]:
-                values = {
-                    label: self._likelihood(probabilities, label) for label in question.labels
-                }
-                value = values[question.label]
-                yield question, (value, value == max(values.values()))
+            asked.setdefault(question.pair, []).append(question)
+        pairs, inputs = list(asked), self._inputs(list(asked))
+        lengths = np.array([len(ids) for ids in inputs["input_ids"]])
+        self._refuse_long([premise for premise, _ in pairs], lengths)
 
-    def _likelihood(self, probabilities: Mapping[str, float], label: str) -> float:
-        if label in probabilities:
-            return probabilities[label]
-        if label == NOT_ENTAILMENT:
-            return float(np.logaddexp(probabilities[NEUTRAL], probabilities[CONTRADICTION]))
-        return probabilities[NOT_ENTAILMENT] if label == self._not_entailment else -inf
+        def classified(here: np.ndarray) -> list[list[float]]:
+            batch = {
+                name: torch.tensor([rows[i] for i in here], device=self.device)
+                for name, rows in inputs.items()
+            }
+            with torch.inference_mode(), self._autocast():
+                logits = self.model(**batch).logits
+            return F.log_softmax(logits.float(), dim=-1).tolist()
 
-    def _classified(
-        self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool
-    ) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        rows = self._rows(pairs)
-        order = sorted(range(len(pairs)), key=lambda i: -len(rows[i]["input_ids"]))
-        auto = self.batch_size == "auto"
-        tokens = 4096 if self.device.type == "cpu" else 65536
-        packs = self._pack_size(
-            tokens if auto else int(self.batch_size), "tokens" if auto else "pairs"
-        )
-        start = 0
+        title = f"Classifying {len(pairs)} pairs"
+        for here, values in self._in_packs(lengths, classified, title, disable_tqdm):
+            for i, value in zip(here, values, strict=True):
+                known = dict(zip(self._labels, value, strict=True))
+                if NOT_ENTAILMENT not in known:
+                    rest = np.logaddexp(known[NEUTRAL], known[CONTRADICTION])
+                    known[NOT_ENTAILMENT] = float(rest)
+                elif self._not_entailment:
+                    known[self._not_entailment] = known[NOT_ENTAILMENT]
+                for question in asked[pairs[i]]:
+                    found = known.get(question.label, -inf)
+                    most = max(known.get(label, -inf) for label in question.labels)
+                    yield question, (found, found == most)
 
-        def classified(limit: int) -> tuple[list[int], list[list[float]]]:
-            here = order[start : start + limit // size]
-            return here, self._log_probabilities([rows[i] for i in here])
-
-        with self._bar(len(pairs), f"Classifying {len(pairs)} pairs", disable_tqdm) as bar:
-            while start < len(order):
-                size = len(rows[order[start]]["input_ids"]) if auto else 1
-                here, values = packs.fit(classified, (len(order) - start) * size, size)
-                for i, value in zip(here, values, strict=True):
-                    yield pairs[i], dict(zip(self._labels, value, strict=True))
-                start += len(here)
-                bar.update(len(here))
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        rows: list[dict[str, list[int]]] = []
-        for start in range(0, len(pairs), AT_A_TIME):
-            premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
-            encoded = self.tokenizer(list(premises), list(hypotheses))
-            rows += [
-                dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)
-            ]
-        lengths = [len(row["input_ids"]) for row in rows]
-        longest, most = max(lengths, default=0), self.max_length
-        if longest > most:
-            premise, _ = pairs[lengths.index(longest)]
-            raise UsageError(
-                f"{sum(length > most for length in lengths)} of {len(rows)} pairs are longer than "
-                f"the {most} tokens of {self._name}, the longest {longest}: {premise[:60]!r}. "
-                f"Leave such documents out, or take a model that reads more (max_length in "
-                f"--model_args, where the model has no fixed number of positions)"
-            )
-        return rows
-
-    def _log_probabilities(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
-        batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
-        with torch.inference_mode(), self._autocast():
-            logits = self.model(**batch).logits
-        return F.log_softmax(logits.float(), dim=-1).tolist()
-
-    # ---- What a classifier cannot do
-
-    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        raise self._cannot("writes no text", requests)
+    def _inputs(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[list[int]]]:
+        """Name of the model's input -> its rows."""
+        inputs: dict[str, list[list[int]]] = {}
+        for start in range(0, len(pairs), TEXTS_AT_A_TIME):
+            texts = map(list, zip(*pairs[start : start + TEXTS_AT_A_TIME], strict=True))
+            for name, rows in self.tokenizer(*texts, verbose=False).items():
+                inputs.setdefault(name, []).extend(rows)
+        return inputs
 
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
         raise self._cannot("gives no likelihood of a text", requests)
-
-    def _cannot(self, what: str, requests: Sequence[Instance]) -> UsageError:
-        tasks = ", ".join(sorted({str(request.task_name) for request in requests}))
-        return UsageError(
-            f"{tasks}: a classifier {what}; hf-nli answers tasks of premise and hypothesis with "
-            f"output_type multiple_choice. For this one take a model that does, such as --model hf"
-        )
-
-    def apply_chat_template(self, *args: Any, **kwargs: Any) -> str:
-        raise UsageError(
-            "hf-nli reads premise and hypothesis and no prompt: leave --apply_chat_template out"
-        )
 
 
 def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]:
@@ -295,19 +244,17 @@ def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]
             f"{model} has one label ({shown}), which is a score: hf-nli needs entailment and "
             f"not_entailment, or three labels"
         )
-    if named is not None and len(named) != len(names):
-        raise UsageError(
-            f"labels={'/'.join(named)} in --model_args: expected {len(names)} names, since {model} "
-            f"has the labels {shown}"
-        )
     own = [_label(name) or name for name in names]
     labels = own if named is None else named
+    if len(labels) != len(names):
+        raise UsageError(
+            f"labels={'/'.join(labels)} in --model_args: expected {len(names)} names, since "
+            f"{model} has the labels {shown}"
+        )
     if labels != own and set(own) in HEADS:
         logger.warning(
             "hf-nli: %s names its labels %s; all numbers follow labels=%s instead.",
-            model,
-            shown,
-            "/".join(labels),
+            *(model, shown, "/".join(labels)),
         )
     if len(set(labels)) < len(labels) or set(labels) not in HEADS:
         raise UsageError(
@@ -319,24 +266,22 @@ def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]
     return labels
 
 
-def _named(option: str, value: str | Sequence[str]) -> list[str]:
-    labels = []
-    for name in value.split("/") if isinstance(value, str) else value:
-        label = _label(name)
-        if label is None:
-            raise UsageError(
-                f"{option}={value} in --model_args: {name!r} is not one of {', '.join(LABELS)}; "
-                f"they are separated by /"
-            )
-        labels.append(label)
-    return labels
+def _named(option: str, value: str | Sequence[str] | None) -> list[str] | None:
+    if value is None:
+        return None
+    names = value.split("/") if isinstance(value, str) else value
+    labels = [_label(name) for name in names]
+    if None in labels:
+        raise UsageError(
+            f"{option}={value} in --model_args: {names[labels.index(None)]!r} is not one of "
+            f"{', '.join(LABELS)}; they are separated by /"
+        )
+    return [label for label in labels if label]
 
 
 def _label(name: str) -> str | None:
-    for label, words in lexicon("nli_words")["labels"].items():
-        if _plain(name) in words:
-            return str(label)
-    return None
+    labels = lexicon("nli_words")["labels"].items()
+    return next((label for label, words in labels if _plain(name) in words), None)
 
 
 def _word(choice: str, premise: str, hypothesis: str) -> str:

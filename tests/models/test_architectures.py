@@ -6,29 +6,24 @@ from __future__ import annotations
 import architectures
 import pytest
 import tiny
-from lm_eval.api.instance import Instance
-from lm_eval.models.huggingface import HFLM
-from test_prefix import texts, values
+from tiny import asked, hf, prefix, texts, values
 
 from lm_eval_bias.models import trial
-from lm_eval_bias.models.prefix import PrefixLM
 
 pytestmark = pytest.mark.slow
 RNG, ROW = tiny.random.Random(7), 2_700
-LONG_ROWS = [
-    Instance("loglikelihood", {}, (tiny.words(54, RNG), " " + tiny.words(1, RNG)), i)
-    for i in range(9)
-]
+LONG_ROWS = asked(
+    "loglikelihood", *((tiny.words(54, RNG), " " + tiny.words(1, RNG)) for _ in range(9))
+)
 SETTINGS = {"until": ["\n"], "max_gen_toks": 5}
-WRITTEN = [Instance("generate_until", {}, (tiny.words(n, RNG), SETTINGS), n) for n in (2, 9)]
+WRITTEN = asked("generate_until", *((tiny.words(n, RNG), SETTINGS) for n in (2, 9)))
 
 
 def compare(model, requests, prompts, **options):
     """Assert that likelihoods and answers are those of hf; of a model that always runs as hf, of
     few requests. Whether the model shares prefixes."""
-    tokenizer, size = tiny.tokenizer(), {"max_length": 400}
-    plain = HFLM(model, tokenizer=tokenizer, batch_size=1, **size)
-    shared = PrefixLM(model, tokenizer=tokenizer, **size, **options)
+    plain = hf(model, batch_size=1, max_length=400)
+    shared = prefix(model, max_length=400, **options)
     if shared.runs_as_hf:
         requests, prompts = requests[:3], prompts[:1]
     try:

@@ -1,12 +1,9 @@
 """What `hf` refuses, our model types refuse: with the same kind of error, or a sentence."""
 
 import pytest
-from lm_eval.models.huggingface import HFLM
 
-from lm_eval_bias.harness import compat
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.nli import EntailmentLM
-from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.models import tiny, tiny_masked
 from tests.models.classifiers import random_classifier
@@ -15,12 +12,11 @@ THINKS = {"enable_thinking": True, "think_end_token": "</think>"}
 
 
 def hf(**options):
-    return HFLM(tiny.model("Llama"), **{"tokenizer": tiny.tokenizer(), "max_length": 64, **options})
+    return tiny.hf(tiny.model("Llama"), **{"max_length": 64, **options})
 
 
 def prefix(**options):
-    options = {"tokenizer": tiny.tokenizer(), "max_length": 64, **options}
-    return PrefixLM(tiny.model("Llama"), **options)
+    return tiny.prefix(tiny.model("Llama"), **{"max_length": 64, **options})
 
 
 def masked(**options):
@@ -38,11 +34,7 @@ PREMISE = {"premise": "It rains.", "hypothesis": "It is wet."}
 
 
 def likelihood(lm, *pairs):
-    requests = [
-        compat.request("loglikelihood", dict(PREMISE), pair, i, "a_task", 0)
-        for i, pair in enumerate(pairs)
-    ]
-    return lm.loglikelihood(requests)
+    return lm.loglikelihood(tiny.asked("loglikelihood", *pairs, doc=PREMISE))
 
 
 def refusal(act):
@@ -118,8 +110,6 @@ def test_an_answer_longer_than_the_model_reads(make):
 )
 def test_settings_of_answers_that_hf_refuses(settings):
     def ask(lm):
-        return lm.generate_until(
-            [compat.request("generate_until", {}, ("so:", settings), 0, "t", 0)]
-        )
+        return lm.generate_until(tiny.asked("generate_until", ("so:", settings)))
 
     assert_refused_alike(lambda: ask(hf()), lambda: ask(prefix()))

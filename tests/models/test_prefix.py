@@ -9,48 +9,16 @@ import pytest
 import tiny
 import torch
 import transformers
-from lm_eval.api.instance import Instance
-from lm_eval.models.huggingface import HFLM
+from tiny import LIKELIHOODS, answers, hf, prefix, texts, values, writing
 
-from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel, Unsupported
 from lm_eval_bias.models.trial import check
 from lm_eval_bias.usage import UsageError
-
-MAX_LENGTH = 128
-LIKELIHOODS, PROMPTS = tiny.likelihoods(), tiny.prompts()
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return tiny.tokenizer()
 
 
 @pytest.fixture(scope="module")
 def llama():
     return tiny.model("Llama")
-
-
-def lm(kind, model, tokenizer, **options):
-    return kind(model, tokenizer=tokenizer, max_length=MAX_LENGTH, **options)
-
-
-def values(model, requests=LIKELIHOODS):
-    return np.array([value for value, _ in likelihoods(model, requests)])
-
-
-def ask(*prompts, tokens=6):
-    """Requests of answers of so many tokens."""
-    settings = {"until": [], "max_gen_toks": tokens}
-    return [Instance("generate_until", {}, (prompt, settings), 0) for prompt in prompts]
-
-
-def likelihoods(model, requests=LIKELIHOODS):
-    return model.loglikelihood(requests, disable_tqdm=True)
-
-
-def texts(model, requests=PROMPTS):
-    return model.generate_until(requests, disable_tqdm=True)
 
 
 def assert_same(found, expected):
@@ -69,7 +37,7 @@ def distinct_prefixes(model, requests):
             before, behind = model._encode_pair(context, continuation)
         else:
             before, behind = [model.prefix_token_id], model.tok_encode(continuation)
-        tokens = (before + behind)[-(MAX_LENGTH + 1) :][:-1]
+        tokens = (before + behind)[-(128 + 1) :][:-1]
         found |= {tuple(tokens[: n + 1]) for n in range(len(tokens))}
     return len(found)
 
@@ -80,98 +48,98 @@ FAST = ("Gemma3",)
 @pytest.mark.parametrize(
     "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny.CONFIGS]
 )
-def test_every_kind_of_attention_agrees_with_hf(name, tokenizer):
+def test_every_kind_of_attention_agrees_with_hf(name):
     model = tiny.model(name)
-    plain = lm(HFLM, model, tokenizer)
-    expected, written = likelihoods(plain), texts(plain)
+    plain = hf(model)
+    expected, written = answers(plain), texts(plain)
     for options in (
         {},
         {"pack_tokens": 37, "prefix_memory": 20_000},
         {"pack_tokens": 90, "prefix_memory": 0},
     ):
-        shared = lm(PrefixLM, model, tokenizer, **options)
+        shared = prefix(model, **options)
         assert (shared.runs_as_hf is None) == (name in tiny.SHARES), shared.runs_as_hf
-        assert_same(likelihoods(shared), expected)
+        assert_same(answers(shared), expected)
         assert texts(shared) == written, options
-    assert likelihoods(shared, []) == [] == texts(shared, [])
+    assert answers(shared, []) == [] == texts(shared, [])
 
 
-def test_every_distinct_prefix_is_computed_once(llama, tokenizer):
-    least = distinct_prefixes(lm(HFLM, llama, tokenizer), LIKELIHOODS)
+def test_every_distinct_prefix_is_computed_once(llama):
+    least = distinct_prefixes(hf(llama), LIKELIHOODS)
     for pack_tokens in (512, 37):
-        shared = lm(PrefixLM, llama, tokenizer, pack_tokens=pack_tokens)
-        likelihoods(shared)
+        shared = prefix(llama, pack_tokens=pack_tokens)
+        answers(shared)
         assert shared.tokens_computed == least
-    without = lm(PrefixLM, llama, tokenizer, pack_tokens=37, prefix_memory=0)
-    likelihoods(without)
+    without = prefix(llama, pack_tokens=37, prefix_memory=0)
+    answers(without)
     assert without.tokens_computed > least
 
 
 @pytest.mark.parametrize("options", [{}, {"softmax_dtype": "float32"}])
-def test_half_precision_stays_within_its_own_noise(options, llama, tokenizer):
+def test_half_precision_stays_within_its_own_noise(options, llama):
     """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf
     in float32."""
-    exact = values(lm(HFLM, llama, tokenizer))
+    exact = values(hf(llama))
     half = tiny.model("Llama").to(torch.bfloat16)
-    rough = values(lm(HFLM, half, tokenizer, **options))
-    shared = lm(PrefixLM, half, tokenizer, **options)
+    rough = values(hf(half, **options))
+    shared = prefix(half, **options)
     assert shared.runs_as_hf is None
     assert max(abs(values(shared) - exact)) <= 2 * max(abs(rough - exact))
 
 
-def test_mixed_precision_is_used(llama, tokenizer):
-    exact = values(lm(HFLM, llama, tokenizer))
-    rough = values(lm(PrefixLM, llama, tokenizer, mixed_precision_dtype="bfloat16"))
+def test_mixed_precision_is_used(llama):
+    exact = values(hf(llama))
+    rough = values(prefix(llama, mixed_precision_dtype="bfloat16"))
     assert 1e-3 < max(abs(rough - exact)) < 5
 
 
-def test_a_lora_adapter_counts(tokenizer):
+def test_a_lora_adapter_counts():
     peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(
         tiny.model("Llama"),
         peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]),
     )
-    bare = values(lm(HFLM, tiny.model("Llama"), tokenizer))
-    shared = lm(PrefixLM, adapted.eval(), tokenizer, pack_tokens=60)
+    bare = values(hf(tiny.model("Llama")))
+    shared = prefix(adapted.eval(), pack_tokens=60)
     assert shared.runs_as_hf is None
-    assert_same(likelihoods(shared), likelihoods(lm(HFLM, adapted, tokenizer)))
+    assert_same(answers(shared), answers(hf(adapted)))
     assert max(abs(values(shared) - bare)) > 0.1
 
 
-def test_an_adapter_of_virtual_tokens_runs_as_hf(tokenizer):
+def test_an_adapter_of_virtual_tokens_runs_as_hf():
     peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(
         tiny.model("Llama"), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
     ).eval()
-    shared = lm(PrefixLM, adapted, tokenizer)
+    shared = prefix(adapted)
     assert shared.runs_as_hf is not None
-    assert likelihoods(shared) == likelihoods(lm(HFLM, adapted, tokenizer))
+    assert answers(shared) == answers(hf(adapted))
 
 
-def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
+def test_an_encoder_decoder_runs_as_hf(caplog):
     torch.manual_seed(0)
     sizes = {"vocab_size": 259, "d_model": 16, "d_ff": 16, "d_kv": 8, "num_layers": 1}
     tokens = {"decoder_start_token_id": 257, "pad_token_id": 257}
     config = transformers.T5Config(**sizes, **tokens, num_heads=2)
     model = transformers.T5ForConditionalGeneration(config).eval()
     with caplog.at_level(logging.WARNING):
-        shared = lm(PrefixLM, model, tokenizer)
+        shared = prefix(model)
     assert [r.message for r in caplog.records if "hf-prefix" in r.message] == [
         "hf-prefix: T5ForConditionalGeneration is an encoder-decoder, so it runs as --model hf: "
         "the same numbers, but slower."
     ]
     some = LIKELIHOODS[:5]
-    assert likelihoods(shared, some) == likelihoods(lm(HFLM, model, tokenizer), some)
+    assert answers(shared, some) == answers(hf(model), some)
 
 
-def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeypatch):
+def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(monkeypatch):
     """A model that ignores the mask it is given would be wrong in silence."""
     model = tiny.model("Llama")
     monkeypatch.setattr(
         "lm_eval_bias.models.tree_attention._mask",
         lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool),
     )
-    shared = lm(PrefixLM, model, tokenizer)
+    shared = prefix(model)
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
 
 
@@ -192,22 +160,24 @@ def test_rounding_is_told_from_other_positions(model_folder, monkeypatch):
         check(TreeModel(model))
 
 
-def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama, tokenizer):
+def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama):
     """The first two prompts are a group. The first writes on when the second has ended, whose
     beginning the third needs."""
     head = "the beginning of two prompts."
-    requests = ask("ab", tokens=12) + ask(head + "x", tokens=1) + ask(head + "y", tokens=12)
-    expected = texts(lm(HFLM, llama, tokenizer), requests)
+    requests = (
+        writing("ab", tokens=12) + writing(head + "x", tokens=1) + writing(head + "y", tokens=12)
+    )
+    expected = texts(hf(llama), requests)
     options = {"pack_tokens": 8, "prefix_memory": 12_000}  # 31 tokens
-    assert texts(lm(PrefixLM, llama, tokenizer, **options), requests) == expected
+    assert texts(prefix(llama, **options), requests) == expected
 
 
-def test_the_model_s_own_generation_settings_hold(tokenizer):
+def test_the_model_s_own_generation_settings_hold():
     model = tiny.model("Llama")
-    without = texts(lm(HFLM, model, tokenizer))
+    without = texts(hf(model))
     model.generation_config.update(repetition_penalty=1.3)
-    expected = texts(lm(HFLM, model, tokenizer))
-    assert texts(lm(PrefixLM, model, tokenizer)) == expected != without
+    expected = texts(hf(model))
+    assert texts(prefix(model)) == expected != without
 
 
 @pytest.mark.parametrize(
@@ -229,7 +199,7 @@ def test_the_model_s_own_generation_settings_hold(tokenizer):
         ({"tp_plan": "auto"}, "hf-prefix has no tp_plan; use parallelize=True, or --model hf"),
     ],
 )
-def test_bad_options_are_told(options, message, llama, tokenizer):
+def test_bad_options_are_told(options, message, llama):
     with pytest.raises(UsageError) as error:
-        lm(PrefixLM, llama, tokenizer, **options)
+        prefix(llama, **options)
     assert message in str(error.value)

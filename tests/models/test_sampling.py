@@ -13,6 +13,7 @@ import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from scipy.stats import binomtest, chisquare, kstest
+from tiny import hf, prefix
 
 from lm_eval_bias.models.decoding import drawn
 from lm_eval_bias.models.prefix import PrefixLM
@@ -37,10 +38,6 @@ class TokensOfPrefix(Tokens, PrefixLM):
 
 class TokensOfHF(Tokens, HFLM):
     pass
-
-
-def lm(kind, model, tokenizer=BYTES, **options):
-    return kind(model, tokenizer=tokenizer, max_length=128, **options)
 
 
 def answers(model, requests, seed=1):
@@ -74,7 +71,8 @@ def test_tokens_are_drawn_with_their_exact_probabilities():
     settings = {**PLAIN, "max_gen_toks": 2, "temperature": 1.5, "top_k": 6}
     requests = repeated("abcab", settings, 4000)
     made = [
-        list(map(int, a.split())) for a in answers(lm(TokensOfPrefix, model, tokenizer), requests)
+        list(map(int, a.split()))
+        for a in answers(prefix(model, TokensOfPrefix, tokenizer=tokenizer), requests)
     ]
     ids, (most, _) = tokenizer.encode("abcab"), *Counter(a[0] for a in made).most_common(1)
     for before, tokens in (
@@ -110,7 +108,7 @@ def test_scores_are_those_of_generate(given, llama, monkeypatch):
     given = {"do_sample": True, **given}
     kept = {"output_scores": True, "return_dict_in_generate": True}
     made = model.generate(torch.tensor([ids]), max_new_tokens=1, **kept, **given)
-    strategy = lm(PrefixLM, model)._strategy(given)
+    strategy = prefix(model)._strategy(given)
     found = strategy.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
     assert strategy.sampled and torch.allclose(found, made.scores[0], rtol=1e-5, atol=1e-4)
     assert (found > float("-inf")).sum() > 1
@@ -129,14 +127,14 @@ def test_scores_are_those_of_generate(given, llama, monkeypatch):
 )
 def test_other_settings_go_the_way_of_hf(given, llama):
     asked = {"do_sample": True, "temperature": 1.0, **given}
-    assert lm(PrefixLM, llama)._strategy(asked) is None
+    assert prefix(llama)._strategy(asked) is None
 
 
 def test_a_model_whose_own_settings_go_the_way_of_hf_is_told(caplog):
     """Once: ten repeats take ten times as long then."""
     model = tiny.model("Llama")
     model.generation_config.no_repeat_ngram_size = 2
-    shared = lm(PrefixLM, model)
+    shared = prefix(model)
     for _ in range(2):
         answers(shared, repeated("sun ", {**PLAIN, "max_gen_toks": 2}))
     assert caplog.text.count("with this model's generation_config.json") == 1
@@ -199,24 +197,24 @@ def flat(lists):
 
 def test_a_seed_gives_the_same_answers_whatever_the_packs_are(llama, monkeypatch):
     requests = flat(documents(4, 3))
-    found = answers(lm(PrefixLM, llama), requests)
-    assert answers(lm(PrefixLM, llama), requests) == found
-    assert answers(lm(PrefixLM, llama), requests, seed=2) != found
+    found = answers(prefix(llama), requests)
+    assert answers(prefix(llama), requests) == found
+    assert answers(prefix(llama), requests, seed=2) != found
     for options in (
         {"pack_tokens": 1},
         {"pack_tokens": 7, "prefix_memory": 0},
         {"pack_tokens": 37},
         {"batch_size": "auto"},
     ):
-        assert answers(lm(PrefixLM, llama, **options), requests) == found, options
+        assert answers(prefix(llama, **options), requests) == found, options
 
 
 def test_answers_do_not_depend_on_what_is_asked_beside_them(llama):
     """Order, other requests, and the processes among which the harness divides the documents."""
     asked = documents()
-    found = answers(lm(PrefixLM, llama), flat(asked))
+    found = answers(prefix(llama), flat(asked))
     for order in (range(0, 6, 2), range(1, 6, 2), range(5, -1, -1)):
-        others = answers(lm(PrefixLM, llama), flat(asked[i] for i in order))
+        others = answers(prefix(llama), flat(asked[i] for i in order))
         assert others == flat(found[5 * i : 5 * i + 5] for i in order)
 
 
@@ -228,13 +226,13 @@ def test_every_repeat_and_every_document_has_numbers_of_its_own(llama):
         repeated("sun ", settings, 5, doc, task) for doc in (0, 1) for task in ("one", "two")
     )
     without_place = [request("sun ", **settings) for _ in range(4)]
-    assert len(set(answers(lm(TokensOfPrefix, llama), requests + without_place))) == 24
+    assert len(set(answers(prefix(llama, TokensOfPrefix), requests + without_place))) == 24
 
 
 def test_greedy_requests_leave_the_generator_alone(llama):
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    lm(PrefixLM, llama).generate_until([request("sun ", max_gen_toks=3)], disable_tqdm=True)
+    prefix(llama).generate_until([request("sun ", max_gen_toks=3)], disable_tqdm=True)
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -258,9 +256,9 @@ def test_answers_end_where_those_of_hf_end(name):
     requests = flat(
         (certain(r), r) if i % 2 else (certain(r),) for i, r in enumerate(tiny.prompts())
     )
-    expected = answers(lm(HFLM, model), requests)
+    expected = answers(hf(model), requests)
     for options in ({}, {"pack_tokens": 37}):
-        assert answers(lm(PrefixLM, model, **options), requests) == expected
+        assert answers(prefix(model, **options), requests) == expected
 
 
 def test_each_of_several_end_tokens_ends_an_answer():
@@ -268,11 +266,11 @@ def test_each_of_several_end_tokens_ends_an_answer():
     models has more than one."""
     model = tiny.model("Llama")
     requests = [certain(r) for r in tiny.prompts()]
-    longest = max(answers(lm(TokensOfHF, model), requests), key=len).split()
+    longest = max(answers(hf(model, TokensOfHF), requests), key=len).split()
     second = int(next(token for token in longest if token != longest[0]))
     model.generation_config.eos_token_id = [EOS, second]
-    found = answers(lm(TokensOfPrefix, model), requests)
-    assert found == answers(lm(TokensOfHF, model), requests)
+    found = answers(prefix(model, TokensOfPrefix), requests)
+    assert found == answers(hf(model, TokensOfHF), requests)
     assert any(a.endswith(f" {second}") for a in found)
     assert not any(str(second) in a.split()[:-1] for a in found)
 
@@ -283,15 +281,15 @@ def test_a_length_in_the_model_s_own_settings_goes_before_that_of_a_request():
     model = tiny.model("Llama")
     model.generation_config.max_new_tokens = 2
     requests = [certain(r) for r in tiny.prompts()]
-    assert answers(lm(PrefixLM, model), requests) == answers(lm(HFLM, model), requests)
+    assert answers(prefix(model), requests) == answers(hf(model), requests)
 
 
 def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
     beams = request("sun ", max_gen_toks=5, num_beams=3)
     others = flat(documents(3, 2))
-    found = answers(lm(PrefixLM, llama), [*others[:2], beams, *others[2:]])
-    assert found[2:3] == answers(lm(HFLM, llama), [beams])
-    assert found[:2] + found[3:] == answers(lm(PrefixLM, llama), others)
+    found = answers(prefix(llama), [*others[:2], beams, *others[2:]])
+    assert found[2:3] == answers(hf(llama), [beams])
+    assert found[:2] + found[3:] == answers(prefix(llama), others)
 
 
 # ---- What is computed

@@ -13,40 +13,23 @@ import tiny
 import torch
 import transformers
 from lm_eval.api.instance import Instance
-from lm_eval.models.huggingface import HFLM
-from test_prefix import ask, likelihoods, lm, texts, values
+from tiny import answers, asked, hf, prefix, texts, values, writing
 from tokenizers import Tokenizer, decoders, models
 
-from lm_eval_bias.models import prefix, trial
-from lm_eval_bias.models.prefix import PrefixLM, rechecked
+from lm_eval_bias.models import trial
+from lm_eval_bias.models.prefix import rechecked
 from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.models.trial import bound, rope_limit, thresholds
 from lm_eval_bias.usage import UsageError
 
-SIZES = {
-    **{"vocab_size": 259, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 4},
-    **{"num_attention_heads": 4, "max_position_embeddings": 192, "initializer_range": 0.2},
-}
-TOKENS = {"pad_token_id": 257, "bos_token_id": 256, "eos_token_id": 258}
+SIZES = {**tiny.ROTARY, "num_hidden_layers": 4, "pad_token_id": 257}
 LONG = {"rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 64}
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return tiny.tokenizer()
-
-
-def made(config):
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(config).eval()
-    model.generation_config = transformers.GenerationConfig(**TOKENS)
-    return model
 
 
 def pairs(count, head="", words=5, seed=3):
     rng = random.Random(seed)
-    made = [(head + tiny.words(words, rng), " " + tiny.words(1, rng)) for _ in range(count)]
-    return [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(made)]
+    made = ((head + tiny.words(words, rng), " " + tiny.words(1, rng)) for _ in range(count))
+    return asked("loglikelihood", *made)
 
 
 HEAD = tiny.words(6, random.Random(1)) + "\n"
@@ -56,56 +39,53 @@ SHORT, ABOVE = pairs(24), pairs(12, head=tiny.words(10, random.Random(2)) + "\n"
 def gpt_neo():
     layers = {"hidden_size": 32, "num_layers": 4, "num_heads": 4, "intermediate_size": 48}
     return transformers.GPTNeoConfig(
-        **{**layers, "vocab_size": 259, "initializer_range": 0.2, **TOKENS},
-        **{"attention_types": [[["global", "local"], 2]], "window_size": 128},
-        max_position_embeddings=512,
+        **{**layers, "vocab_size": 259, "window_size": 128, "max_position_embeddings": 512},
+        attention_types=[[["global", "local"], 2]],
     )
 
 
 def llama4():
-    experts = {"num_local_experts": 4, "num_experts_per_tok": 1, "intermediate_size_mlp": 48}
+    tuned = {"floor_scale": 256, "attn_temperature_tuning": True, "intermediate_size_mlp": 48}
     return transformers.Llama4TextConfig(
-        **{**SIZES, **TOKENS, **experts, "num_key_value_heads": 2, "head_dim": 8},
-        **{"floor_scale": 256, "attn_temperature_tuning": True},
+        **{**SIZES, **tuned, "num_local_experts": 4, "num_experts_per_tok": 1}
     )
 
 
 def longrope():
     factors = {"short_factor": [1.0] * 4, "long_factor": [1.0, 2.0, 4.0, 8.0]}
     return transformers.Phi3Config(
-        **{**SIZES, **TOKENS, "num_key_value_heads": 2, "original_max_position_embeddings": 64},
+        **{**SIZES, "original_max_position_embeddings": 64},
         rope_parameters={"rope_type": "longrope", **LONG, **factors},
     )
 
 
 def dynamic():
+    # beyond its length, hf itself answers by the longest text that it has read
     return transformers.LlamaConfig(
-        **{**SIZES, **TOKENS, "max_position_embeddings": 64},
+        **{**SIZES, "num_key_value_heads": 4, "max_position_embeddings": 64},
         rope_parameters={"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0},
     )
 
 
 @pytest.mark.parametrize("config", [gpt_neo, llama4, longrope, dynamic])
 @pytest.mark.parametrize("pack_tokens", [pytest.param(64, marks=pytest.mark.slow), 900])
-def test_what_follows_the_row_or_the_longest_text_does_not_reach_others(
-    config, pack_tokens, tokenizer
-):
+def test_what_follows_the_row_or_the_longest_text_does_not_reach_others(config, pack_tokens):
     """hf reads each text alone: windows, temperatures and frequencies by its own length."""
-    model, requests = made(config()), SHORT + ABOVE
-    plain = lm(HFLM, model, tokenizer, batch_size=1)
-    shared = lm(PrefixLM, model, tokenizer, batch_size="auto", pack_tokens=pack_tokens)
+    model, requests = tiny.model(config()), SHORT + ABOVE
+    plain = hf(model, batch_size=1)
+    shared = prefix(model, batch_size="auto", pack_tokens=pack_tokens)
     assert values(shared, requests) == pytest.approx(values(plain, requests), abs=1e-3)
-    prompts = ask(*(r.args[0] for r in requests[::9]))
+    prompts = writing(*(r.args[0] for r in requests[::9]))
     assert texts(shared, prompts) == texts(plain, prompts)
     assert shared.runs_as_hf is None
 
 
-def test_rows_stay_below_the_window_and_texts_below_the_frequencies(tokenizer, caplog):
+def test_rows_stay_below_the_window_and_texts_below_the_frequencies(caplog):
     """128 and 256 tokens are the config's; a threshold itself counts where a row reaches it."""
     with caplog.at_level(logging.WARNING):
         for config, most in ((gpt_neo, 127), (llama4, 255)):
-            shared = lm(PrefixLM, made(config()), tokenizer, batch_size="auto", pack_tokens=900)
-            likelihoods(shared, SHORT)
+            shared = prefix(tiny.model(config()), batch_size="auto", pack_tokens=900)
+            answers(shared, SHORT)
             assert shared._row_limit == most
     assert [r.message.split(",")[0] for r in caplog.records if "hf-prefix" in r.message] == [
         f"hf-prefix: {name}ForCausalLM gives other likelihoods in passes of more than {n} tokens"
@@ -115,16 +95,16 @@ def test_rows_stay_below_the_window_and_texts_below_the_frequencies(tokenizer, c
         assert rope_limit(config()) == 64
 
 
-def test_rows_of_the_work_are_the_trial_of_rows(tokenizer, monkeypatch):
+def test_rows_of_the_work_are_the_trial_of_rows(monkeypatch):
     """A model that is right needs no further pass; what is wrong once at random stops nothing."""
-    monkeypatch.setattr(prefix, "row_limit", lambda *_: pytest.fail("searched"))
-    shared = lm(PrefixLM, tiny.model("Llama"), tokenizer, batch_size="auto", pack_tokens=300)
-    expected = likelihoods(shared, SHORT)
+    monkeypatch.setattr("lm_eval_bias.models.prefix.row_limit", lambda *_: pytest.fail("searched"))
+    shared = prefix(tiny.model("Llama"), batch_size="auto", pack_tokens=300)
+    expected = answers(shared, SHORT)
     assert 300 < shared._tried_row <= 5 * (300 + 100) // 4
-    monkeypatch.setattr(prefix, "row_limit", lambda *_: np.inf)
-    monkeypatch.setattr(prefix, "same_alone", lambda *_: False)
+    monkeypatch.setattr("lm_eval_bias.models.prefix.row_limit", lambda *_: np.inf)
+    monkeypatch.setattr("lm_eval_bias.models.prefix.same_alone", lambda *_: False)
     shared._tried_row = 0
-    assert likelihoods(shared, SHORT) == expected
+    assert answers(shared, SHORT) == expected
 
 
 def test_thresholds_are_the_lengths_that_a_config_names():
@@ -135,7 +115,7 @@ def test_thresholds_are_the_lengths_that_a_config_names():
     assert not {100, 640} & set(thresholds(config))
 
 
-def test_a_model_whose_cache_differs_from_its_passes_writes_as_hf(tokenizer, monkeypatch, caplog):
+def test_a_model_whose_cache_differs_from_its_passes_writes_as_hf(monkeypatch, caplog):
     """A model that counts positions in its cache from 1."""
     model = tiny.model("Llama")
     prepare = model.prepare_inputs_for_generation
@@ -148,7 +128,7 @@ def test_a_model_whose_cache_differs_from_its_passes_writes_as_hf(tokenizer, mon
         return inputs
 
     monkeypatch.setattr(model, "prepare_inputs_for_generation", shifted)
-    shared, plain = lm(PrefixLM, model, tokenizer), lm(HFLM, model, tokenizer, batch_size=1)
+    shared, plain = prefix(model), hf(model, batch_size=1)
     with caplog.at_level(logging.WARNING):
         assert texts(shared) == texts(plain)
     assert "gives other likelihoods when it writes than when it reads" in caplog.text
@@ -171,10 +151,10 @@ class Failing:
         monkeypatch.setattr(TreeModel, "forward", failing)
 
 
-def test_after_an_error_in_the_middle_of_a_run_the_rest_runs_as_hf(tokenizer, monkeypatch, caplog):
+def test_after_an_error_in_the_middle_of_a_run_the_rest_runs_as_hf(monkeypatch, caplog):
     model = tiny.model("Llama")
-    expected = values(lm(HFLM, model, tokenizer), SHORT)
-    shared = lm(PrefixLM, model, tokenizer, pack_tokens=64)
+    expected = values(hf(model), SHORT)
+    shared = prefix(model, pack_tokens=64)
     failing = Failing(monkeypatch, shared)
     with caplog.at_level(logging.WARNING):
         assert values(shared, SHORT) == pytest.approx(expected, abs=1e-3)
@@ -187,10 +167,10 @@ def test_after_an_error_in_the_middle_of_a_run_the_rest_runs_as_hf(tokenizer, mo
     )
 
 
-def test_after_an_error_among_answers_the_rest_is_written_as_hf(tokenizer, monkeypatch):
+def test_after_an_error_among_answers_the_rest_is_written_as_hf(monkeypatch):
     model = tiny.model("Llama")
-    expected = texts(lm(HFLM, model, tokenizer))
-    shared = lm(PrefixLM, model, tokenizer, pack_tokens=16)
+    expected = texts(hf(model))
+    shared = prefix(model, pack_tokens=16)
     Failing(monkeypatch, shared)
     assert texts(shared) == expected
     assert shared.runs_as_hf
@@ -247,18 +227,16 @@ class Hook:
         self.dbdict[hash_args(method, arguments)] = answer
 
 
-def test_a_difference_ends_the_run_and_names_both_values(tokenizer, monkeypatch):
+def test_a_difference_ends_the_run_and_names_both_values(monkeypatch):
     model = tiny.model("Llama")
-    expected = dict(
-        zip((r.args for r in COMMAS), values(lm(HFLM, model, tokenizer), COMMAS), strict=True)
-    )
+    expected = dict(zip((r.args for r in COMMAS), values(hf(model), COMMAS), strict=True))
     Wrong(monkeypatch)
-    shared = lm(PrefixLM, model, tokenizer)
+    shared = prefix(model)
     monkeypatch.setattr(trial, "compare", None)  # no more trials
     shared._try_rows = lambda *_: None
     shared.cache_hook = Hook()
     with pytest.raises(UsageError) as error:
-        likelihoods(shared, COMMAS)
+        answers(shared, COMMAS)
     message = str(error.value)
     assert "Use --model hf, or add on_difference=hf" in message
     named = [f"{value:.6g} as --model hf computes it" for value in expected.values()]
@@ -266,14 +244,14 @@ def test_a_difference_ends_the_run_and_names_both_values(tokenizer, monkeypatch)
     assert not shared.cache_hook.dbdict, "answers that may be wrong stay in the cache"
 
 
-def test_a_difference_can_send_all_requests_to_hf(tokenizer, monkeypatch, caplog):
+def test_a_difference_can_send_all_requests_to_hf(monkeypatch, caplog):
     model = tiny.model("Llama")
-    plain = lm(HFLM, model, tokenizer)
-    prompts = ask(*(r.args[0] for r in COMMAS[::4]))
+    plain = hf(model)
+    prompts = writing(*(r.args[0] for r in COMMAS[::4]))
     expected, answers = values(plain, COMMAS), texts(plain, prompts)
     Wrong(monkeypatch)
     for requests, method, right in ((COMMAS, values, expected), (prompts, texts, answers)):
-        shared = lm(PrefixLM, model, tokenizer, on_difference="hf")
+        shared = prefix(model, on_difference="hf")
         shared._try_rows = lambda *_: None
         caplog.clear()
         with caplog.at_level(logging.WARNING):
@@ -283,9 +261,9 @@ def test_a_difference_can_send_all_requests_to_hf(tokenizer, monkeypatch, caplog
         assert "as --model hf computes it" in caplog.text
 
 
-def test_rounding_is_no_difference(tokenizer):
+def test_rounding_is_no_difference():
     model = tiny.model("Mixtral").to(torch.bfloat16)
-    shared = lm(PrefixLM, model, tokenizer)
+    shared = prefix(model)
     assert np.isfinite(values(shared, COMMAS)).all() and shared.runs_as_hf is None
 
 
@@ -301,13 +279,15 @@ def test_a_merged_continuation_has_tokens_of_its_own(as_hf, caplog):
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=merging, bos_token="<s>", eos_token="</s>"
     )
-    model = made(transformers.LlamaConfig(**{**SIZES, "vocab_size": 20}))
-    shared = lm(PrefixLM, model, tokenizer)
+    model = tiny.model(
+        transformers.LlamaConfig(**{**SIZES, "vocab_size": 20, "pad_token_id": None})
+    )
+    shared = prefix(model, tokenizer=tokenizer)
     if as_hf:
         shared.runs_as_hf = "of a test"
     request = Instance("loglikelihood", {}, ("Answer:", " A"), 0)
     with caplog.at_level(logging.WARNING):
-        ((value, _),) = likelihoods(shared, [request])
+        ((value, _),) = answers(shared, [request])
     ids = [vocabulary[c] for c in "Answer: A"]
     with torch.no_grad():
         log_p = model(torch.tensor([ids])).logits[0].log_softmax(-1)

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 import torch
 import transformers
 from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from lm_eval_bias.harness import compat
+from lm_eval_bias.models.prefix import PrefixLM
 
 SIZES = {
     "vocab_size": 259,
@@ -54,21 +59,15 @@ CONFIGS = {
 SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
 
 
-def model(name: str, **changes) -> transformers.PreTrainedModel:
+def model(name: str | transformers.PretrainedConfig, **changes) -> transformers.PreTrainedModel:
     """A random model whose attention matters: its weights are ten times larger than usual."""
-    config = CONFIGS[name]()
-    for key, value in {
-        "initializer_range": 0.2,
-        "bos_token_id": 256,
-        "eos_token_id": 258,
-        **changes,
-    }.items():
+    config = CONFIGS[name]() if isinstance(name, str) else name
+    tokens = {"bos_token_id": 256, "eos_token_id": 258}
+    for key, value in {"initializer_range": 0.2, **tokens, **changes}.items():
         setattr(config, key, value)
     torch.manual_seed(0)
     made = transformers.AutoModelForCausalLM.from_config(config)
-    made.generation_config = transformers.GenerationConfig(
-        eos_token_id=258, bos_token_id=256, pad_token_id=257
-    )
+    made.generation_config = transformers.GenerationConfig(pad_token_id=257, **tokens)
     return made.eval()
 
 
@@ -84,20 +83,8 @@ def tokenizer(alphabet=None) -> transformers.PreTrainedTokenizerFast:
     )
 
 
-WORDS = [
-    "sun",
-    "rain",
-    "tree",
-    "stone",
-    "river",
-    "cloud",
-    "bread",
-    "glass",
-    "green",
-    "seven",
-    "under",
-    "never",
-]
+WORDS = ["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "green", "seven"]
+WORDS += ["under", "never"]
 
 
 def words(n: int, rng: random.Random) -> str:
@@ -142,3 +129,40 @@ def prompts() -> list[Instance]:
         Instance("generate_until", {}, (t, dict(s)), i)
         for i, (t, s) in enumerate(zip(texts, settings * 4, strict=False))
     ]
+
+
+# ---- Models of the harness
+
+
+def hf(model, kind=HFLM, **options):
+    return kind(model, **{"tokenizer": tokenizer(), "max_length": 128, **options})
+
+
+def prefix(model, kind=PrefixLM, **options):
+    return hf(model, kind, **options)
+
+
+def asked(kind, *arguments, doc=(), task="task"):
+    """A request for each of these arguments."""
+    return [compat.request(kind, dict(doc), a, i, task, i) for i, a in enumerate(arguments)]
+
+
+LIKELIHOODS, PROMPTS = likelihoods(), prompts()
+
+
+def answers(lm, requests=LIKELIHOODS):
+    return lm.loglikelihood(requests, disable_tqdm=True)
+
+
+def values(lm, requests=LIKELIHOODS):
+    return np.array([value for value, _ in answers(lm, requests)])
+
+
+def texts(lm, requests=PROMPTS):
+    return lm.generate_until(requests, disable_tqdm=True)
+
+
+def writing(*prompts, tokens=6):
+    """Requests of answers of so many tokens."""
+    settings = {"until": [], "max_gen_toks": tokens}
+    return asked("generate_until", *((prompt, settings) for prompt in prompts))

@@ -28,7 +28,12 @@ SIZES = {
     "initializer_range": 0.2,
 }
 ATTENTION = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
-RELATIVE = {**ATTENTION, "position_buckets": 16, "max_relative_positions": 64}
+RELATIVE = {
+    **ATTENTION,
+    "position_buckets": 16,
+    "max_relative_positions": 64,
+    "position_biased_input": False,
+}
 LOCAL = {"local_attention": 8, "global_attn_every_n_layers": 2}
 MARKS = {"cls_token_id": 0, "sep_token_id": 2, "bos_token_id": 0, "eos_token_id": 2}
 ONE_TYPE = {"type_vocab_size": 1}
@@ -41,18 +46,17 @@ CONFIGS = {
     "XLM-R": (transformers.XLMRobertaConfig, ONE_TYPE, "unigram"),
     "ALBERT": (transformers.AlbertConfig, {"embedding_size": 16}, "unigram"),
     "DeBERTa": (transformers.DebertaConfig, ATTENTION, "bytes"),
-    "DeBERTa v2": (
-        transformers.DebertaV2Config,
-        {**RELATIVE, "position_biased_input": False},
-        "unigram",
-    ),
+    "DeBERTa v2": (transformers.DebertaV2Config, RELATIVE, "unigram"),
     "DeBERTa v2, its own head": (
         transformers.DebertaV2Config,
-        {**RELATIVE, "legacy": False},
+        {**RELATIVE, "position_biased_input": True, "legacy": False},
         "unigram",
     ),
     "DistilBERT": (transformers.DistilBertConfig, DISTIL, "bytes"),
     "ModernBERT": (transformers.ModernBertConfig, {**LOCAL, **MARKS}, "bytes"),
+    # A convolution and a Fourier transform look past the attention mask.
+    "ConvBERT": (transformers.ConvBertConfig, {"embedding_size": 16}, "wordpiece"),
+    "FNet": (transformers.FNetConfig, {}, "unigram"),
     "ELECTRA's generator": (transformers.ElectraConfig, {"embedding_size": 16}, "wordpiece"),
 }
 # As these stand in the vocabulary.

@@ -1,0 +1,162 @@
+"""What a chat server's reply says: its fields, and which choices the likeliest tokens begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, inf, log
+from typing import Any, NamedTuple
+
+ROUNDING = 1e-4
+"""By how much the sum of probabilities may be wrong: 1e-5 in float32."""
+
+
+class Field(NamedTuple):
+    """A value of a reply: keys and places that lead to it, its type, and a number's range."""
+
+    path: tuple[str | int, ...]
+    kind: Any
+    range: tuple[float, float] = (-inf, inf)
+
+    def read(self, reply: Any) -> Any:
+        """None if it is absent, null, of another type or out of range."""
+        try:
+            for key in self.path:
+                reply = reply[key]
+        except (LookupError, TypeError):
+            return None
+        number, (least, most) = isinstance(reply, int | float), self.range
+        fits = isinstance(reply, self.kind) and (not number or least <= reply <= most)
+        return reply if fits else None
+
+
+NUMBER, ANY_SIZE = int | float, (0, inf)
+MODEL = Field(("model",), str)
+FIRST_CHOICE = Field(("choices", 0), dict)
+TOKENS_READ = Field(("usage", "prompt_tokens"), int, ANY_SIZE)
+TOKENS_WRITTEN = Field(("usage", "completion_tokens"), int, ANY_SIZE)
+COST = Field(("usage", "cost"), NUMBER, ANY_SIZE)
+POSITION = Field(("choices", 0, "logprobs", "content", 0), dict)
+TOP = Field(("top_logprobs",), list)
+TOP_OF_TOGETHER = Field(("choices", 0, "logprobs", "top_logprobs", 0), dict)
+PROMPT = Field(("prompt_logprobs",), list)
+"""vLLM's rows of the prompt: each maps the number of a token to what is known of it."""
+TOKEN, BYTES = Field(("token",), str), Field(("bytes",), list)
+LOG_P = Field(("logprob",), NUMBER, (-inf, ROUNDING))
+OF_PROMPT = Field(("decoded_token",), str), LOG_P, Field(("rank",), int, (1, inf))
+
+
+class Top(NamedTuple):
+    """tokens: the bytes of each and its probability, likeliest first. all_known: whether the server
+    gave each token's."""
+
+    tokens: Sequence[tuple[bytes, float]]
+    all_known: bool
+
+    @classmethod
+    def read(cls, reply: Mapping[str, Any]) -> Top | None:
+        """Of the first position of a chat completion; None if the reply has no such list."""
+        position = POSITION.read(reply)
+        rows = TOP.read(position) or [
+            {"token": token, "logprob": log_p}
+            for token, log_p in (TOP_OF_TOGETHER.read(reply) or {}).items()
+        ]
+        shown = [(_bytes(row), LOG_P.read(row)) for row in rows]
+        known = [(token, exp(log_p)) for token, log_p in shown if token and log_p is not None]
+        # OpenAI writes -9999 for a very small one
+        tokens = sorted((row for row in known if row[1] > 0), key=lambda row: -row[1])
+        if len(tokens) > 1 and tokens[-1][0] == _bytes(position):
+            tokens.pop()  # vLLM shows the answer's token also where others have more
+        return cls(tokens, len(known) == len(shown)) if tokens else None
+
+    @property
+    def mass(self) -> float:
+        return sum(p for _, p in self.tokens)
+
+    @property
+    def bound(self) -> float:
+        """The most that an unseen choice has: the rest, and no more than the last token shown."""
+        rest = max(1 - self.mass, 0) + ROUNDING
+        return min(self.tokens[-1][1], rest) if self.all_known else rest
+
+
+def _bytes(token: Any) -> bytes:
+    return bytes(BYTES.read(token) or (TOKEN.read(token) or "").encode())
+
+
+class Beginning(NamedTuple):
+    """A token that begins a part of a choice. text: as the server wrote it. size: bytes of the part
+    that it covers. likeliest: no token has more."""
+
+    text: bytes
+    size: int
+    probability: float
+    likeliest: bool
+
+
+def beginning(top: Top, part: bytes, first: bool, ignore_case: bool) -> Beginning | None:
+    """The longest token that begins a part of a choice.
+
+    Probabilities of spellings add up: with a blank at the `first` position, and other capitals if
+    ignore_case. A token such as "a)" is the whole part "a".
+    """
+    wanted = part.lower() if ignore_case else part
+    by_size: dict[int, list[tuple[bytes, float]]] = {}
+    for text, probability in top.tokens:
+        token = text.lstrip(b" ") if first else text
+        token = token.lower() if ignore_case else token
+        if token and (wanted.startswith(token) or _is_whole(token, wanted)):
+            by_size.setdefault(min(len(token), len(wanted)), []).append((text, probability))
+    if not by_size:
+        return None
+    size, spellings = max(by_size.items())
+    text = spellings[0][0]
+    total = sum(probability for _, probability in spellings)
+    return Beginning(text, size, total, text == top.tokens[0][0])
+
+
+def _is_whole(token: bytes, part: bytes) -> bool:
+    after = token[len(part) : len(part) + 1]
+    return token.startswith(part) and not (after.isalnum() or after >= b"\x80")
+
+
+class Begun(NamedTuple):
+    """The beginning of an answer. tokens: as choices spell them. text: as the server wrote it.
+    greedy: whether each token is the likeliest."""
+
+    tokens: tuple[bytes, ...] = ()
+    text: bytes = b""
+    log_p: float = 0.0
+    greedy: bool = True
+
+    def then(self, token: Beginning, part: bytes) -> Begun:
+        """part: of a choice, that the token begins."""
+        return Begun(
+            (*self.tokens, part[: token.size]),
+            self.text + token.text,
+            self.log_p + log(token.probability),
+            self.greedy and token.likeliest,
+        )
+
+
+def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> Begun:
+    """An assistant's turn, as vLLM gives its tokens; empty if it does not. question: the reply to
+    the messages without this turn."""
+    rows = (PROMPT.read(reply) or [])[tokens_read(question) :]
+    tokens = [
+        [field.read(token) for field in OF_PROMPT]
+        for row in rows
+        for token in (row.values() if isinstance(row, dict) else [None])  # one each
+    ]
+    if not tokens or any(None in token for token in tokens):
+        return Begun()
+    texts, values, ranks = zip(*tokens, strict=True)
+    return Begun(tuple(map(str.encode, texts)), b"", sum(values), set(ranks) == {1})
+
+
+def tokens_read(reply: Mapping[str, Any]) -> int:
+    return TOKENS_READ.read(reply) or 0
+
+
+def steps(choices: Iterable[str]) -> int:
+    """The characters of all choices, those of shared beginnings once."""
+    return len({choice[:end] for choice in choices for end in range(1, len(choice) + 1)})
