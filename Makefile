@@ -49,8 +49,7 @@ test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js .eee/every_eval_e
 # The lower bounds of setup.cfg: numbers, figures, readers that need a library, each request type through the command line.
 test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics tests/answers/test_filters.py tests/answers/test_stereotype_content.py \
-		tests/figures/test_figures.py tests/test_lowest.py -m "not slow"
-	$(LOWEST)/python -m pytest -q tests/test_end_to_end.py -m "not slow"
+		tests/figures/test_figures.py tests/test_lowest.py tests/test_end_to_end.py -m "not slow"
 
 lint: .venv/tests
 	$(BIN)/ruff check .
