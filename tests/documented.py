@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.started import run_lm_eval
@@ -29,3 +30,17 @@ def run(folder: Path, text: str) -> tuple[int, str, str]:
         if done.returncode:
             break
     return done.returncode, *printed
+
+
+def follow(folder: Path, page: str, change: Callable[[str], str] = str) -> str:
+    """What the commands of a page print. Its files are written and its commands run in their
+    order, changed if need be."""
+    texts = []
+    for language, text in blocks(page):
+        if language == "bash":
+            status, out, errors = run(folder, change(text))
+            assert status == 0, (text, out, errors)
+            texts.append(out)
+        elif name := re.match(r"# (mine/\S+)\n", text):
+            (folder / name[1]).write_text(text, encoding="utf-8")
+    return "\n".join(texts)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.documented import blocks, run
+from tests.documented import follow, run
 
 pytestmark = pytest.mark.slow
 
@@ -31,17 +31,7 @@ def test_a_benchmark_of_ones_own_takes_forty_lines(document):
 
 @pytest.fixture(scope="module")
 def printed(document, place):
-    """What the commands print; files are written and commands run in the order of the document."""
-    texts = []
-    for language, text in blocks(document):
-        if language == "bash":
-            status, out, errors = run(place, text)
-            assert status == 0, (text, out, errors)
-            texts.append(out)
-        elif language != "text":
-            name = re.match(r"# (mine/\S+)\n", text)[1]
-            (place / name).write_text(text, encoding="utf-8")
-    return "\n".join(texts)
+    return follow(place, document)
 
 
 @pytest.mark.parametrize(

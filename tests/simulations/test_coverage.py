@@ -31,12 +31,12 @@ def held(coverage, benchmark_named):
 HELD = [
     ("hbb", "numbers of 54, icc 0.2", 20, ["mean", "share", "excess_log_odds", "log_odds"]),
     ("hbb_generate", "biased", 10, ["beyond_chance_share", "excess_difference", "biased_share"]),
-    ("bistereo_nli", "6,025 documents, both", 100, ["reported"]),
-    ("bistereo_pairs", "4,429 pairs, attributes alone", 50, ["favouritism", "log_odds_gap"]),
-    ("bistereo_analogy", "307 analogies, both", 60, ["reported"]),
+    ("bistereo_nli", "6,025 documents, both", 50, ["reported"]),
+    ("bistereo_pairs", "4,429 pairs, attributes alone", 20, ["favouritism", "log_odds_gap"]),
+    ("bistereo_analogy", "307 analogies, both", 40, ["reported"]),
     ("mist", "WABT, 375 documents, both", 25, ["reported"]),
-    ("mist", "AAT, 150 documents, both", 50, ["reported"]),
-    ("stereoset", "80 terms, ss 60", 100, ["lms", "ss", "icat"]),
+    ("mist", "AAT, 150 documents, both", 30, ["reported"]),
+    ("stereoset", "80 terms, ss 60", 60, ["lms", "ss", "icat"]),
     ("empathy", "plain gap, race, 12 events", 100, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 40, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 80, ["mean", "spread"]),
@@ -75,7 +75,7 @@ def test_a_rare_share_passes_falsely_in_at_most_5_of_100(held):
 
 def test_a_star_needs_templates_and_attributes(held):
     """Models without any preference: from templates alone a third gets one."""
-    found = held("bistereo_pairs", "4,429 pairs, attributes alone", 50)
+    found = held("bistereo_pairs", "4,429 pairs, attributes alone", 20)
     assert found["star"].percent <= 7 and found["star of templates alone"].percent > 15
 
 
