@@ -170,7 +170,7 @@ class Run(NamedTuple):
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
-        conditions = self.conditions.values() or [{}]  # a run may have no primary number
+        conditions = list(self.conditions.values()) or [{}]  # a run may have no primary number
         values = [numbers.get(metric, math.nan) for numbers in conditions]
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
