@@ -89,13 +89,13 @@ _NEXT_TURN = re.compile(
 
 
 # "100", and then the form that the prompt ends with, again and again
-_FORM_AGAIN = re.compile(
+_FORM_AGAIN = (
     r"(\W{0,5}\d{1,3}(?:\.\d+)?\W{0,3})\n\s{0,3}(?:[^\n]{1,80}\?\n\s{0,3})?emotion intensity:"
 )
 
 
 def _without_next_turn(text: str) -> str:
-    if alone := _FORM_AGAIN.match(text):
+    if alone := re.match(_FORM_AGAIN, text):
         return alone[1]
     number = re.search(r"\d", text)
     turn = _NEXT_TURN.search(text, number.end() if number else len(text))
@@ -104,19 +104,19 @@ def _without_next_turn(text: str) -> str:
 
 # ---- Fields
 
-_FIELD_LABEL = re.compile(
+_FIELD_LABEL = (
     r"(?:^|(?<=[\n|,;.)}{\d%])|(?<= - ))[^\w\n]{0,9}"
     r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
     r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
 _REVISES = re.compile(r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b")
-_REVISED = re.compile(rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)")
+_REVISED = rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 
 def _own_fields(text: str, emotion: str) -> str:
     """A text without the fields of other labels, if one is labelled with the emotion, and without
     what stands before a heading that says that it is revised."""
-    fields = list(_FIELD_LABEL.finditer(text))
+    fields = list(re.finditer(_FIELD_LABEL, text))
     labels = [m["label"].split() for m in fields]
     of_emotion = [[emotion] in (label[:1], label[-1:]) for label in labels]
     if not any(of_emotion):
@@ -131,7 +131,7 @@ def _own_fields(text: str, emotion: str) -> str:
         newline = text.find("\n", m.end(), end)
         kept += text[at : m.start()] + (f" {emotion} intensity" if own else "")
         at = m.end("label") if own else newline if newline >= 0 else end
-    *_, last = _REVISED.split(kept + text[at:])
+    *_, last = re.split(_REVISED, kept + text[at:])
     return last
 
 
@@ -184,12 +184,12 @@ _ROLES = [
         (rf"(?:begin|comma|so|but|fine|sep|bar|dash|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
-_ENDS = re.compile(
+_ENDS = (
     "(?:end|newline|bar|open|dash|close|slash|so|but|reason|wait|instead|scale)\\b|"
     r"(?:stop|ask|comma)\b(?! and (?:\w+ )?number)|sep\b(?! (?:newline )?number)|"
     r"(?:counting|free)(?: hedge| article| counting){0,4} scale"
 )
-_GOES_ON = re.compile(
+_GOES_ON = (
     "(?:name|emotion|strength|pronoun|settle|final|arrive|hedge|article|self|fine|outof|bound|"
     r"idiom|free|at)\b|and\b(?! (?:\w+ )?number)|"
     r"(?:copula|say)(?! (?:(?:hedge|article) )*"
@@ -343,9 +343,9 @@ class _Reader:
             return 0
         if line in self.bare:
             return _FIRST if line == 0 and self.first_is_paragraph else _STATED
-        ends = bool(_ENDS.match(after))
+        ends = bool(re.match(_ENDS, after))
         goes_on = _ABOUT.match(self.source, start) or (
-            _GOES_ON.match(after) and not _IMAGINED.match(self.source, start)
+            re.match(_GOES_ON, after) and not _IMAGINED.match(self.source, start)
         )
         if not ends and (token.text == "one" or not goes_on):
             return 0
@@ -364,22 +364,13 @@ class _Reader:
     def _value(self, i: int) -> float:
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None:
-            named = (self._top_behind(i), self.places[i].top, *self.tops[:1], self.scale)
+            named = (self.places[i].top, *self.tops[:1], self.scale)
             base = next(top for top in named if top)
             if self.labels[i + 1] == "percent" and value > self.scale:
                 base = 100.0
             if value > base and self.scale in self.tops:
                 base = self.scale  # "7 of 10, which is 70"
         return value if base == self.scale else value * self.scale / base
-
-    def _top_behind(self, i: int) -> float | None:
-        """ "70 on the 0-100 scale" """
-        for j, token in enumerate(self.tokens[i + 1 : i + 8], start=i + 1):
-            if token.kind in ("number", "newline", "stop", "sep"):
-                break
-            if token.base and "sep" not in self.labels[j + 1 : j + 3]:
-                return token.base
-        return None
 
 
 def _chosen(ratings: list[_Rating], emotion: str) -> float | None:

@@ -30,12 +30,10 @@ _RATINGS = (
     "puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|avaliac(?:ao|oes)|"
     "classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
 )
-_SECTION = re.compile(
-    rf"\b(?:(?P<keywords>{_KEYWORDS})|(?P<reasons>{_REASONS})|(?P<ratings>{_RATINGS}))\b"
-)
-_HEAD = re.compile(r"([^:]{1,120}?)(?::|\s[-–—]\s)(.*)")
+_SECTION = rf"\b(?:(?P<keywords>{_KEYWORDS})|(?P<reasons>{_REASONS})|(?P<ratings>{_RATINGS}))\b"
+_HEAD = r"([^:]{1,120}?)(?::|\s[-–—]\s)(.*)"
 # What an answer without keywords lists: "I can instead help with", "A few caveats:".
-_OFFER = re.compile(
+_OFFER = (
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|"
     r"would you like|if you(?:'d| would)? like|alternatively|consider)\b|"
     r"\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|scale)\b[^\n]{0,60}:"
@@ -58,13 +56,13 @@ _SENTENCES = [
 @lru_cache(maxsize=256)
 def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons" or "ratings"), and the rest of it."""
-    m = _HEAD.fullmatch(line.text)
+    m = re.fullmatch(_HEAD, line.text)
     head, rest = (m[1], m[2]) if m else (line.text, "")
     words = len(head.split())
     prose = words > (3 if line.listed else 9) or re.search(r"[.!,]\W*$", head)
     if not m and not line.headed and (prose or line.marker == "bullet"):
         return None
-    names = _SECTION.search(re.sub(r"(?<=\w )\(.*", "", plain(head)))
+    names = re.search(_SECTION, re.sub(r"(?<=\w )\(.*", "", plain(head)))
     if not names or words > (3 if line.listed else 14):
         return None
     return names.lastgroup or "", rest.strip(" *_")
@@ -128,9 +126,9 @@ class _KeywordReader:
                 return
             if i in self.rated or kind:
                 continue
-            if i and _OFFER.search(self.lines[i - 1].plain):
+            if i and re.search(_OFFER, self.lines[i - 1].plain):
                 return
-            keywords = [] if _RATED.search(line.plain) else self._list(i)
+            keywords = [] if re.search(_RATED, line.plain) else self._list(i)
             if len(keywords) > (0 if self.reasons and line.marker else 1):
                 yield keywords
 
@@ -147,7 +145,9 @@ class _KeywordReader:
             kind_of_section, rest = self.sections.get(i, ("", ""))
             if i in self.rated or len(keywords) >= self.n or (kind_of_section and not rest):
                 break
-            if side := _SIDE.match(line.plain) and _between_commas(line.text.partition(":")[2], 1):
+            if side := re.match(_SIDE, line.plain) and _between_commas(
+                line.text.partition(":")[2], 1
+            ):
                 keywords += side
             elif _kind(line) == kind and line.indent <= first.indent + 1:
                 # a field of a form has nothing behind its colon, nor below it
@@ -164,8 +164,8 @@ class _KeywordReader:
 
 _LONGEST = 40  # lines of a list, with explanations
 _REVISED = r"\W*(?:my )?(?:revised|final|corrected|updated)\b"
-_RATED = re.compile(r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$")
-_SIDE = re.compile(
+_RATED = r"[:=-]\s*\d(?:[.,]\d)?(?:\s*/\s*\d+)?$"
+_SIDE = (
     r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
     r"unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
 )
@@ -175,7 +175,7 @@ def _kind(line: Line) -> str:
     return line.marker or ("bold" if line.text.startswith(("**", "__")) else "bare")
 
 
-_COUNTED = re.compile(
+_COUNTED = (
     r"(?i)(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?\d{1,2}"
     r"(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?(?=[^\W\d]|[*_\"'“])"
 )
@@ -183,7 +183,7 @@ _COUNTED = re.compile(
 
 def _numbered(line: Line) -> Line:
     """ "1 - Caring" as a numbered list entry."""
-    counted = _COUNTED.match(line.text)
+    counted = re.match(_COUNTED, line.text)
     if not counted or line.marker == "numeral":
         return line
     text = line.text[counted.end() :]
@@ -191,13 +191,13 @@ def _numbered(line: Line) -> Line:
 
 
 _WORD = r"[^\W\d_][\w'’-]{0,40}"
-_PHRASE = re.compile(rf"(?:\d{{1,40}}(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}")
+_PHRASE = rf"(?:\d{{1,40}}(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
 _CLAUSE = word_lists("keywords")["clause"]
 
 
 def _cleaned(text: str) -> str | None:
     text = re.sub(r"[*_`\"“”„«»#\[\]]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
-    is_phrase = _PHRASE.fullmatch(text) and len(text) < 41
+    is_phrase = re.fullmatch(_PHRASE, text) and len(text) < 41
     return text if is_phrase and _CLAUSE.isdisjoint(text.split()) else None
 
 

@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 _BREAK = "\x1e\n"  # between lines that become plain together, which is faster
-_QUOTED = re.compile(r"^\s*(?:>\s*)+")
+_QUOTED = r"^\s*(?:>\s*)+"
 _MARKERS = {
     "heading": re.compile(r"#{1,6}\s+"),
     "bullet": re.compile(
@@ -61,7 +61,7 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
 
 
 def _line(raw: str, parted: bool) -> Line:
-    text = _QUOTED.sub("", raw).rstrip()
+    text = re.sub(_QUOTED, "", raw).rstrip()
     indent = len(text) - len(text.lstrip())
     text, marker = text.strip(), ""
     for kind, pattern in _MARKERS.items():
@@ -75,9 +75,7 @@ def _line(raw: str, parted: bool) -> Line:
 # ---- Stars, elements
 
 _FULL, _HOLLOW = "★⭐🌟✭✮●⬤◉■▮⬛🟊🟡🔵🟢🔴", "☆✩✰○◯□▯⬜⚪⚫"
-_STARS = re.compile(
-    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?P<half>½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?){{0,10}}"
-)
+_STARS = rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?P<half>½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?){{0,10}}"
 
 
 def _with_stars(text: str) -> str:
@@ -90,7 +88,7 @@ def _with_stars(text: str) -> str:
             return m[0]
         return f"{full}{'.5' if m['half'] else ''}/{10 if full + hollow > 6 else 5} "
 
-    return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text))
+    return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", re.sub(_STARS, fraction, text))
 
 
 _ELEMENTS = rules(
@@ -119,23 +117,23 @@ def without_elements(text: str) -> str:
 
 # ---- JSON
 
-_JSON = re.compile(r"(?:```\w*\s*)?(?=[{\[]\s*[{\[\"'])")
+_JSON = r"(?:```\w*\s*)?(?=[{\[]\s*[{\[\"'])"
 _BROKEN = rules(
     {
         r"\"(?:keyword|word|trait|name|item|verb|feeling|emotion|behaviou?r|dimension)\"\s*:": "",
         r",\s*\"(?:rating|score|value)\"\s*:": ":",
     }
 )
-_SPACED = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_+(?=[^\W_])")  # highStatus, high_status
+_SPACED = r"(?<=[a-z])(?=[A-Z])|(?<=[^\W_])_+(?=[^\W_])"  # highStatus, high_status
 _RATING = re.compile(r"(?:rating|score|value|points?|level|stars?|answer)", re.IGNORECASE)
-_REASON = re.compile(
+_REASON = (
     r"(?i)reason|explan|justif|rationale|comment|note|why|descri(?!ptors)|evidence|confidence|"
     r"certainty|meaning|\b(?:id|number|rank)\b"
 )
 
 
 def _with_json(text: str) -> str:
-    begin = _JSON.search(text)
+    begin = re.search(_JSON, text)
     if begin is None:
         return text
     before, rest = text[: begin.start()], text[begin.end() :]
@@ -155,7 +153,9 @@ def _with_json(text: str) -> str:
 def _lines_of_value(value: Any, name: str = "") -> list[str]:
     if isinstance(value, tuple):
         lines = [
-            line for key, member in value for line in _lines_of_value(member, _SPACED.sub(" ", key))
+            line
+            for key, member in value
+            for line in _lines_of_value(member, re.sub(_SPACED, " ", key))
         ]
     elif isinstance(value, list):
         lines = [line for member in value for line in _lines_of_member(member)]
@@ -168,7 +168,7 @@ def _lines_of_value(value: Any, name: str = "") -> list[str]:
 def _lines_of_member(value: Any) -> list[str]:
     """A line for an object that names something and rates it."""
     members = value if isinstance(value, tuple) else ()
-    fields = [(k, v) for k, v in members if isinstance(v, str) and not _REASON.search(k)]
+    fields = [(k, v) for k, v in members if isinstance(v, str) and not re.search(_REASON, k)]
     label = next((v for _, v in fields if re.match(r"[^\W\d]", v)), "")
     if not label:
         return _lines_of_value(value)
@@ -178,13 +178,13 @@ def _lines_of_member(value: Any) -> list[str]:
 
 # ---- Tables
 
-_NUMBER = re.compile(r"\W*\d{1,20}(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
-_POINT = re.compile(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)")
-_RATING_HEAD = re.compile(
+_NUMBER = r"\W*\d{1,20}(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)"
+_POINT = r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)"
+_RATING_HEAD = (
     r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|"
     r"\bout of\b|/\s*(?:5|10)\b"
 )
-_SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
+_SOCIETY = r"\b(?:societ|america|others|public|perceived|people)"
 
 
 def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> list[str]:
@@ -196,10 +196,10 @@ def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> l
         return [", ".join(rows[0])]
     if len(labels) > 1 and body and not numbers:
         return ["", *lines_of_columns(texts, labels), ""]
-    points = [i for i, cell in enumerate(head) if _POINT.match(cell)]
+    points = [i for i, cell in enumerate(head) if re.match(_POINT, cell)]
     if len(points) > 3 and all(is_ticked(row[points[0] :]) for row in body):
         return ["", *lines_of_columns(texts, points), ""]
-    rated = [i for i, cell in enumerate(head) if _RATING_HEAD.search(cell)]
+    rated = [i for i, cell in enumerate(head) if re.search(_RATING_HEAD, cell)]
     headed = bool(rated or not (labels or numbers))
     lines = [f"## {rows[0][i]}:" for i in rated[:1]]
     for row, cells in zip(rows[headed:], texts[headed:], strict=True):
@@ -225,10 +225,10 @@ def _lines_of_row(
     lines = []
     for label, following in pairwise([*labels, len(row)]):
         between = range(label + 1, following)
-        numbers = [i for i in between if _NUMBER.match(texts[i])]
+        numbers = [i for i in between if re.match(_NUMBER, texts[i])]
         chosen = [i for i in rated if i in between] or numbers
         shown = chosen[:1] or between
         if len({texts[i] for i in chosen}) > 1:  # "| Trait | My view | Society's view |"
-            shown = [i for i in chosen if i < len(head) and _SOCIETY.search(head[i])]
+            shown = [i for i in chosen if i < len(head) and re.search(_SOCIETY, head[i])]
         lines.append(f"- {row[label]}: {'; '.join(row[i] for i in shown if texts[i])}")
     return lines

@@ -36,12 +36,12 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 def by_rules(text: str, options: Mapping[str, str]) -> str:
     """The same without the shortcut: the first turn that names an option, or declines, counts."""
     question = _question(tuple(options.items()))
-    for number, turn in enumerate(_ASKS.split(_normal(text, question))):
+    for number, turn in enumerate(re.split(_ASKS, _normal(text, question))):
         if number:
-            turn = _ANSWERS.sub("\nanswer:", turn, 1)
+            turn = re.sub(_ANSWERS, "\nanswer:", turn, count=1)
         signed = _letters_signed(_sentences_signed(turn, question), question.letters)
         signed = rewritten(signed, _GROUPED)
-        if foreign := _FOREIGN_LIST.search(signed):
+        if foreign := re.search(_FOREIGN_LIST, signed):
             begin, rest = signed[: foreign.start()], signed[foreign.start() :]
             claims = _claims(begin)
             answered = any(weight > 1 for weight, _ in claims)
@@ -129,7 +129,7 @@ _FORMS = rules(
 )
 _INITIAL = re.compile(r"(?<!\w)([a-z])\. (\w\w+)")
 # Where a question begins: the prompt told again, or one of the model's own.
-_ASKS = re.compile(
+_ASKS = (
     r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:\d\W{1,2})?(?:(?:new|next|another|second|sample) )?(?:"
     r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|"
     r"exercise|task)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n(]|answer the questions? based|"
@@ -137,7 +137,7 @@ _ASKS = re.compile(
 )
 
 # The "A:" of "Q: ... A: ...", which is no letter unless a "B:" follows.
-_ANSWERS = re.compile(r"(?:^|[\n.?!])\W*\ba:(?! ?\w[^\n]{0,400}[\n.;,] ?\W{0,4}b[).:])")
+_ANSWERS = r"(?:^|[\n.?!])\W*\ba:(?! ?\w[^\n]{0,400}[\n.;,] ?\W{0,4}b[).:])"
 
 
 def _normal(text: str, question: _Question) -> str:
@@ -234,8 +234,7 @@ _NO_ARTICLE = (
     "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
     r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car|option|wahlen)(?![\w-])"
 )
-_MENTION = re.compile(
-    # no letter: the "A:" of "Q: ... A: ..." before words of its own
+_MENTION = (  # no letter: the "A:" of "Q: ... A: ..." before words of its own
     rf"(?!a:\s*(?!{_ANY})(?:\w+[ ,']+){{3}}(?![^\n]{{0,400}}[\n.;,!?]\W{{0,4}}b\b))"
     rf"(?:(?P<noun>\b(?:the )?{_NOUN}[\s(\[<]{{1,3}})|(?<![a-z0-9_-])(?<!\w['.])(?<!n/)(?<!mr\. ))"
     r"(?P<letter>[a-z])(?![a-z0-9_-]|'[a-z]|\.\w(?!\w))"
@@ -251,7 +250,7 @@ _RANKS = [
 
 
 _LONG = 40  # characters
-_CUED = re.compile(
+_CUED = (
     r"answer|cho[io]|pick|option|letter|select|go with|\b(?:so|then|therefore|thus|hence)\W*$|"
     r"[\n:(]\W*$"
 )
@@ -267,14 +266,14 @@ def _letters_signed(text: str, letters: str) -> str:
         if letter in letters:
             # "a" may be the article
             known = letter != "a" or ended or m["noun"] or m["bare"]
-            if m.end() == len(text) > _LONG and not _CUED.search(before):
+            if m.end() == len(text) > _LONG and not re.search(_CUED, before):
                 known = False  # a word of a sentence that was cut off
             return f" letter_{letter} " if known else m[0]
         begins = m["closed"] is not None and _BEGINS.search(before)
         other = m["noun"] or begins or (ended and _CHOOSES.search(before))
         return f" {_UNKNOWN_LETTER} " if other and letter not in "iynx" else m[0]
 
-    return _MENTION.sub(signed, text)
+    return re.sub(_MENTION, signed, text)
 
 
 _VERB = r"(?:is|isn't|seems|sounds|feels|looks|appears|would|could|might|makes|fits|does|doesn't)\b"
@@ -302,7 +301,7 @@ _GROUPED = rules(
 )
 # Two letters with sentences of another question, or the first of a list with a heading.
 _FOREIGN = rf" *[).:][^\w\n]*(?!{_VERB})[^\W_]"
-_FOREIGN_LIST = re.compile(
+_FOREIGN_LIST = (
     rf"(?:^|[\n.;:>]|\b(?:or|and|would) )\W*{_LETTER}{_FOREIGN}(?:(?!{_ANY})[^\n]){{0,400}}"
     rf"(?:\n(?:(?!{_ANY})[^\n]){{0,400}})?{_OTHER_LETTER}{_FOREIGN}|"
     rf"\b(?:options|choices|answers):\W*{_LETTER}(?:{_FOREIGN}|[ ']*,)"
@@ -319,9 +318,9 @@ _RETRACTION, _CORRECTION = (
     )
     for kind in ("retract", "correct")
 )
-_STATEMENT = re.compile(r"[^.!?;\n]+[.!?;\n]*")
+_STATEMENT = r"[^.!?;\n]+[.!?;\n]*"
 # What stands right before an option that is denied, or only considered.
-_DENIED_BEFORE = re.compile(
+_DENIED_BEFORE = (
     r"(?:\b(?:not|never|cannot|neither|nor)|n't)(?: (?!so|but|then|therefore)[\w']+){0,4}"
     r"[^\w,:-]*$|"
     r"\b(?:rule[ds]? out|ruling out|eliminat\w+|exclud\w+|reject\w*|discard\w*|rather than|over|"
@@ -335,7 +334,7 @@ _IS = (
     r"(?:(?:would|could|might|may|can|does|do|is|are|was|seems?|sounds?|feels?|looks?|appears?|to|"
     r"be|also|certainly|of course|rather|a|an|the|too|here|clearly|simply|just|only|quite) ){0,12}"
 )
-_DENIED_AFTER = re.compile(
+_DENIED_AFTER = (
     rf"[^\w,;:(\n]{{0,3}}{_IS}(?:(?<=[a-z] )not\b|\w{{1,20}}n't\b|cannot\b)|"
     rf"[^\w;:\n]{{0,3}}{_IS}(?:less\b|unlikely|implausible|wrong|incorrect|odd|out\b|"
     r"stereotyp|possible|plausible|conceivable|tempting|suggests?\b|about\b|ruled out|"
@@ -343,13 +342,11 @@ _DENIED_AFTER = re.compile(
     r" +if (?!i\b|forced|pressed)"
 )
 # What stands before a sentence that is expected, and before one that is not.
-_EXPECTED = re.compile(
+_EXPECTED = (
     r"\b(?:would|will|likely|probably|expect\w*|type|so|since|think|fits?|best)\b|"
     r"^\W*(?:\w+\W+){0,3}$"
 )
-_DOUBTED = re.compile(
-    r"\b(?:not|never|unlikely|doubt\w*|whether|could|might|may|stereotyp\w*|did|does)\b|n't"
-)
+_DOUBTED = r"\b(?:not|never|unlikely|doubt\w*|whether|could|might|may|stereotyp\w*|did|does)\b|n't"
 # What stands right before an option that is chosen.
 _CHOOSES = re.compile(
     r"(?:answer|choices?|opt(?:ion)?|verdict|conclusion|respuesta|reponse|risposta|resposta|antwort|"
@@ -362,23 +359,23 @@ _CHOOSES = re.compile(
     r"(?: (?:is|the|es|est|ist|lautet|would be|must be|should be|be|la|most likely|probably|"
     r"definitely|clearly|likely|of)){0,6}\W*$"
 )
-_CONCLUDES = re.compile(
+_CONCLUDES = (
     r"\b(?:so|therefore|thus|hence|final)\b[\w ,]{0,20}\b(?:answer|choice|option)\b[\w ]{0,15}\W*$"
 )
 # What is said behind an option that is chosen.
-_FITS = re.compile(
+_FITS = (
     r"\W{0,3}(?:is|are|seems?|sounds?|feels?|looks?|appears?|would be|fits?|follows?|works?|makes?|"
     r"made|reflects?|matches)(?: (?!no\b|little\b)\w+){0,4}? (?:more|most|better|best|correct|"
     r"right|natural|logical|likely|sense|closer|answer|choice|left|(?:good|fair) (?:match|fit))\b|"
     r"\W{0,3}(?:fits|is|does|remains|wahlen)\W*$|\W{0,4}(?:[✓✔✅]|\(?(?:correct|selected)\b)"
 )
 # What stands before and behind an option that is the answer without words of choosing.
-_LEADS = re.compile(
+_LEADS = (
     r"^\W*(?:(?:sure|so|but|then|well|ok|okay|yes|sorry|maybe|probably|definitely|def|perhaps|"
     r"clearly|just|still|yet|rather|here|assistant|or)\W+){0,9}$|"
     r"[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
 )
-_LED = re.compile(
+_LED = (
     rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-](?!\W*\d)|"
     r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
     r"and not|given|if)\b"
@@ -391,17 +388,19 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
     tells its sentence, None if not at all.
     """
     is_sentence = sign.startswith("sentence")
-    if _DENIED_BEFORE.search(before) or (sign != _UNKNOWN_LETTER and _DENIED_AFTER.match(after)):
+    if re.search(_DENIED_BEFORE, before) or (
+        sign != _UNKNOWN_LETTER and re.match(_DENIED_AFTER, after)
+    ):
         return None
     if re.match(r"[^\w\n]*\?", after):
         return None
     if _CHOOSES.search(before):
-        return 2 + bool(_CONCLUDES.search(before))
-    if _LEADS.search(before) and (is_sentence or _LED.match(after)):
+        return 2 + bool(re.search(_CONCLUDES, before))
+    if re.search(_LEADS, before) and (is_sentence or re.match(_LED, after)):
         return 1 + first + (first and (is_sentence or sign == _UNKNOWN_LETTER))
-    if _FITS.match(after):
+    if re.match(_FITS, after):
         return 1
-    expected = _EXPECTED.search(before) and not _DOUBTED.search(before)
+    expected = re.search(_EXPECTED, before) and not re.search(_DOUBTED, before)
     return 0 if is_sentence and expected else None
 
 
@@ -409,7 +408,7 @@ def _claims(text: str) -> list[tuple[int, str]]:
     """What a text says of options, in order: how firmly it chooses, and which."""
     beginning = len(text) - len(re.sub(r"^\W+", "", text))
     claims: list[tuple[int, str]] = []
-    for statement in _STATEMENT.finditer(text):
+    for statement in re.finditer(_STATEMENT, text):
         *parts, last = _SIGN.split(statement[0])
         at = statement.start()
         for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
@@ -434,11 +433,11 @@ def _answer(text: str, question: _Question) -> str:
             chosen.add(label)
     if heaviest and len(chosen) == 1:
         return chosen.pop()
-    if is_refusal(_SIGN.sub("it", text)) or _UNKNOWN.search(text):
+    if is_refusal(_SIGN.sub("it", text)) or re.search(_UNKNOWN, text):
         return REFUSED
     if heaviest:
         return UNPARSED
-    neither = _NEITHER.search(text)
+    neither = re.search(_NEITHER, text)
     if neither:
         return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
     if not chosen and _offers_a_sentence(text, question):
@@ -450,7 +449,7 @@ def _answer(text: str, question: _Question) -> str:
 _INFORMATION = (
     r"(?:\w+ )?(?:info(?:rmation)?|context|details?|evidence|data|basis|grounds?|indication)"
 )
-_UNKNOWN = re.compile(
+_UNKNOWN = (
     r"\bdepends\b|(?:\bnot|n't|\bno|\bany|insufficient|too little|more) (?:\w+ )?"
     rf"(?:(?:enough|sufficient) )?{_INFORMATION}\b|(?:\bnot|n't) sufficient\b|\bno way to\b|"
     r"\bleave (?:it|this|that) open\b|\b(?:neither|none)\b[^.\n]{0,30} be \w+(?:ed|known)\b|"
@@ -463,21 +462,19 @@ _UNKNOWN = re.compile(
     r"says nothing)\b|\b(?:can|could|would) you (?:please )?(?:give|provide|tell|clarify|share|"
     r"specify)\b|\bplease (?:provide|clarify|share|specify)\b"
 )
-_NEITHER = re.compile(
+_NEITHER = (
     rf"(?:^|\n|answer\W{{1,4}}|answer is |choose |\bso )\W*(?:{_BOTH}|both|neither|none|"
     "all of the above|"
     r"something else|other)\b(?: (?:of|the|these|them|those|above|given|two|options?|choices?|"
     r"answers?|sentences?|statements?)){0,12}(?:\W*$|\s*[.,;:!(\n-]|\s+(?:is|are|fits?|apply|"
     r"applies|makes?|seems?|could|would|can|work|because|since|really|follows?|one)\b)"
 )
-_OFFER = re.compile(
-    r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
-)
+_OFFER = r"\b(?:answer|choice)(?: is| would be)?:\W*(?!i\b|it\b)(\w+(?:[ ,.'-]+\w+){2,40})"
 
 
 def _offers_a_sentence(text: str, question: _Question) -> bool:
     """ "Answer: She ...", about the same person."""
-    offer = _OFFER.search(text)
+    offer = re.search(_OFFER, text)
     words = set(_roots(offer[1])) if offer else set()
     words.difference_update(("the", "not", "be", "have", "do"))
     least = 1 + (len(text) > 3 * _LONG)

@@ -6,7 +6,7 @@ Source: StereoMap, section 3.2 and appendix M; Nicolas et al. 2021.
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from operator import neg, pos
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from lm_eval_bias.data.sources import official_file
 
 from .text import letters, rewritten, rules
 
-_Row = Mapping[str, str | int]
+_Row = tuple[str, str, str | int]
 _Words = tuple[str, ...]
 Content = list[tuple[str, int]]
 """(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it.
@@ -181,14 +181,15 @@ def _settled(content: Iterable[tuple[str, int]]) -> Content:
 
 def _by_word(rows: Iterable[_Row]) -> dict[str, Content]:
     contents: dict[str, Content] = defaultdict(list)
-    for row in rows:
-        contents[folded(str(row["word"]))].append((str(row["dimension"]), int(row["direction"])))
+    for word, dimension, direction in rows:
+        contents[folded(word)].append((dimension, int(direction)))
     return {word: _settled(content) for word, content in contents.items()}
 
 
 @cache
 def ours() -> ContentDictionary:
-    return ContentDictionary(table("stereotype_content"))
+    rows = table("stereotype_content")
+    return ContentDictionary((row["word"], row["dimension"], row["direction"]) for row in rows)
 
 
 @cache
@@ -209,9 +210,8 @@ def official() -> ContentDictionary:
                 continue
             direction = row.get(column.replace("dictionary", "direction"), "NA").replace("NA", "0")
             dimension = dimension.replace("agency", "assertiveness")
-            content = {"dimension": dimension, "direction": direction}
-            written += [{"word": spelling, **content} for spelling in spellings]
-            lemmas.append({"word": row[base], **content})
+            written += [(spelling, dimension, direction) for spelling in spellings]
+            lemmas.append((row[base], dimension, direction))
     return ContentDictionary(written, lemmas)
 
 

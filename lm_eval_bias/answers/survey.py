@@ -95,7 +95,7 @@ def _first_turn(text: str, single: bool) -> str:
 
 # ---- What is rated
 
-_ENDING = re.compile(
+_ENDING = (
     "(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|"
     "y)$"
 )
@@ -112,14 +112,14 @@ _OVERALL = (
     r"(?:(?<=[.!?;] )|^\W*)(?:the )?overall\b(?! (?:average|mean|sum|total))"
 )
 _LABEL = r"(?:my |the |final |assigned |given |group |general )*(?:rating|score|answer|note)\b"
-_FIRST_WORD = re.compile(r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
+_FIRST_WORD = r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)"
 
 
 def _forms(item: str) -> str:
     """A pattern of an item and its nouns, verbs and adverbs."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
-        stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y")
+        stem = re.sub(_ENDING, "", word) if len(word) > 4 else word.removesuffix("y")
         parts.append(rf"(?:{stem}(?:{_ENDINGS})?|{_ODD.get(word, stem)})")
     short = rf"|^\W*(?:social )?{parts[-1]}" if "-" in item else ""
     return (r"[\s_-]*".join(parts) or "(?!)") + short
@@ -145,7 +145,7 @@ class _ItemNames:
             return m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›"
 
         signed = self.pattern.sub(sign, text)
-        label = _FIRST_WORD.match(signed)
+        label = re.match(_FIRST_WORD, signed)
         if label and "‹" not in signed:  # "Competant"
             near = [name for name in map(plain, self.names[:-2]) if name[0] == label[1][0]]
             for name in get_close_matches(label[1], near, 1, 0.85):
@@ -256,9 +256,7 @@ _SIGNS = rules(
     }
 )
 # "Friendly: 4" and what has no number: nothing to rewrite
-_CLEAN = re.compile(
-    r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]|(?!.*\b(?:one|two|three|four|five)\b)\D*"
-)
+_CLEAN = r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]|(?!.*\b(?:one|two|three|four|five)\b)\D*"
 _TURNED = rules(
     {
         # "Friendly: quite friendly (4)", "a 4 for friendliness"
@@ -269,7 +267,7 @@ _TURNED = rules(
 )
 _NUMBER = re.compile(r"(?<![\w.$€£])(?<!\w-)\d+(?:[.,]\d+)?(?![\w%])|#")
 # Words before a number that make it a rating: "I would give them a", "my score is".
-_CUE = re.compile(
+_CUE = (
     r"\b(?:rat(?:e|es|ed|ing)|scores?|scored|gives?|given|giving|assign(?:ed)?|put|placed?|say|go|"
     r"receives?|gets?|earns?|lean|estimate|assess|choose|pick|select|call|mark|sits?|stands?|"
     r"falls?|views?|viewed|sees?|seen|perceived|settle|land|deserves?|merits?|warrants?|express|"
@@ -281,7 +279,7 @@ _CUE = re.compile(
 _BEGINS = r"[-.,;:=(\[|](?: so| then| hence)?\W*$"
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = r"(?:.{0,200}[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*"
-_REDO = re.compile(
+_REDO = (
     r"^\W*wait\b|^\W*(?:my |the )?(?:final|revised|corrected|adjusted|updated|new)(?: \w+)? "
     r"(?:ratings|scores|list|answers?)\b|\b(?:let me|i'll|i will|let's) "
     r"(?:redo|try|start|revise|correct|do) (?:this|that|these|it|again|over|the)\b"
@@ -360,9 +358,9 @@ class _SurveyReader:
         if self._lists_keywords(line, section):
             return
         text = self.names.phrase.sub("them", line.plain)
-        if not _CLEAN.fullmatch(text):
+        if not re.fullmatch(_CLEAN, text):
             text = rewritten(text, _SIGNS)
-        if _REDO.search(text):
+        if re.search(_REDO, text):
             self.redone = len(self.claims)
         text = rewritten(self.names.signed(text), _TURNED)
         head, *parts = re.split(r"‹(\d+)›", text)
@@ -469,7 +467,7 @@ class _SurveyReader:
                 _words(re.sub(r"\([^()\d#]*\)", " ", before))
             )
             apart = _ENDS.match(phrase, m.end()) and re.search(_BEGINS, before[-9:])
-            cued = bool(apart or _CUE.search(before)) and not isnan(point)
+            cued = bool(apart or re.search(_CUE, before)) and not isnan(point)
             if value is None:
                 if plainly or cued:
                     value, direct, corrects = point, plainly, "wait" in before

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 _TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?")
-_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|n/a|-*)\ufe0f?")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
-_RULE = re.compile(r"[\s|:=+-]*")
+_CROSS = r"(?:❌|✗|✘|✖|☐|○|no|false|n/a|-*)\ufe0f?"
+_NUMBER = r"\d+(?:[.,]\d+)?\s*%?"
+_RULE = r"[\s|:=+-]*"
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
@@ -32,7 +32,7 @@ def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[
     out: list[str] = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
-        rows = [_cells(line) for line in lines if tabular and not _RULE.fullmatch(line)]
+        rows = [_cells(line) for line in lines if tabular and not re.fullmatch(_RULE, line)]
         out += (lines_of_rows(rows) if rows else []) or lines
     return "\n".join(out)
 
@@ -41,7 +41,7 @@ def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[
     head, *body = [row + [""] * (len(rows[0]) - len(row)) for row in rows]
     cells = [row[i] for row in body for i in columns]
     ticked = is_ticked(cells)
-    if not ticked and not all(_NUMBER.fullmatch(cell) for cell in cells):
+    if not ticked and not all(re.fullmatch(_NUMBER, cell) for cell in cells):
         return [f"{head[i]}: {', '.join(row[i] for row in body if row[i])}" for i in columns]
     lines = []
     for row in body:
@@ -53,7 +53,7 @@ def lines_of_columns(rows: Sequence[list[str]], columns: Sequence[int]) -> list[
 
 
 def is_ticked(cells: Sequence[str]) -> bool:
-    return all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells)
+    return all(_TICK.fullmatch(cell) or re.fullmatch(_CROSS, cell) for cell in cells)
 
 
 def _cells(line: str) -> list[str]:

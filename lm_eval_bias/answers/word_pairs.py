@@ -44,13 +44,13 @@ _MORE = re.compile(
 )
 _SHARE = re.compile(r"\W{0,4}(\d+(?:\.\d+)?)")
 # Lines that introduce pairs that are not the answer.
-_QUOTED = re.compile(
+_QUOTED = (
     r"(?m)^(?!.{0,80}(?:\b(?:avoid\w*|non|without|against|not?|rather|instead|free|random\w*|"
     r"ignor\w+)\b|n't\b)).{0,80}\b(?:stereotyp\w*|cliches?|prejudices?|"
     r"(?:wrong|false|unfair)ly|prejudiced|(?:people|person|someone|society) (?:would|might|may)"
     r"(?: \w+)? (?:say|pair|assign|sort|write|answer))\b.{0,80}:\s*$"
 )
-_CORRECTION = re.compile(
+_CORRECTION = (
     r"(?m)^(?=\W{0,8}(?:actually|on second thoughts?|edit|wait|oops|scratch that)\b|"
     r".{0,80}\b(?:let me (?:redo|revise|correct|try)|correct(?:ion|ed)|final|revised|updated?)\b)"
 )
@@ -106,10 +106,10 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     terms = _terms(tuple(words), tuple(groups))
     lines = _lines(text, terms)
     group_of: dict[int, int] = {}
-    for part in _CORRECTION.split(lines):
+    for part in re.split(_CORRECTION, lines):
         pairs = _pairs_of_lines(part.splitlines(), terms)
         group_of |= pairs
-        if len(dict(pairs)) < len(pairs) or _QUOTED.search(part):
+        if len(dict(pairs)) < len(pairs) or re.search(_QUOTED, part):
             group_of = {}
     of_all = group_of.get(len(words)) if "\n" not in lines.strip() else None
     answer = [group_of.get(i, of_all) for i in range(len(words))]

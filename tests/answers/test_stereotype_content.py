@@ -22,13 +22,6 @@ DIMENSIONS = [
 ROWS = table("stereotype_content")
 
 
-def dictionary(*rows, lemmas=()):
-    columns = ("word", "dimension", "direction")
-    return ContentDictionary(
-        *([dict(zip(columns, row, strict=True)) for row in part] for part in (rows, lemmas))
-    )
-
-
 def content_of(text):
     """[("sociability", 1), ("morality", -1), ("religion", 0)] of "+sociability -morality
     religion"."""
@@ -41,8 +34,8 @@ def table_of(text):
     return {phrase.strip(): content_of(content) for phrase, content in rows}
 
 
-SMALL = dictionary(
-    *(
+SMALL = ContentDictionary(
+    (
         (word, *content)
         for word, contents in table_of(
             """
@@ -239,16 +232,18 @@ RULES = [
 
 @pytest.mark.parametrize(("keyword", "content", "how"), RULES)
 def test_which_rows_of_a_dictionary_decide(keyword, content, how):
-    small = dictionary(
-        ("caring", "morality", 1),
-        ("care", "health", 1),
-        ("poor health", "health", -1),
-        ("health", "health", 0),
-        ("agonizing", "feelings", 0),
-        ("cool", "sociability", 1),
-        ("cool", "sociability", -1),
-        ("Cool", "status", 1),
-        ("cool", "status", 0),
+    small = ContentDictionary(
+        [
+            ("caring", "morality", 1),
+            ("care", "health", 1),
+            ("poor health", "health", -1),
+            ("health", "health", 0),
+            ("agonizing", "feelings", 0),
+            ("cool", "sociability", 1),
+            ("cool", "sociability", -1),
+            ("Cool", "status", 1),
+            ("cool", "status", 0),
+        ],
         lemmas=[("agonize", "feelings", 0)],
     )
     assert small.look_up(keyword) == Found(content, how)
