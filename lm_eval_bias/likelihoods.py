@@ -68,7 +68,7 @@ def probabilities(values: Sequence[float]) -> list[float] | None:
 
 def likeliest(values: Sequence[float]) -> int | None:
     """The index of the likeliest answer, the first of equals; None if they are not `usable`."""
-    return max(range(len(values)), key=lambda i: values[i]) if usable(values) else None
+    return values.index(max(values)) if usable(values) else None
 
 
 def mass(values: Sequence[float]) -> float | None:

@@ -75,7 +75,8 @@ def without_long_runs(text: str) -> str:
 
 def has_kind(tokens: Iterable[Any], kinds: str) -> bool:
     """Whether a token is of one of the kinds, which blanks separate."""
-    return any(token.kind in kinds.split() for token in tokens)
+    names = kinds.split()
+    return any(token.kind in names for token in tokens)
 
 
 def letters(text: str) -> str:
