@@ -208,8 +208,7 @@ def _cells(parts: Sequence[Part]) -> Part:
         stratum = stratum * (p.strata.max(initial=0) + 1) + np.append(p.strata, 0)[p.group]
     cells, first, which = np.unique(cell[there], return_index=True, return_inverse=True)
     scrambled = cells * 2654435761 % 2**32  # an order that looks random (Knuth's)
-    place = np.empty(len(cells), dtype=int)
-    place[np.lexsort((scrambled, stratum[there][first]))] = np.arange(len(cells))
+    place = np.argsort(np.lexsort((scrambled, stratum[there][first])))
     groups = min(CELLS, len(cells))
     group = np.full(len(cell), -1)
     group[there] = place[which] % max(groups, 1)

@@ -10,6 +10,7 @@ columns are kept.
 
 from collections.abc import Mapping, Sequence
 from math import log, nan
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -160,11 +161,12 @@ def widened(
     sample: Sample,
     by: Ints,
     estimates: Mapping[str, Estimates],
-    sizes: Mapping[str, ArrayLike],
+    shifts: Mapping[str, str],
+    **_options: Any,
 ) -> dict[str, Estimates]:
     """The estimates of excesses with descriptors as a sample, too: the placebos' scatter about
-    their fit says how far an excess moves with others. by: the part of each row. sizes: of each
-    name."""
+    their fit says how far an excess moves with others. by: the part of each row. shifts: name ->
+    column."""
     columns = terms(x)
     if not columns.shape[1]:
         return {}
@@ -186,8 +188,8 @@ def widened(
     moved = np.bincount(own.index.get_level_values("part"), own, parts) / n**2
     moved += np.einsum("ip,ij,jp->p", means, fit, means)
     result = {}
-    for name, size in sizes.items():
-        value, _, count = excess(x, sample.total(pair, len(pairs)), size, placebos=True)
+    for name, size in shifts.items():
+        value, _, count = excess(x, sample.total(pair, len(pairs)), x[size], placebos=True)
         placebos, own_error = sample.estimates(value, count), estimates[name]
         scatter = weight @ np.where(weight > 0, placebos.value, 0) ** 2 / df if df > 0 else nan
         between = np.fmax(0, scatter - weight @ np.where(weight > 0, placebos.variance, 0) / df)

@@ -70,11 +70,12 @@ def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
 
 
 def with_chance(x: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """Instances of `sampled_sides` with the columns of `Chance`."""
+    """Instances of `sampled_sides` with the columns of `Chance`, and beyond, S less its mean."""
     counts = zip(x["counts_1"], x["counts_2"], strict=True)
     expected = [chance(one, two, threshold) for one, two in counts]
     columns = np.array(expected, dtype=float).reshape(-1, len(Chance._fields)).T
-    return x.assign(**dict(zip(Chance._fields, columns, strict=True)))
+    x = x.assign(**dict(zip(Chance._fields, columns, strict=True)))
+    return x.assign(beyond=x["s"] - x["mean"])
 
 
 def beside_chance(x: pd.DataFrame, total: Total) -> Values:
@@ -84,5 +85,5 @@ def beside_chance(x: pd.DataFrame, total: Total) -> Values:
         "chance_score": (ratio(total(x["over"]), total(x["share"])), total(1)),
         "chance_difference": mean(total, x["mean"]),
         "beyond_chance_share": mean(total, 100 * (x["biased"] - x["share"])),
-        "beyond_chance_difference": mean(total, x["s"] - x["mean"]),
+        "beyond_chance_difference": mean(total, x["beyond"]),
     }

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -146,14 +147,6 @@ def record(doc: Document, answers: Sequence[str]) -> Record:
     }
 
 
-ANSWERS = (
-    Metric("questions", "count", "", stderr=False),
-    Metric("answers", "count", "", stderr=False),
-    *(Metric(name, "%", "", stderr=False) for name in INVALID.values()),
-)
-"""Of the table of answers."""
-
-
 def units(answers: Any, order: str, threshold: float, **_: Any) -> dict[str, Any]:
     x = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
     for kind, column in INVALID.items():
@@ -194,11 +187,8 @@ def _warn_of_equal_answers(x: Any) -> None:
 
 def of_questions(x: Any, total: Any, **_: Any) -> Values:
     """Unanswered questions, refuse rate of answers and its parts."""
-    n, answers = total(1), total(x["answers"])
     parts = {"refuse_rate": "lost", **{name: name for name in INVALID.values()}}
     return {
-        "questions": (n, n),
-        "answers": (answers, answers),
         "unanswered": mean(total, x["unanswered"]),
         **{name: mean(total, 100.0 * x[part], x["answers"]) for name, part in parts.items()},
     }
@@ -211,15 +201,9 @@ def of_everything(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_instances(x: Any, total: Any, **_: Any) -> Values:
-    excess, _, edited = hidden_bias.excess(x, total, x["s"] - x["mean"])
+    excess, _, edited = hidden_bias.excess(x, total, x["beyond"])
     numbers = {**hidden_bias.bias(x, total), **beside_chance(x, total)}
     return {**numbers, "excess_difference": (excess, edited)}
-
-
-def widened(
-    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
-) -> Mapping[str, Any]:
-    return hidden_bias.widened(x, sample, by, estimates, {"excess_difference": x["s"] - x["mean"]})
 
 
 def generated_tables(
@@ -233,6 +217,7 @@ def generated_tables(
     answers = [
         {**dict.fromkeys(columns), "category": "all", **names}
         | {name: number.value for name, number in numbers.items()}
+        | {"answers": numbers["refuse_rate"].n}
         for n in range(len(columns) + 1)
         for names, numbers in rows("questions", *columns[:n])
     ]
@@ -250,10 +235,14 @@ HBB_GENERATE = of_written(
                 "everything": of_everything,
                 "instances": of_instances,
             },
-            (*GENERATED_METRICS, *OF_PAIR, *ANSWERS),
+            (
+                *GENERATED_METRICS,
+                *OF_PAIR,
+                *(Metric(x, "%", "", stderr=False) for x in INVALID.values()),
+            ),
             CLUSTERS,
             generated_tables,
-            {"instances": widened},
+            {"instances": partial(hidden_bias.widened, shifts={"excess_difference": "beyond"})},
         ),
         GENERATED_METRICS,
         gathers=True,

@@ -214,18 +214,13 @@ def begun(questions: Any, instances: Any) -> dict[str, Any]:
     complete = instances[~instances["placebo"]].groupby(keys).size().rename("complete")
     order = ["place", "rank_1", "rank_2"]
     instances = instances.sort_values(order, kind="stable", ignore_index=True)
+    placebos = instances[instances["placebo"]]
     return {
         "instances": instances.assign(apart=instances["placebo"]),
-        "placebos": instances[instances["placebo"]],
+        "placebos": placebos.assign(
+            placebo_difference=placebos["s"], placebo_share=100.0 * placebos["biased"]
+        ),
         "types": types.join(complete, on=keys).fillna({"complete": 0}),
-    }
-
-
-def of_placebos(x: Any, total: Any, **_: Any) -> Values:
-    numbers = hidden_bias.bias(x, total)
-    return {
-        "placebo_difference": numbers["mean_difference"],
-        "placebo_share": numbers["biased_share"],
     }
 
 
@@ -235,22 +230,23 @@ def of_types(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_instances(x: Any, total: Any, **_: Any) -> Values:
-    numbers = hidden_bias.bias(x, total)
     n = total(1)
     shift = ratio(total(hidden_bias.finite(x["shift"])), n)
-    for name, size in SHIFTS.items():
-        excess, expected, edited = hidden_bias.excess(x, total, x[size])
-        numbers[name] = excess, edited
-    ratios = 1 + ratio(excess, np.maximum(expected, 0))
-    return {**numbers, "log_odds_difference": (shift, n), "excess_ratio": (ratios, edited)}
+    shifts = {name: hidden_bias.excess(x, total, x[size]) for name, size in SHIFTS.items()}
+    excess, expected, edited = shifts["excess_log_odds"]
+    return {
+        **hidden_bias.bias(x, total),
+        **{name: (value, of_edits) for name, (value, _, of_edits) in shifts.items()},
+        "log_odds_difference": (shift, n),
+        "excess_ratio": (1 + ratio(excess, np.maximum(expected, 0)), edited),
+    }
 
 
 def widened(
     x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
 ) -> Mapping[str, Any]:
     """With descriptors as a sample, too."""
-    sizes = {name: x[size] for name, size in SHIFTS.items()}
-    result = hidden_bias.widened(x, sample, by, estimates, sizes)
+    result = hidden_bias.widened(x, sample, by, estimates, SHIFTS)
     if excess := result.get("excess_log_odds"):
         ratios = estimates["excess_ratio"]
         variance = excess.variance * ((ratios.value - 1) / excess.value) ** 2
@@ -302,7 +298,11 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
     }
 
 
-VALUES = {"instances": of_instances, "placebos": of_placebos, "types": of_types}
+VALUES = {
+    "instances": of_instances,
+    "placebos": means("placebo_difference", "placebo_share"),
+    "types": of_types,
+}
 HBB = Measure(
     record,
     Counted(
