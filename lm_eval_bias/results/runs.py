@@ -151,6 +151,7 @@ class Run(NamedTuple):
                 (str(row.get("wording")), str(row.get("metric")), as_float(row.get("value")))
                 for row in run.tables.get(WORDINGS, ())
             ]
+            conditions.setdefault((wording, *where), {})
             for name, metric, value in values:
                 conditions.setdefault((name, *where), {}).setdefault(metric, value)
         return conditions

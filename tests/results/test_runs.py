@@ -101,6 +101,13 @@ def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     assert unanswered.better == "lower" and not unanswered.stderr
 
 
+def test_a_run_without_primary_numbers_has_no_range(tmp_path):
+    made_up(tmp_path, "m", VALUES)
+    run = only(found_in(tmp_path))
+    run = run._replace(metrics=[metric._replace(primary=False) for metric in run.metrics])
+    assert not run.primaries and len(run.conditions) == 1 and not run.range_text(run.metrics[0])
+
+
 def test_tasks_of_the_harness_are_left_alone(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
     content = json.loads(path.read_text())
