@@ -273,7 +273,8 @@ def find(
                 read.append(run._replace(place=place, model=model, recorded=recorded))
         except Unreadable as error:
             if not name or name["stem"] == "results" or path in given:
-                notes.append(f"{path}: cannot be read: {error.cause}")
+                again = "if it was cut off or changed, run again, or delete it"
+                notes.append(f"{path}: cannot be read: {error.cause}; {again}")
     unread = tuple(shortened(note, NOTE) for note in notes)
     for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})

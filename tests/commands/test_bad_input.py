@@ -137,7 +137,10 @@ def test_a_folder_that_cannot_be_read_is_told(runs, every, monkeypatch):
 def test_bytes_that_are_no_text_are_told_as_a_change(runs, every):
     path = results(runs / "a")
     path.write_bytes(path.read_bytes().replace(b'"org/a"', b'"org/\xff"'))
-    assert "it was cut off while it was written, or changed" in every("plan")["plan"][1]
+    assert (
+        "not UTF-8; save the file as UTF-8; if it was cut off or changed, run again"
+        in (every("plan")["plan"][1])
+    )
 
 
 NAMES = [
