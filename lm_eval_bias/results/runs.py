@@ -171,8 +171,7 @@ class Run(NamedTuple):
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has
         no value."""
-        conditions = list(self.conditions.values()) or [{}]  # a run may have no primary number
-        values = [numbers.get(metric, math.nan) for numbers in conditions]
+        values = [numbers.get(metric, math.nan) for numbers in self.conditions.values()]
         return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
 
     def range_text(self, metric: Metric) -> str:
@@ -529,7 +528,7 @@ def _run(
     warnings = _warnings(run, config.get("error"), changed)
     return run._replace(
         settings=_settings(run, {"repeats": config.get("repeats"), SYSTEM: system}),
-        warnings=tuple(warnings),
+        warnings=tuple(shortened(line, NOTE) for line in warnings),
         condition={**run.condition, WORDING: run.wording},
     )
 
