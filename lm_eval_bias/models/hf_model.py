@@ -158,6 +158,10 @@ class EncoderModel(HFModel):
     AT_A_TIME: tuple[int, int]
     ANSWERS: str
 
+    def __init__(self, pretrained: Any, **kwargs: Any) -> None:
+        # the harness has no kind for encoders
+        super().__init__(pretrained, **{"backend": "causal", **kwargs})
+
     @property
     def max_length(self) -> int:
         """In tokens, special ones included."""

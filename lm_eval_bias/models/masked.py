@@ -4,8 +4,7 @@ over tokens, each masked in turn. See docs/how-to/masked_models.md."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from math import nan
 from typing import Any
 
@@ -94,11 +93,6 @@ class MaskedLM(EncoderModel):
             raise UsageError(
                 f"--model hf-mlm: {model_name(pretrained)} has no masked language modelling head"
             )
-
-    def _get_backend(self, config: Any, backend: str = "default", **kwargs: Any) -> None:
-        # the harness has no kind for encoders
-        super()._get_backend(config, "causal" if backend == "default" else backend, **kwargs)
-        self.backend = "causal"
 
     def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **kwargs: Any) -> None:
         super()._create_tokenizer(pretrained, tokenizer, **kwargs)
@@ -245,7 +239,15 @@ class MaskedLM(EncoderModel):
                 return self.model(input_ids=ids).logits[at, position]
             whole = self.model
             whole = whole.get_base_model() if hasattr(whole, "get_base_model") else whole
-            with _narrowed(whole.base_model, lambda hidden: hidden[at, position][:, None]):
+
+            def narrow(module: Any, arguments: Any, output: Any) -> Any:
+                """Leave only the masked positions of the hidden states to the head."""
+                if isinstance(output, tuple):
+                    return (output[0][at, position][:, None], *output[1:])
+                output.last_hidden_state = output.last_hidden_state[at, position][:, None]
+                return output
+
+            with whole.base_model.register_forward_hook(narrow):
                 return self.model(input_ids=ids).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
@@ -263,25 +265,6 @@ class MaskedLM(EncoderModel):
             logger.debug("hf-mlm: trial of %s: %s", self._name, error)
         logger.info("hf-mlm: %s: its head reads all positions of a text at once", self._name)
         return False
-
-
-@contextmanager
-def _narrowed(
-    body: torch.nn.Module, select: Callable[[torch.Tensor], torch.Tensor]
-) -> Iterator[None]:
-    """Apply `select` to the hidden states, shape (rows, positions, width), before the head."""
-
-    def hook(module: Any, arguments: Any, output: Any) -> Any:
-        if isinstance(output, tuple):
-            return (select(output[0]), *output[1:])
-        output.last_hidden_state = select(output.last_hidden_state)
-        return output
-
-    handle = body.register_forward_hook(hook)
-    try:
-        yield
-    finally:
-        handle.remove()
 
 
 compat.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

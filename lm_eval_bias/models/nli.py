@@ -90,8 +90,7 @@ class EntailmentLM(EncoderModel):
         self._columns = COLUMNS if premise is None else ((str(premise), str(hypothesis)),)
         self._choices = _named("choices", choices)
         self._not_entailment = not_entailment
-        # HFLM warns of models that are neither causal nor encoder-decoders.
-        super().__init__(pretrained, **{"backend": "causal", **kwargs})
+        super().__init__(pretrained, **kwargs)
         self._labels = _head(self.model.config, _named("labels", labels), self._name)
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id

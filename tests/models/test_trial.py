@@ -6,13 +6,14 @@ from __future__ import annotations
 import logging
 import random
 from functools import wraps
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tiny
 import torch
 import transformers
-from lm_eval.api.instance import Instance
+from lm_eval.api.model import hash_args
 from tiny import answers, asked, hf, prefix, texts, values, writing
 from tokenizers import Tokenizer, decoders, models
 
@@ -195,53 +196,39 @@ def test_the_bound_is_64_last_digits():
     assert bound(torch.float32, 1) == 1e-3
 
 
-class Wrong:
+def misread_commas(monkeypatch):
     """A model that reads a comma in another way where more than 40 tokens go through it at once,
     which no config names and no trial meets."""
+    forward, comma = TreeModel.forward, tiny.tokenizer().encode(",")[0]
 
-    def __init__(self, monkeypatch):
-        forward, comma = TreeModel.forward, tiny.tokenizer().encode(",")[0]
+    def wrong(self, tokens, *others):
+        logits, layers = forward(self, tokens, *others)
+        commas = comma in tokens and len(tokens) > 40
+        return (logits + 3 * torch.linspace(0, 1, 259) if commas else logits), layers
 
-        def wrong(self, tokens, *others):
-            logits, layers = forward(self, tokens, *others)
-            commas = comma in tokens and len(tokens) > 40
-            return (logits + 3 * torch.linspace(0, 1, 259) if commas else logits), layers
-
-        monkeypatch.setattr(TreeModel, "forward", wrong)
+    monkeypatch.setattr(TreeModel, "forward", wrong)
 
 
 COMMAS = pairs(40, head="One, two, three: ")
 
 
-class Cache(dict):
-    filename = "cache"
-
-
-class Hook:
-    def __init__(self):
-        self.dbdict = Cache()
-
-    def add_partial(self, method, arguments, answer):
-        from lm_eval.api.model import hash_args
-
-        self.dbdict[hash_args(method, arguments)] = answer
-
-
 def test_a_difference_ends_the_run_and_names_both_values(monkeypatch):
-    model = tiny.model("Llama")
-    expected = dict(zip((r.args for r in COMMAS), values(hf(model), COMMAS), strict=True))
-    Wrong(monkeypatch)
+    model, cache = tiny.model("Llama"), {}
+    expected = values(hf(model), COMMAS)
+    misread_commas(monkeypatch)
     shared = prefix(model)
     monkeypatch.setattr(trial, "compare", None)  # no more trials
     shared._try_rows = lambda *_: None
-    shared.cache_hook = Hook()
+    shared.cache_hook = SimpleNamespace(
+        dbdict=cache,
+        add_partial=lambda method, key, answer: cache.update({hash_args(method, key): answer}),
+    )
     with pytest.raises(UsageError) as error:
         answers(shared, COMMAS)
     message = str(error.value)
     assert "Use --model hf, or add on_difference=hf" in message
-    named = [f"{value:.6g} as --model hf computes it" for value in expected.values()]
-    assert any(text in message for text in named)
-    assert not shared.cache_hook.dbdict, "answers that may be wrong stay in the cache"
+    assert any(f"{value:.6g} as --model hf computes it" in message for value in expected)
+    assert not cache, "answers that may be wrong stay in the cache"
 
 
 def test_a_difference_can_send_all_requests_to_hf(monkeypatch, caplog):
@@ -249,7 +236,7 @@ def test_a_difference_can_send_all_requests_to_hf(monkeypatch, caplog):
     plain = hf(model)
     prompts = writing(*(r.args[0] for r in COMMAS[::4]))
     expected, answers = values(plain, COMMAS), texts(plain, prompts)
-    Wrong(monkeypatch)
+    misread_commas(monkeypatch)
     for requests, method, right in ((COMMAS, values, expected), (prompts, texts, answers)):
         shared = prefix(model, on_difference="hf")
         shared._try_rows = lambda *_: None
@@ -285,9 +272,8 @@ def test_a_merged_continuation_has_tokens_of_its_own(as_hf, caplog):
     shared = prefix(model, tokenizer=tokenizer)
     if as_hf:
         shared.runs_as_hf = "of a test"
-    request = Instance("loglikelihood", {}, ("Answer:", " A"), 0)
     with caplog.at_level(logging.WARNING):
-        ((value, _),) = answers(shared, [request])
+        ((value, _),) = answers(shared, asked("loglikelihood", ("Answer:", " A")))
     ids = [vocabulary[c] for c in "Answer: A"]
     with torch.no_grad():
         log_p = model(torch.tensor([ids])).logits[0].log_softmax(-1)
