@@ -238,11 +238,6 @@ class EntailmentLM(EncoderModel):
 def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]:
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
     shown = ", ".join(names)
-    if len(names) < 2:
-        raise UsageError(
-            f"{model} has one label ({shown}), which is a score: hf-nli needs entailment and "
-            f"not_entailment, or three labels"
-        )
     own = [_label(name) or name for name in names]
     labels = own if named is None else named
     if len(labels) != len(names):

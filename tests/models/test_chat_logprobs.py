@@ -167,6 +167,7 @@ def replying(**logprobs):
 SPELLED = {"a": 0.5, " b": 0.125, "b)": 0.0625, "A": 0.03125, "about": 0.25}
 MARIA = {"": {"Mar": 0.5, "x": 0.25}, "Mar": {"ia": 0.5, "ta": 0.25}}
 SHOWN = rows(a=0.75, x=None, b=2**-4)
+ABOVE = {"token": "x", "logprob": 2.0}
 # The rest of what is shown, and 0.0001 of rounding.
 OPEN = {"a": 0.75, "b": 2**-4, "c?": 0.1876, "x?": 0.1876}
 HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
@@ -194,6 +195,8 @@ HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
         ),
         # null is -inf in some servers' JSON, but may be any number; the second form is Together's
         (replying(content=[{"token": "a", "top_logprobs": SHOWN}]), {}, OPEN),
+        # no probability is above 1
+        (replying(content=[{"token": "a", "top_logprobs": [*SHOWN[::2], ABOVE]}]), {}, OPEN),
         (replying(top_logprobs=[{row["token"]: row["logprob"] for row in SHOWN}]), {}, OPEN),
         # "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less
         (

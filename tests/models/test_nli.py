@@ -151,7 +151,7 @@ def test_an_adapter_may_bring_the_head(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "options", "says"),
     [
-        (["LABEL_0"], {}, r"Classification has one label \(LABEL_0\), which is a score"),
+        (["LABEL_0"], {}, "has the labels LABEL_0: hf-nli needs"),  # a score
         (
             ["LABEL_0", "LABEL_1", "LABEL_2"],
             {},
