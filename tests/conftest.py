@@ -36,12 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Of each the tests, not the file, are shared out between the workers.
 SPREAD = ("simulations/test_coverage.py", "models/test_architectures.py")
 # Of one worker, which has a server of forks that takes ten seconds to start.
-FORKS = (
-    "tests/test_end_to_end.py",
-    "test_run.py",
-    "test_masked_in_harness.py",
-    "test_hbb_end_to_end.py",
-)
+FORKS = ("tests/test_end_to_end.py", "test_run.py", "test_masked_in_harness.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -109,24 +104,20 @@ def cheap_harness() -> None:
 
         make, made = CustomDataset.__call__, {}
 
-        def remembered(documents: Callable) -> Callable:
+        def call(self: CustomDataset, **metadata: object) -> dict[str, Documents]:
+            if {"items", "groups", "data"} & metadata.keys():  # files may change
+                return make(self, **metadata)
+            documents, data = self.documents, os.environ.get("LM_EVAL_BIAS_DATA")
+
             @wraps(documents)
-            def remember(**options: object) -> list:
-                key = (
-                    documents,
-                    repr(sorted(options.items())),
-                    os.environ.get("LM_EVAL_BIAS_DATA"),
-                )
+            def remembered(**options: object) -> list:
+                key = (documents, repr(sorted(options.items())), data)
                 if key not in made:
                     made[key] = documents(**options)
                 return made[key]
 
-            return remember
-
-        def call(self: CustomDataset, **metadata: object) -> dict[str, Documents]:
-            if not {"items", "groups", "data"} & metadata.keys():  # files may change
-                self = copy(self)
-                self.documents = remembered(self.documents)
+            self = copy(self)
+            self.documents = remembered
             return make(self, **metadata)
 
         CustomDataset.__call__ = call

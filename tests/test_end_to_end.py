@@ -7,9 +7,10 @@ with `hf-prefix`.
 import json
 import re
 from functools import cache
-from math import exp
+from math import exp, sqrt
 
 import pytest
+from scipy.stats import chi2
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from tests.started import Run
@@ -38,7 +39,7 @@ GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood")
 STEREOMAP = ("stereomap_behavior", "stereomap_structure_likelihood")
 # some are sampled
 GENERATED += ("hbb_generate", "bistereo_analogy_generate", *STEREOMAP)
-ANALOGY = "bistereo_analogy"
+ANALOGY, REPEATS = "bistereo_analogy", 200
 SCALE = ("empathy_religion", "empathy_religion_likelihood")
 
 
@@ -56,6 +57,12 @@ COMMANDS = {
     # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
     "chat, shared": [*asked("hf-prefix", *FAST, *SCALE, chat=True), "--batch_size", "auto"],
     "generate": asked("hf-prefix", *GENERATED, ANALOGY, chat=True),
+    # Age 1 and Age 2; answers of one token, many to each question.
+    "hbb": [
+        *("--model", "hf-prefix", "--tasks", "hbb,hbb_generate,hbb_sg", "--limit", "4"),
+        *("--metadata", f"repeats={REPEATS}", "order=paper", "sentences=one"),
+        *("--gen_kwargs", "max_gen_toks=1", "--apply_chat_template"),
+    ],
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
@@ -193,6 +200,36 @@ def test_the_greedy_number_of_a_scale_is_generated(run):
         # what follows the number is not scored
         number = re.match(r"\s*(\d+)", b["resps"][0][0][0])
         assert a["records"]["greedy"] == (int(number[1]) if number else None)
+
+
+@pytest.mark.slow
+def test_the_tasks_of_hbb_give_their_numbers(run):
+    done = run("hbb")
+    for name in ("hbb", "hbb_generate", "hbb_sg"):
+        assert f"|{name}" in done.done.stdout and len(done.samples(name)) == 4
+        assert "error" not in done.results["configs"][name]
+    for record in (sample["records"] for sample in done.samples("hbb_generate")):
+        answers = record["option_1"] + record["option_2"] + sum(record["invalid"].values())
+        assert answers == REPEATS
+    shown = done.shown("hbb_sg")
+    assert shown["instances,none"] == 2 and 0 < shown["mean_difference,none"] < 100
+
+
+@pytest.mark.slow
+def test_hbb_is_the_expectation_of_hbb_generate(run):
+    """The letters alone: of answers that are one token, those that are a or b, drawn at 0.8,
+    against their likelihoods at 0.8. Other answers (A, the sentence without a letter) have no
+    likelihood in `hbb`."""
+    z = []
+    pairs = zip(*(run("hbb").samples(name) for name in ("hbb", "hbb_generate")), strict=True)
+    for likely, drawn in pairs:
+        (answers,) = drawn["resps"]
+        assert likely["doc"]["context"] == drawn["doc"]["context"]
+        a, b = (answers.count(letter) for letter in "ab")
+        p = 1 / (1 + exp(-likely["records"]["log_odds"] / 0.8))
+        z.append((a - (a + b) * p) / sqrt((a + b) * p * (1 - p)))
+        assert a + b > 20
+    assert sum(x * x for x in z) < chi2.ppf(0.999, len(z)) and abs(sum(z)) / sqrt(len(z)) < 3.3
 
 
 def test_the_metrics_follow_from_the_logged_samples(run):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.documented import blocks, run
+from tests.documented import blocks, follow
 
 # What is there already in a test: the environment and the small model.
 INSTALLED = re.compile(r"^(python3 -m venv|pip install|source|lm-eval-bias model) .*\n", re.M)
@@ -31,21 +31,15 @@ def place(tmp_path_factory, model_folder):
 
 @pytest.fixture(scope="module")
 def printed(root, place):
-    """What the commands of each page print, in the order in which a reader comes to them."""
-    of = {}
-    for page in (*(f"tutorials/{name}" for name in TUTORIALS), "gallery"):
-        texts = []
-        for language, text in blocks((root / f"docs/{page}.md").read_text(encoding="utf-8")):
-            if language == "bash":
-                if page == "gallery":  # the runs are there
-                    text = re.sub(r"^lm_eval .*\n", "", text, flags=re.M)
-                status, out, errors = run(place, few(text))
-                assert status == 0, (text, out, errors)
-                texts.append(out)
-            elif language == "yaml":
-                (place / re.match(r"# (\S+)\n", text)[1]).write_text(text, encoding="utf-8")
-        of[page] = "\n".join(texts)
-    return of
+    """What the commands of each tutorial print, in the order in which a reader comes to them."""
+    docs = root / "docs"
+    texts = {
+        name: follow(place, (docs / "tutorials" / f"{name}.md").read_text(), few)
+        for name in TUTORIALS
+    }
+    # the runs are there
+    follow(place, re.sub(r"(?m)^lm_eval .*\n", "", (docs / "gallery.md").read_text()), few)
+    return texts
 
 
 @pytest.mark.slow
@@ -56,7 +50,7 @@ def test_the_commands_of_a_tutorial_run_and_print_the_numbers_that_it_shows(root
     shown = [block for language, block in blocks(text) if language == "text"]
     name = re.compile(r"\b[a-z]+_[a-z_]+\b")
     names = set(name.findall(" ".join(shown)))
-    assert names and names <= set(name.findall(printed[f"tutorials/{page}"]))
+    assert names and names <= set(name.findall(printed[page]))
 
 
 @pytest.mark.slow

@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_read_is_told(runs, every, monkeypatch):
     assert printed["gate"][0] == 2 and "cannot be read: Permission denied" in printed["gate"][1]
 
 
-def test_bytes_that_are_no_text_are_told_as_a_change(runs, every):
+def test_bytes_that_are_no_text_are_told(runs, every):
     path = results(runs / "a")
     path.write_bytes(path.read_bytes().replace(b'"org/a"', b'"org/\xff"'))
     assert (
