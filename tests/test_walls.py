@@ -114,9 +114,12 @@ def texts(path):
 
 
 def examples(path):
-    """The nodes of help texts, arguments named `help` or `epilog`, which may give examples."""
-    helps = [n for n in nodes(path) if isinstance(n, ast.keyword)]
-    return {id(part) for n in helps if n.arg in ("help", "epilog") for part in ast.walk(n)}
+    """The nodes of help texts, which may give examples: arguments named `help` or `epilog`, and
+    `COMMANDS`, the table of commands."""
+    helps = [n for n in nodes(path) if getattr(n, "arg", "") in ("help", "epilog")]
+    assigned = [n for n in nodes(path) if isinstance(n, ast.Assign)]
+    helps += [n for n in assigned if getattr(n.targets[0], "id", "") == "COMMANDS"]
+    return {id(part) for n in helps for part in ast.walk(n)}
 
 
 PRIVATE = re.compile(
