@@ -44,15 +44,20 @@ def size(text: str) -> Counter[str]:
     )
 
 
+def of_files() -> dict[str, Counter[str]]:
+    """The `size` of each Python file that git tracks, below the working directory."""
+    command = ["git", "ls-files", "*.py"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return {name: size(Path(name).read_text(encoding="utf-8")) for name in names}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--files", type=int, default=0, metavar="N")
     arguments = parser.parse_args()
-    command = ["git", "ls-files", "*.py"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    sizes = {name: size(Path(name).read_text(encoding="utf-8")) for name in names}
+    sizes = of_files()
     folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name, of_file in sizes.items():
         folders[str(Path(name).parent)] += of_file
