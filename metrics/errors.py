@@ -171,10 +171,18 @@ class Total:
         by = np.zeros(sample.rows, dtype=int) if by is None else by
         self.sample, self.by = sample, by
         self.parts, self._rows = parts, np.flatnonzero(by >= 0)
+        self._counts: dict[bytes, Floats] = {}
         self._places = [(by[self._rows], 1)]
         for part in sample.parts:
             group = part.group[self._rows] + 1
             self._places.append((group * parts + by[self._rows], part.size + 1))
+
+    def count(self, known: Bools) -> Floats:
+        """The total of truth values; of the same ones it is made once. known: shape (rows,)."""
+        key = known.tobytes()
+        if key not in self._counts:
+            self._counts[key] = self(known)
+        return self._counts[key]
 
     def within(self, codes: Ints, size: int) -> tuple["Total", Floats]:
         """The total of finer parts, numbered from 0, and which belongs to which part, shape (size,
@@ -353,7 +361,7 @@ def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
     shape (rows,)."""
     x = np.asarray(x, dtype=float)
     known = ~np.isnan(x)
-    n = total(known if over is None else over)
+    n = total.count(known) if over is None else total(over)
     return ratio(total(np.where(known, x, 0)), n), n
 
 

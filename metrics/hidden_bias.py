@@ -176,7 +176,7 @@ def widened(
     df = weight @ x["words"].to_numpy()[first] - columns.shape[1]
     # by how much of the scatter an excess moves: that of its own pairs, and that of the fit
     rows = (x["words"] > 0).to_numpy() & (by >= 0)
-    counted = x[rows].assign(part=by[rows], root=columns[rows, 1])
+    counted = x.loc[rows, ["type", "pair", "k"]].assign(part=by[rows], root=columns[rows, 1])
     parts = len(next(iter(estimates.values())).value)
     types = counted.groupby(["part", "type"]).agg(
         root=("root", "sum"), pairs=("pair", "nunique"), k=("k", "first")

@@ -173,8 +173,9 @@ def tables(
     known = pairs[pairs["x"].notna()]
     triads, contrasts = [], []
     for gender in ([], ["gender"]):
+        parts = known.groupby(["axis", *gender, "context"]).indices
         for names, numbers in rows("paper", "axis", *gender, "context"):
-            inside = known[(known[list(names)] == pd.Series(names)).all(axis=1)]
+            inside = known.iloc[parts.get(tuple(names.values()), [])]
             for i, bound in enumerate(thresholds_of(threshold)):
                 row = {"axis": names["axis"], "gender": names.get("gender", ALL)}
                 row |= {"context": names["context"], "threshold": bound, "n": len(inside)}
