@@ -255,8 +255,9 @@ _SIGNS = rules(
         rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
     }
 )
-# "Friendly: 4" and what has no number: nothing to rewrite
-_CLEAN = r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]|(?!.*\b(?:one|two|three|four|five)\b)\D*"
+# "Friendly: 4", where there is nothing to rewrite
+_CLEAN = r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]"
+_NUMBERED = r"\d|\b(?:one|two|three|four|five)\b"
 _TURNED = rules(
     {
         # "Friendly: quite friendly (4)", "a 4 for friendliness"
@@ -358,7 +359,7 @@ class _SurveyReader:
         if self._lists_keywords(line, section):
             return
         text = self.names.phrase.sub("them", line.plain)
-        if not re.fullmatch(_CLEAN, text):
+        if re.search(_NUMBERED, text) and not re.fullmatch(_CLEAN, text):
             text = rewritten(text, _SIGNS)
         if re.search(_REDO, text):
             self.redone = len(self.claims)
