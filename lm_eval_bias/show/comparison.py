@@ -138,7 +138,11 @@ def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], n
         }
         for row in rows[:DRAWN]
     ]
-    pairs = (comparison.pairs[task] for task in dict.fromkeys(row.task for row in rows))
+    first, second = comparison.names
+    runs = []
+    for pair in (comparison.pairs[task] for task in dict.fromkeys(row.task for row in rows)):
+        runs.append(pair.one._replace(model=f"first {first}"))
+        runs.append(pair.two._replace(model=f"second {second}"))
     how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
     title = "Largest in standard errors first; p after Holm"
     return page_figures.figure(
@@ -148,7 +152,7 @@ def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], n
         name=name,
         title=f"The {DRAWN} largest of {len(rows)}. {title}" if len(rows) > DRAWN else title,
         seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
-        source=page_figures.source([run for pair in pairs for run in (pair.one, pair.two)]),
+        source=page_figures.source(runs),
     )
 
 
