@@ -13,66 +13,60 @@ from lm_eval_bias.commands import Parser, examples, filled, formatter, tell
 from lm_eval_bias.usage import UsageError, nearest
 
 COMMANDS = {
-    "tasks": dict(help="list the tasks, or describe a task or a number", epilog="tasks\ntasks hbb"),
-    "check": dict(
-        help="check files of items or groups of your own",
-        epilog="check groups.yaml --for mist_wabt\n"
-        "check items.tsv groups.yaml --for bistereo_pairs",
+    "tasks": ("list the tasks, or describe a task or a number", "tasks\ntasks hbb"),
+    "check": (
+        "check files of items or groups of your own",
+        "check groups.yaml --for mist_wabt\ncheck items.tsv groups.yaml --for bistereo_pairs",
     ),
-    "data": dict(
-        help="fetch or list the data that authors released", epilog="data list\ndata fetch hbb"
-    ),
-    "items": dict(
-        help="write new items with a model",
-        epilog="items hbb --from stereotypes.csv --out items.jsonl --model hf --model_args "
+    "data": ("fetch or list the data that authors released", "data list\ndata fetch hbb"),
+    "items": (
+        "write new items with a model",
+        "items hbb --from stereotypes.csv --out items.jsonl --model hf --model_args "
         "pretrained=MODEL\nitems hbb --from rows.csv --out items.jsonl --model "
         "openai-chat-completions --model_args model=NAME",
     ),
-    "model": dict(
-        help="make a small real model to try things with", epilog="model .model\nmodel models/small"
-    ),
-    "merge": dict(
-        help="put the samples of several runs of a task together",
-        epilog="merge hbb first/samples_hbb_*.jsonl second/samples_hbb_*.jsonl\n"
+    "model": ("make a small real model to try things with", "model .model\nmodel models/small"),
+    "merge": (
+        "put the samples of several runs of a task together",
+        "merge hbb first/samples_hbb_*.jsonl second/samples_hbb_*.jsonl\n"
         "merge hbb shards/*/samples_hbb_*.jsonl --output hbb.json",
     ),
-    "report": dict(
-        help="pages with the papers' tables and figures, from finished runs",
-        epilog="report results\nreport results --tasks hbb --output report_hbb --brief",
+    "report": (
+        "pages with the papers' tables and figures, from finished runs",
+        "report results\nreport results --tasks hbb --output report_hbb --brief",
     ),
-    "compare": dict(
-        help="two models, or one before and after, on the same questions",
-        epilog="compare results/before results/after\n"
+    "compare": (
+        "two models, or one before and after, on the same questions",
+        "compare results/before results/after\n"
         "compare results --models org/base org/tuned --output change.html",
     ),
-    "leaderboard": dict(
-        help="models beside each other, from finished runs",
-        epilog="leaderboard results\n"
+    "leaderboard": (
+        "models beside each other, from finished runs",
+        "leaderboard results\n"
         "leaderboard base=results/a tuned=results/b --tasks hbb --output board.html",
     ),
-    "plan": dict(
-        help="how many documents make an interval as narrow as you want",
-        epilog="plan --pilot results --width 5\n"
-        "plan --pilot results --tasks hbb --width bias_score=4",
+    "plan": (
+        "how many documents make an interval as narrow as you want",
+        "plan --pilot results --width 5\nplan --pilot results --tasks hbb --width bias_score=4",
     ),
-    "gate": dict(
-        help="judge finished runs by rules: a verdict for a pipeline",
-        epilog="gate results --init --rules bias.yaml\n"
+    "gate": (
+        "judge finished runs by rules: a verdict for a pipeline",
+        "gate results --init --rules bias.yaml\n"
         "gate results --rules bias.yaml --baseline older --junit bias.xml",
     ),
-    "export": dict(
-        help="convert numbers of finished runs to third-party formats",
-        epilog="export results --to hub --dataset_id org/bench --model org/model\n"
+    "export": (
+        "convert numbers of finished runs to third-party formats",
+        "export results --to hub --dataset_id org/bench --model org/model\n"
         "export results --to every-eval-ever --output eee",
     ),
-    "reasons": dict(
-        help="key phrases of the reasons that a model gives for its ratings",
-        epilog="reasons results/*/samples_stereomap_structure_*.jsonl\n"
+    "reasons": (
+        "key phrases of the reasons that a model gives for its ratings",
+        "reasons results/*/samples_stereomap_structure_*.jsonl\n"
         "reasons results/*/samples_stereomap_structure_*.jsonl --diversity",
     ),
 }
-"""Each, with two examples, is the module of its name in `commands`, which is imported only where it
-runs."""
+"""Help and two examples of each command, which is the module of its name in `commands`, imported
+only where it runs."""
 
 UNPRINTED = 74
 """The exit status where standard output is closed or full: no verdict of a command has it."""
@@ -95,9 +89,9 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
     )
     top.add_argument("--version", action="store_true", help="show the versions and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for name, about in COMMANDS.items():
+    for name, (help_text, epilog) in COMMANDS.items():
         command = commands.add_parser(
-            name, help=about["help"], epilog=examples(about["epilog"]), formatter_class=formatter
+            name, help=help_text, epilog=examples(epilog), formatter_class=formatter
         )
         if name in options_of:
             import_module(f"lm_eval_bias.commands.{name}").add(command)
