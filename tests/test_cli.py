@@ -96,7 +96,7 @@ def test_the_catalogue_lists_every_task_of_the_harness_index_as_the_harness_read
     for name, loaded in load("hbb", "mist_wabt")["tasks"].items():
         config = tasks[name].config
         for key in ("doc_to_text", "test_split", "num_fewshot"):
-            assert getattr(loaded.config, key) == config[key]
+            assert str(getattr(loaded.config, key)) == str(config[key])
         documents = config["custom_dataset"].load().documents
         assert loaded.config.custom_dataset.documents is documents
 
