@@ -89,10 +89,12 @@ def chosen(text: str, labels: Labels) -> str | None:
     cut = sentences(_without_list(text, labels), labels)
     mentions: list[Mention] = []
     in_last: list[Mention] = []
+    decided = False
     for sentence in cut:
         mentions += in_last
-        in_last = mentions_in(sentence, affirms(mentions), labels)
-    if cut and _is_cut_off(cut[-1], in_last, affirms(mentions)):
+        decided |= affirms(in_last)
+        in_last = mentions_in(sentence, decided, labels)
+    if cut and _is_cut_off(cut[-1], in_last, decided):
         mentions = [m for m in mentions if m.weight > (cut[-1][0].kind == "but")]
     else:
         mentions += in_last

@@ -98,8 +98,10 @@ class _Sentence:
 
     def __init__(self, tokens: list[GrammarToken], decided: bool, labels: Labels) -> None:
         self.tokens, self.decided, self.labels = tokens, decided, labels
+        self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
+        self.affirms = self.concludes = False  # what the mentions do
         self.clause: list[GrammarToken] = []
         self.since_cue = inf  # words that are no part of the grammar since a cue
         self.aside = self.conditional = False  # a remark on what was affirmed; a condition
@@ -133,19 +135,23 @@ class _Sentence:
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
         meaning = _meaning(following)
         status, weight = self._standing(token, meaning)
-        if token.kind == "open" and status == "named" and has_kind(self.tokens, "label list"):
+        if token.kind == "open" and status == "named" and self.has_labels:
             status = "affirmed"
-        remark = self.aside and (weight < 3 or affirms(self.mentions))
+        remark = self.aside and (weight < 3 or self.affirms)
         if self.asked:
             status = "asked"
         elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
-        concluded = any(m.status == "affirmed" and m.weight > 2 for m in self.mentions)
-        if status == "affirmed" and (against or (self.contrast and weight > 2 and not concluded)):
+        if status == "affirmed" and (
+            against or (self.contrast and weight > 2 and not self.concludes)
+        ):
             weight = 4 if weight > 2 else 3
         names = _meant(token, status, self.labels)
-        self.mentions += [Mention(name, status, weight) for name in names]
+        new = [Mention(name, status, weight) for name in names]
+        self.mentions += new
+        self.affirms |= affirms(new)
+        self.concludes |= bool(new) and status == "affirmed" and weight > 2
         self.aside |= meaning == "subject_of" and token.kind == "label"
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
@@ -176,9 +182,7 @@ class _Sentence:
         if kind in ("turn", "but", "retract", "correct"):
             self.aside = self.conditional = False
         elif kind in ("reason", "about", "dash", "bracket"):
-            self.aside |= affirms(self.mentions) or (
-                self.decided and not self.mentions and not self.clause
-            )
+            self.aside |= self.affirms or (self.decided and not self.mentions and not self.clause)
         if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
             self.aside = False
         if kind in ("retract", "correct"):
@@ -188,7 +192,7 @@ class _Sentence:
         if has_kind([token], _CUTS) and not goes_on:
             kept = kind == "bracket" and has_kind(self.clause, "neither")
             self.clause = self.clause if kept else []
-        opposes = kind == "but" and bool(self.mentions) and not affirms(self.mentions)
+        opposes = kind == "but" and bool(self.mentions) and not self.affirms
         if kind in ("turn", "cue") or opposes:
             self.since_cue = 0
         elif kind in ("word", "number", "subject"):
