@@ -40,11 +40,6 @@ class Scale:
 
     def __init__(self, ratings: ArrayLike, facets: Sequence[Hashable]) -> None:
         ratings = np.asarray(ratings, dtype=float)
-        if ratings.ndim != 3 or ratings.shape[2] != len(facets):
-            raise ValueError(
-                "ratings must have shape (groups, rounds, items) with a facet for each item, "
-                f"found {ratings.shape} and {len(facets)} facets"
-            )
         self._given = ratings, facets
         facet = np.unique(np.asarray(list(facets)), return_inverse=True)[1].astype(int)
         self.one_item = len(facet) == 1
@@ -133,12 +128,6 @@ class Scale:
         usual = (self._rated / np.maximum(self._times, 1)).sum() / max(self._rated.sum(), 1)
         per_rating = squares.sum() / max(df.sum(), 1)
         self.both = per_rating * usual * (self._weights**2).sum(axis=1)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether each rating is the same in several rounds, as at temperature 0."""
-        highest = self.ratings.max(axis=1, initial=0, where=self._there, keepdims=True)
-        return self.ratings.shape[1] > 1 and not (highest - self.ratings > 1e-9).any()
 
     @property
     def estimates(self) -> Estimates:
@@ -269,8 +258,8 @@ def variation(scores: ArrayLike) -> Floats:
 
 def _of_chi_square(variance: float, df: ArrayLike) -> tuple[float, float]:
     df = np.maximum(df, 1.0)  # with less the upper end is beyond every scale
-    low, high = (float(variance * df / stats.chi2.ppf(p, df)) for p in (0.975, 0.025))
-    return low, high
+    low, high = variance * df / stats.chi2.ppf([0.975, 0.025], df)
+    return float(low), float(high)
 
 
 def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:

@@ -98,26 +98,6 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     assert values["unanswered"] == pytest.approx(100 / 24)
 
 
-def test_ten_copies_of_an_answer_are_one_pair_of_the_test_by_round():
-    """At temperature 0 every round is the same: the test by round is that of one round, which is
-    the authors'; a limit that cuts the last round leaves copies copies."""
-
-    def rating(doc, item):
-        chance = random.Random(f"{doc['group']}{item}").gauss(0, 0.5)
-        return as_people({**doc, "round": 1}, item) + chance
-
-    def tests(records):
-        rows = summary("original", records)[1]["clusters"]
-        return [[row[name] for row in rows] for name in ("p", "p_by_round")]
-
-    copied = asked("original", rating, rounds=3)
-    for records in (copied, copied[:-100], copied[: len(copied) // 3]):
-        authors, by_round = tests(records)
-        assert by_round == pytest.approx(authors)
-    authors, by_round = tests(asked("original", as_people, rounds=2))
-    assert min(by_round) < min(authors)
-
-
 def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
     def rating(doc, item):
         return as_people(doc, item) if item in ("competent", "warm") else None

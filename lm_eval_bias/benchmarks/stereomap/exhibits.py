@@ -14,6 +14,7 @@ EXAMPLES = ("Nurses", "Doctors", "Women", "Men", "Democrats", "Republicans")
 """The groups of Figure 7."""
 ENDS = (1, 5)
 """Of the scale."""
+QUARTILES = ("least", "lower_quartile", "median", "upper_quartile", "greatest")
 CLUSTERED = "five groups or more that differ in warmth or competence, each with a rating of both"
 CLUSTER = Column("cluster", "Cluster (C-W)")
 GROUP = Column("group", "Group")
@@ -53,14 +54,12 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
             WARMTH,
             Column("t", "t", "t"),
             P,
-            Column("p_by_round", "p by round", "p"),
         ),
         how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t "
         "test of the groups' means at .001, = neither; clusters are named by their competence and "
         "warmth among these groups, from the lowest to the highest.",
         caveat="k-means finds five clusters in noise, too, and the test is of the very scores that "
-        "made them; p by round, which is ours, counts each group once a round and says little of "
-        "other groups.",
+        "made them.",
         needs=CLUSTERED,
         paper_values=paper_values,
     )
@@ -120,7 +119,6 @@ AGREEMENT = Exhibit(
 
 
 def _figure_3(what: str, part: str) -> Exhibit:
-    five = ("least", "lower_quartile", "median", "upper_quartile", "greatest")
     return Exhibit(
         name="Figure 3",
         caption=f"Distribution of the groups' {what} in each cluster",
@@ -131,7 +129,7 @@ def _figure_3(what: str, part: str) -> Exhibit:
             GROUPS,
             *(
                 Column(name, name.replace("_", " ").capitalize(), "points")
-                for name in ("mean", *five)
+                for name in ("mean", *QUARTILES)
             ),
         ),
         how_to_read="A box holds the middle half of a cluster's groups, its line the median, "
@@ -145,7 +143,7 @@ def _figure_3(what: str, part: str) -> Exhibit:
             y="median",
             colour="cluster",
             facet="dimension",
-            five=five,
+            five=QUARTILES,
             domain=ENDS,
         ),
         then=_with("median"),

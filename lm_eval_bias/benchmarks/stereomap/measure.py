@@ -1,6 +1,7 @@
 """StereoMap: warmth and competence of groups and their clusters, and what goes with them."""
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import nan
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pandas import DataFrame as Frame
+from scipy.special import softmax
 
 from lm_eval_bias.benchmarks.stereomap import exhibits
 from lm_eval_bias.benchmarks.stereomap.ratings import (
@@ -36,9 +38,9 @@ from lm_eval_bias.measure import (
     picked,
     with_intervals,
 )
-from lm_eval_bias.metrics.errors import Estimates, Floats, Value, ratio
+from lm_eval_bias.metrics.errors import Estimates, Value, ratio
 from lm_eval_bias.metrics.group_scores import Scale, variation
-from lm_eval_bias.metrics.partition import RandTest, paired_test, rand_test
+from lm_eval_bias.metrics.partition import paired_test, rand_test
 from lm_eval_bias.metrics.rank_correlation import (
     RankCorrelation,
     correlations,
@@ -59,8 +61,6 @@ DIMENSIONS = {
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 GREATEST_SPREAD = 2.0
 """With half of the groups at each end of the scale."""
-ENDS = (1.0, 5.0)
-"""Of the scale. No interval of a score goes beyond."""
 UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
 """A group that leaves its cluster in so many resamples is marked; with so many marked a sentence
 says that clusters may be chance."""
@@ -140,23 +140,18 @@ def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     their mean log-odds."""
     keys = ["group", "item"]
     places = [scales[item] for scales, item in zip(answers["scales"], answers["item"], strict=True)]
-    x = answers.assign(round=1, dimension=[d for d, _ in places], facet=[f for _, f in places])
+    x = answers.assign(round=1).join(Frame(places, columns=["dimension", "facet"]))
     both = x.pivot(index=keys, columns="direction", values="points")
     both = both.reindex(columns=["rising", "falling"]).dropna()
     rising, falling = (np.array([*both[name]], dtype=float).reshape(-1, 5) for name in both)
     means = {"rising": rising, "falling": falling, "rating": (rising + falling) / 2}
-    expected = Frame({name: _expected(points) for name, points in means.items()}, both.index)
+    with np.errstate(invalid="ignore"):
+        values = {name: softmax(y, axis=1) @ np.arange(1, 6) for name, y in means.items()}
+    expected = Frame(values, both.index)
     ratings = x.drop_duplicates(keys).set_index(keys)[["round", "dimension", "facet"]]
     ratings = ratings.join(expected).join(x.groupby(keys)["direction"].nunique()).reset_index()
     groups = rated(ratings, answers["group"].unique())
     return {**_compared(groups, answers, part), "answers": answers, "ratings": ratings}
-
-
-def _expected(log_likelihoods: Floats) -> Floats:
-    """Shape (ratings, points) -> (ratings,)."""
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True))
-    return ratio(weights @ np.arange(1, 6), weights.sum(axis=1))
 
 
 def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
@@ -168,77 +163,52 @@ def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
     groups = clustered(groups)
     clusters = _clusters(groups)
     groups["mixed"] = groups["cluster"].map(clusters["sign"]).isin(["<", ">"])
-    result = {"groups": groups, "clusters": clusters}
+    sources = dict.fromkeys(source for sources in groups["published"] for source in sources)
+    agreement = Frame([_agreement(_beside(groups, source), source) for source in sources])
+    result = {"groups": groups, "clusters": clusters, "agreement": agreement.assign(group=None)}
     if part in MAPPED:
-        source = next((source for sources in groups["published"] for source in sources), None)
-        result["groups"] = _beside(groups, source)
+        result["groups"] = _beside(groups, next(iter(sources), None))
     if part == "behavior":
         result["tendencies"] = _tendencies(groups, answers).assign(group=None)
     return result
 
 
 def _clusters(groups: Frame) -> Frame:
-    """Tables 2 and 5: mean scores, and the authors' paired t test over groups; beside it p over
-    groups and rounds."""
-    scales = [scale(groups, name) for name in BOTH]
-    by_round = [one.by_round for one in scales]
-    if all(one.repeats for one in scales):
-        by_round = [groups[[name]].to_numpy() for name in BOTH]  # ten copies of an answer are one
+    """Tables 2 and 5: mean scores, and the authors' paired t test over groups."""
     rows = []
     for k, x in groups[groups["cluster"] >= 0].groupby("cluster"):
-        test = paired_test(x[COMPETENCE], x[WARMTH])
-        rows.append(
-            {
-                "number": k,
-                "cluster": x["place"].iloc[0],
-                "groups": len(x),
-                "members": ", ".join(x["group"]),
-                "competence": x[COMPETENCE].mean(),
-                "warmth": x[WARMTH].mean(),
-                "sign": test.sign,
-                "t": test.t,
-                "p": test.p,
-                "p_by_round": paired_test(*(own[x.index].ravel() for own in by_round)).p,
-            }
-        )
+        row = {"number": k, "cluster": x["place"].iloc[0], "groups": len(x)}
+        row |= {"members": ", ".join(x["group"])}
+        row |= {name.lower(): x[name].mean() for name in BOTH}
+        rows.append(row | paired_test(x[COMPETENCE], x[WARMTH])._asdict())
     return Frame(rows, columns=None if rows else ["number", "groups", "sign"])
 
 
-def _agreement(groups: Frame) -> Frame:
-    """With people, and with the models of the paper: adjusted Rand index of the clusters; rank
-    correlation of our scores with the means of theirs."""
-    rows = []
-    for source in dict.fromkeys(source for sources in groups["published"] for source in sources):
-        x = _beside(groups, source)
-        test = _same_clusters(x)
-        row = {
-            "source": source,
-            "groups": test.n,
-            "agreement": test.value,
-            "agreement_p": test.p,
-            "chance_95": test.null_high,
-        }
-        for name in BOTH:
-            found = rank_correlation(x[name], x[name.lower()])
-            key = f"agreement_{name.lower()}"
-            row |= {**estimate(key, _rho(found)), f"{key}_p": found.p, f"{key}_n": found.n}
-        rows.append(row)
-    return Frame(rows)
+def _agreement(x: Frame, source: str) -> dict[str, Any]:
+    """With people, or with a model of the paper: adjusted Rand index of the clusters; rank
+    correlation of our scores with the means of theirs. x: of `_beside`."""
+    known = x[(x["cluster"] >= 0) & x["in_print"].notna()]
+    test = rand_test(known["cluster"], known["in_print"])
+    row = {
+        "source": source,
+        "groups": test.n,
+        "agreement": test.value,
+        "agreement_p": test.p,
+        "chance_95": test.null_high,
+    }
+    for name in BOTH:
+        found = rank_correlation(x[name], x[name.lower()])
+        key = f"agreement_{name.lower()}"
+        row |= {**estimate(key, _rho(found)), f"{key}_p": found.p, f"{key}_n": found.n}
+    return row
 
 
 def _beside(groups: Frame, source: str | None) -> Frame:
     """Groups with what a source has of them."""
-    names = ("cluster", "competence", "warmth")
-    cells = [
-        [sources.get(source, {}).get(name) for name in names] for sources in groups["published"]
-    ]
-    table = Frame(cells, columns=["in_print", "competence", "warmth"])
-    return groups.assign(**table.astype({"competence": float, "warmth": float}))
-
-
-def _same_clusters(x: Frame) -> RandTest:
-    known = x[(x["cluster"] >= 0) & x["in_print"].notna()]
-    return rand_test(known["cluster"], known["in_print"])
+    cells = [sources.get(source, {}) for sources in groups["published"]]
+    table = Frame(cells, columns=["cluster", "competence", "warmth"])
+    table = table.astype({"competence": float, "warmth": float})
+    return groups.assign(**table.rename(columns={"cluster": "in_print"}))
 
 
 def _rho(correlation: RankCorrelation) -> Number:
@@ -251,25 +221,14 @@ def _tendencies(groups: Frame, answers: Frame) -> Frame:
     rows = []
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
-            correlation = rank_correlation(scores(groups, factor), scores(groups, tendency))
-            rows.append(
-                {
-                    "stereotype_or_emotion": factor,
-                    "tendency": tendency,
-                    "groups": correlation.n,
-                    **estimate("rho", _rho(correlation)),
-                    "stars": correlation.stars,
-                    "p": correlation.p,
-                    "rho_of_people": of_people,
-                    "stars_of_people": stars,
-                    "same_sign": None
-                    if np.isnan(correlation.rho)
-                    else bool(correlation.rho * of_people > 0),
-                }
-            )
-    return Frame(
-        rows, columns=None if rows else ["rho", "rho_of_people", "stars_of_people", "same_sign"]
-    )
+            found = rank_correlation(scores(groups, factor), scores(groups, tendency))
+            same = None if np.isnan(found.rho) else bool(found.rho * of_people > 0)
+            row = {"stereotype_or_emotion": factor, "tendency": tendency, "groups": found.n}
+            row |= {**estimate("rho", _rho(found)), "stars": found.stars, "p": found.p}
+            row |= {"rho_of_people": of_people, "stars_of_people": stars, "same_sign": same}
+            rows.append(row)
+    columns = ["rho", "rho_of_people", "stars_of_people", "same_sign"]
+    return Frame(rows, columns=None if rows else columns)
 
 
 # ---- Values
@@ -286,19 +245,22 @@ def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
         name = _column(dimension)
         values[name], values[f"{name}_spread"] = scale(x, dimension).values(total)
     if part in MAPPED:
-        test = _same_clusters(x)
-        for name, value in (("agreement", test.value), ("agreement_p", test.p)):
-            values[name] = np.full_like(n, value), np.full_like(n, test.n)
         kept = np.column_stack([total(group) for group in np.eye(len(x))])
         for name, (one, other) in RANKED.items():
             values[name] = tuple(y[:, None] for y in correlations(x[one], x[other], kept))
-        inside, known = total(x["cluster"] >= 0), total(x["changed"].notna())
-        values["mixed_groups"] = 100 * ratio(total(x["mixed"]), inside), inside
-        values["unstable_groups"] = 100 * ratio(total(x["changed"] >= UNSTABLE), known), known
+        changed = x["changed"]
+        values["mixed_groups"] = _percent(total, x["mixed"], x["cluster"] >= 0)
+        values["unstable_groups"] = _percent(total, changed >= UNSTABLE, changed.notna())
     for name in x.columns.intersection([metric.name for metric in VARIATION]):
         varied = total(x[name].notna())
         values[name] = ratio(total(x[name].fillna(0)), varied), varied
     return values
+
+
+def _percent(total: Any, counted: Any, rows: Any = 1) -> Value:
+    """The sum of a column as a share of rows."""
+    n = total(rows)
+    return 100 * ratio(total(counted), n), n
 
 
 def with_items(
@@ -306,40 +268,32 @@ def with_items(
 ) -> Mapping[str, Estimates]:
     """The errors of means with items as a sample, too, and the intervals of spreads and of rank
     correlations."""
-    result = {}
-
-    def own(name: str, ends: tuple[Floats, Floats]) -> None:
-        estimated = estimates[name]
-        nothing = np.full_like(estimated.value, nan)
-        result[name] = estimated._replace(variance=nothing, ends=ends)
-
-    for dimension in DIMENSIONS[part]:
-        name, scores_of = _column(dimension), scale(x, dimension)
-        result[name] = scores_of.mean(estimates[name])
-        low, high = scores_of.spread_ends
-        own(f"{name}_spread", (np.array([low]), np.array([high])))
-    for name in RANKED if part in MAPPED else ():
-        own(name, interval(estimates[name].value, estimates[name].n))
-    return result
+    scales = {_column(dimension): scale(x, dimension) for dimension in DIMENSIONS[part]}
+    ends = {f"{name}_spread": np.array([own.spread_ends]).T for name, own in scales.items()}
+    if part in MAPPED:
+        ends |= {name: interval(estimates[name].value, estimates[name].n) for name in RANKED}
+    nothing = {name: np.full_like(estimates[name].value, nan) for name in ends}
+    return {name: own.mean(estimates[name]) for name, own in scales.items()} | {
+        name: estimates[name]._replace(variance=nothing[name], ends=(low, high))
+        for name, (low, high) in ends.items()
+    }
 
 
 def of_answers(x: Frame, total: Any, **_: Any) -> Values:
-    n = total(1)
     if "answer" in x:
+        n = total(1)
         return {"refused": (ratio(total(x["answer"] == "refused"), n), n)}
-    known = total(x["rating_mass"].notna())
-    masses = x["rating_mass"].astype(float).fillna(0)
+    masses = x["rating_mass"].astype(float)
     return {
-        "rating_mass": (100 * ratio(total(masses), known), known),
-        "unanswered": (100 * ratio(total(x["points"].isna()), n), n),
+        "rating_mass": _percent(total, masses.fillna(0), masses.notna()),
+        "unanswered": _percent(total, x["points"].isna()),
     }
 
 
 def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
     """direction_agreement: within items."""
-    n = total(1)
     if "rising" not in x:
-        return {"unanswered": (100 * ratio(total(x["rating"].isna()), n), n)}
+        return {"unanswered": _percent(total, x["rating"].isna())}
     ends = x[["rising", "falling"]]
     away = (ends - ends.groupby(x["item"]).transform("mean")).fillna(0)
     one, other = (total(away[name] ** 2) for name in ends)
@@ -347,27 +301,33 @@ def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
     alike = ratio(total(away["rising"] * away["falling"]), np.sqrt(one * other))
     return {
         "direction_agreement": (np.where(varied, alike, nan), total(x["rising"].notna())),
-        "left_out": (total(x["direction"] < 2), n),
+        "left_out": (total(x["direction"] < 2), total(1)),
     }
 
 
 def of_keywords(x: Frame, total: Any, **_: Any) -> Values:
-    n = total(1)
-    return {"keyword_coverage": (100 * ratio(total(x["how"].isin(STEPS)), n), n)}
+    return {"keyword_coverage": _percent(total, x["how"].isin(STEPS))}
 
 
 def of_tendencies(x: Frame, total: Any, **_: Any) -> Values:
     """Signs are NaN if a correlation is undefined, and without any."""
-    starred = x[x["stars_of_people"] != ""]
-    signs = [
-        rows["same_sign"].astype(float).sum(skipna=False, min_count=1) for rows in (x, starred)
-    ]
     alike = rank_correlation(x["rho"], x["rho_of_people"])
-    numbers = {
-        "people_signs": (signs[0], len(x)),
-        "people_signs_significant": (signs[1], len(starred)),
-        "people_rho": (alike.rho, alike.n),
-    }
+    numbers = {"people_rho": (alike.rho, alike.n)}
+    starred = x[x["stars_of_people"] != ""]
+    for name, rows in (("people_signs", x), ("people_signs_significant", starred)):
+        same = rows["same_sign"].astype(float)
+        numbers[name] = same.sum(skipna=False, min_count=1), len(rows)
+    return _fixed(numbers, total)
+
+
+def of_agreement(x: Frame, total: Any, **_: Any) -> Values:
+    """With people, who stand first."""
+    first = x.head(1).reindex(columns=["groups", "agreement", "agreement_p"]).mean()
+    return _fixed({name: (first[name], first["groups"]) for name in first.index[1:]}, total)
+
+
+def _fixed(numbers: Mapping[str, tuple[float, float]], total: Any) -> Values:
+    """Numbers of all rows, whatever is left out."""
     return {
         name: tuple(np.full_like(total(1), y) for y in number) for name, number in numbers.items()
     }
@@ -388,13 +348,10 @@ def tables(
     frames: Mapping[str, Frame], rows: Callable[..., Any], part: str, **_: Any
 ) -> dict[str, Table]:
     groups = frames["groups"]
-    result = {name: frames[name] for name in ("clusters", "styles") if name in frames}
-    if part != "structure":
-        result["agreement"] = _agreement(groups)
+    tabled = [name for name in ("clusters", "styles", "agreement", "tendencies") if name in frames]
+    result = {name: frames[name].drop(columns="group", errors="ignore") for name in tabled}
     if part in ("emotion", "behavior"):
         result["by_cluster"] = _by_cluster(groups, DIMENSIONS[part])
-    if part == "behavior":
-        result["tendencies"] = frames["tendencies"].drop(columns="group")
     if part == WORDED and "content" in frames:
         result |= _about_keywords(frames)
     of_scales = {name: _numbers(scale(groups, name)) for name in groups["scales"][0]}
@@ -413,34 +370,33 @@ def tables(
 
 def _numbers(scores_of: Scale) -> Frame:
     """The groups' scores, in the columns of a number."""
-    numbers = with_intervals(Metric("", "points", "", scale=ENDS), scores_of.estimates)
+    numbers = with_intervals(Metric("", "points", "", scale=exhibits.ENDS), scores_of.estimates)
     return Frame([estimate("mean", number._replace(n=None)) for number in numbers])
 
 
 def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Frame:
     """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
     groups, answers, ratings = (frames[name] for name in ("groups", "answers", "ratings"))
-    by_group = answers.groupby("group")
-    table = groups[["group"]].assign(answers=groups["group"].map(by_group.size()))
+    columns = {"answers": answers.groupby("group").size()}
     if "answer" in answers:
+        unread = ratings.assign(no=ratings["rating"].isna())
         counted = ratings["part"].map(COUNTED).fillna(ratings["item"]) == ratings["item"]
-        by_part = ratings[counted].assign(no=ratings["rating"].isna()).groupby(["group", "part"])
-        columns = {
+        by_part = unread[counted].groupby(["group", "part"])["no"].mean()
+        columns |= {
             "refused": (answers["answer"] == "refused").groupby(answers["group"]).mean(),
-            "unanswered": 100 * ratings["rating"].isna().groupby(ratings["group"]).mean(),
+            "unanswered": 100 * unread.groupby("group")["no"].mean(),
             # By the authors' count_nans: without the `COUNTED` rating, a mean over prompts.
-            "unrated": by_part["no"].mean().groupby("group").mean(),
+            "unrated": by_part.groupby("group").mean(),
         }
-        table = table.assign(
-            **{name: groups["group"].map(values) for name, values in columns.items()}
-        )
+    table = groups[["group"]].assign(
+        **{name: groups["group"].map(y) for name, y in columns.items()}
+    )
     if "cluster" in groups:
         changed = groups["changed"]
         unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
         table = table.assign(cluster=groups["place"], left_its_cluster=changed, unstable=unstable)
     for name, own in of_scales.items():
-        columns = {column: column.replace("mean", _column(name)) for column in own}
-        table = table.join(own.rename(columns=columns))
+        table = table.join(own.rename(columns=partial(re.sub, "mean", _column(name))))
     return table
 
 
@@ -456,24 +412,16 @@ def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
 
 def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
     """Figure 3: the groups' scores of an emotion or a tendency in each cluster."""
-    five = {
-        "min": "least",
-        "25%": "lower_quartile",
-        "50%": "median",
-        "75%": "upper_quartile",
-        "max": "greatest",
-    }
     x = groups[["cluster", "place"]].assign(**{name: scores(groups, name) for name in names})
     x = x[x["cluster"] >= 0].sort_values("cluster").rename(columns={"cluster": "number"})
     if x.empty:
         return x
-    x = x.melt(["number", "place"], var_name="dimension")
-    table = (
-        x.groupby(["dimension", "number", "place"], sort=False)["value"].describe().reset_index()
-    )
-    table = table.rename(columns={"place": "cluster", "count": "groups", **five})
-    table = table.astype({"groups": int}).assign(variance=table["std"] ** 2)
-    return table[["dimension", "number", "cluster", "groups", "mean", "variance", *five.values()]]
+    by = ["dimension", "number", "place"]
+    x = x.melt(by[1:], var_name=by[0]).groupby(by, sort=False)["value"].describe().reset_index()
+    five = dict(zip(["min", "25%", "50%", "75%", "max"], exhibits.QUARTILES, strict=True))
+    x = x.rename(columns={"place": "cluster", "count": "groups", **five}).astype({"groups": int})
+    x["variance"] = x["std"] ** 2
+    return x[["dimension", "number", "cluster", "groups", "mean", "variance", *exhibits.QUARTILES]]
 
 
 def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
@@ -483,14 +431,11 @@ def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
     coverage = Frame({"found": STEPS, "known": known.to_numpy()})
     coverage["keyword_coverage"] = 100 * ratio(coverage["known"], len(keywords))
     tables = {"keyword_coverage": coverage}
-    for key, kind in (("words", "words"), ("content", "keywords")):
-        x = frames[key]
+    for kind, x in (("words", frames["words"]), ("keywords", keywords)):
         inside = x[x["cluster"] >= 0].sort_values("cluster", kind="stable")
-        for column, words in (("cluster", inside.assign(cluster=inside["place"])), ("group", x)):
-            table = _about(words, column, once=key == "words")
-            if len(table):
-                tables[f"{kind}_by_{column}"] = table
-    return tables
+        for column, own in (("cluster", inside.assign(cluster=inside["place"])), ("group", x)):
+            tables[f"{kind}_by_{column}"] = _about(own, column, once=kind == "words")
+    return {name: table for name, table in tables.items() if len(table)}
 
 
 def _about(x: Frame, column: str, once: bool) -> Frame:
@@ -504,9 +449,8 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
     table = table.rename(columns={"size": "keywords"}).reset_index()
     most = table[column].map((entries if once else x)[column].value_counts())
     table = table.assign(percent=100 * table["keywords"] / most, direction=table["sum"] / most)
-    names = {name: i for i, name in enumerate(x[column].unique())}
-    size = table["direction"].abs() if once else table["keywords"]
-    table = table.assign(place=table[column].map(names), size=-size)
+    table["place"] = table[column].map({name: i for i, name in enumerate(x[column].unique())})
+    table["size"] = -(table["direction"].abs() if once else table["keywords"])
     table = table.sort_values(["place", "size"], kind="stable")
     table["rank"] = table.groupby(column).cumcount() + 1
     return table[[column, "rank", "dimension", "keywords", "percent", "direction"]]
@@ -560,9 +504,9 @@ def _notes(frames: Mapping[str, Frame], numbers: Mapping[str, Number], part: str
                 "less; `rounds` asks for more rounds."
             )
         return
-    if (rating_mass := numbers["rating_mass"].value) < LEAST_MASS:
+    if (percent := numbers["rating_mass"].value) < LEAST_MASS:
         yield (
-            f"The five points have {rating_mass:.0f} % of the probability; the model would rather "
+            f"The five points have {percent:.0f} % of the probability; the model would rather "
             "say something else."
         )
     if (alike := numbers["direction_agreement"].value) < LEAST_ALIKE:
@@ -750,7 +694,7 @@ def _scores(part: str) -> list[Metric]:
                 _column(dimension),
                 "points",
                 f"Mean {what} of all groups, from 1 to 5.",
-                scale=ENDS,
+                scale=exhibits.ENDS,
                 paired=False,
             ),
         ]
@@ -764,6 +708,8 @@ def _measure(part: str, in_words: bool) -> Measure:
         "answers": of_answers,
         "ratings": of_ratings,
     }
+    if part in MAPPED:
+        values["agreement"] = of_agreement
     if part == "behavior":
         values["tendencies"] = of_tendencies
     if in_words and part == WORDED:
