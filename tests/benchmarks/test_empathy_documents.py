@@ -112,7 +112,7 @@ def test_the_first_documents_are_one_events_whole_matrix_then_that_of_the_placeb
     docs = empathy.documents(category)
     size = names**2 + k**2
     assert len(docs) == 240 * size == empathy.count(category)
-    assert empathy.official_count(category) == 300 * size
+    assert empathy.count(category, events_per_emotion=25) == 300 * size
     for first in (0, size * 239):
         event = docs[first : first + size]
         assert len({(d["perceiver"], d["experiencer"]) for d in event}) == size
@@ -150,8 +150,8 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     drawn = empathy.official_events()
     assert set(Counter(e["emotion"] for e in drawn).values()) == {25}
     assert {e["id"] for e in empathy.official_events(10)} <= {e["id"] for e in drawn}
-    docs = empathy.official_documents("religion")
-    assert len(docs) == 300 * 61 == empathy.official_count("religion")
+    docs = empathy.documents("religion", events_per_emotion=25)
+    assert len(docs) == 300 * 61 == empathy.count("religion", events_per_emotion=25)
 
 
 def test_no_event_of_ours_is_one_of_the_authors(official):

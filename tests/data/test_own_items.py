@@ -509,7 +509,7 @@ def test_mistakes_in_events_and_categories(write):
     with pytest.raises(UsageError, match=r"in the form t1, which e\.csv lacks"):
         empathy.documents("caste", form="t1", items=items, groups=groups)
     with pytest.raises(UsageError, match=r"g\.yaml lacks disgust, fear"):
-        empathy.official_documents("caste", groups=groups)
+        empathy.documents("caste", groups=groups, events_per_emotion=25)
     more = write("f.csv", EVENTS + "f1,fear,a noise\n")
     assert problems(empathy.FILES, groups=groups, items=more) == [
         "f.csv, line 4, emotion: 'fear' is not one of the groups' emotions (joy, anger)"

@@ -8,7 +8,6 @@ paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-gro
 
 import csv
 import random
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -180,66 +179,41 @@ def documents(
     experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
+    events_per_emotion: int | str | None = None,
 ) -> list[Document]:
     """Every event, emotions in turn, with every perceiver and every experiencer, then so with the
     placebos.
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: "t0", "t1" or "t2".
+    events_per_emotion: of the authors' events; None for `items`, by default ours.
     """
-    content = load(FILES, items=items, groups=groups)
-    rows, emotions = content["items"], content["groups"]["emotions"]
-    if form not in rows[0]:
-        raise UsageError(
-            f"this task needs the events in the form {form}, which {items} lacks; add the column "
-            f"{form}"
-        )
-    events = in_turns([[row for row in rows if row["emotion"] == e] for e in emotions])
-    return _matrices(
-        events, content["groups"], category, persona, scale, form, reader, experiencers
-    )
-
-
-def official_documents(
-    category: str,
-    persona: str = "P0",
-    scale: int = 100,
-    form: str = "t0",
-    reader: str = "ours",
-    experiencers: str = "named",
-    events_per_emotion: int | str = EVENTS_PER_EMOTION,
-    groups: str | None = None,
-) -> list[Document]:
-    """The same with the authors' events."""
-    content = load(OFFICIAL_FILES, groups=groups)["groups"]
-    lacking = [e for e in lexicon("empathy")["emotions"] if e not in content["emotions"]]
-    if lacking:
-        raise UsageError(
-            f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
-        )
-    events = official_events(events_per_emotion)
-    return _matrices(events, content, category, persona, scale, form, reader, experiencers)
-
-
-def _matrices(
-    events: Sequence[Row],
-    groups: Data,
-    category: str,
-    persona: str,
-    scale: int,
-    form: str,
-    reader: str,
-    experiencers: str,
-) -> list[Document]:
-    names, placebos = _people(category, groups)
+    content = _content(items, groups, events_per_emotion)
+    known = content["groups"]
+    if events_per_emotion is not None:
+        wanted = lexicon("empathy")["emotions"]
+        if lacking := [emotion for emotion in wanted if emotion not in known["emotions"]]:
+            raise UsageError(
+                f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
+            )
+        events = official_events(events_per_emotion)
+    else:
+        rows = content["items"]
+        if form not in rows[0]:
+            raise UsageError(
+                f"this task needs the events in the form {form}, which {items} lacks; add the "
+                f"column {form}"
+            )
+        events = in_turns([[row for row in rows if row["emotion"] == e] for e in known["emotions"]])
+    names, placebos = _people(category, known)
     group_of = names | placebos
     culture_of: dict[str | None, str] = {
         group: culture
-        for culture, members in groups.get("cultures", {}).items()
+        for culture, members in known.get("cultures", {}).items()
         for group in members
     }
     phrases = dict(zip(group_of, group_of, strict=True))
     if experiencers == "paraphrased":
-        phrases = groups.get("paraphrases", {})
+        phrases = known.get("paraphrases", {})
         if lacking := [name for name in group_of if name not in phrases]:
             raise UsageError(
                 f"the groups have no paraphrases of {', '.join(lacking)}; add them to the groups, "
@@ -249,7 +223,7 @@ def _matrices(
         {
             "event": event["id"],
             "emotion": event["emotion"],
-            "valence": groups["emotions"][event["emotion"]],
+            "valence": known["emotions"][event["emotion"]],
             "narrative": event[form],
             "perceiver": perceiver,
             "perceiver_group": group_of[perceiver],
@@ -270,30 +244,33 @@ def _matrices(
     ]
 
 
+def _content(items: str | None, groups: str | None, official: int | str | None) -> Data:
+    if official is not None:
+        return load(OFFICIAL_FILES, groups=groups)
+    return load(FILES, items=items, groups=groups)
+
+
 def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
     placebos = groups.get("placebos", {}).get(category, ())
     return identities(category, groups), dict(zip(placebos, placebos, strict=True))
 
 
 def count(
-    category: str, items: str | None = None, groups: str | None = None, **setting: Any
+    category: str,
+    items: str | None = None,
+    groups: str | None = None,
+    events_per_emotion: int | str | None = None,
+    **setting: Any,
 ) -> int:
-    content = load(FILES, items=items, groups=groups)
-    people = _people(category, content["groups"])
-    return len(content["items"]) * sum(len(names) ** 2 for names in people)
-
-
-def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
-    """How many `official_documents` there are by default; needs no files."""
-    content = load(OFFICIAL_FILES, groups=groups)["groups"]
-    people = _people(category, content)
-    return (
-        len(source("empathy").files) * EVENTS_PER_EMOTION * sum(len(names) ** 2 for names in people)
-    )
+    """How many `documents` there are; of the authors' events by default, without their files."""
+    content = _content(items, groups, events_per_emotion)
+    events = len(source("empathy").files) * EVENTS_PER_EMOTION
+    if events_per_emotion is None:
+        events = len(content["items"])
+    return events * sum(len(names) ** 2 for names in _people(category, content["groups"]))
 
 
 build = CustomDataset(documents, count)
-build_official = CustomDataset(official_documents, official_count)
 
 
 def numbers(doc: Document) -> list[str]:
