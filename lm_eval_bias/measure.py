@@ -282,29 +282,34 @@ class _Groups(NamedTuple):
     def names(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """In the order of the first frame that has the columns, if it has all that are counted."""
 
-        def first(frames: Iterable[Any]) -> list[tuple[Any, ...]]:
-            having = [frame for frame in frames if set(columns) <= set(frame.columns)]
-            known = dict.fromkeys(_labels(having[0], columns)) if having else ()
-            return [name for name in known if all(part == part for part in name)]  # NaN
+        def first_seen(name: str) -> list[tuple[Any, ...]]:
+            known = self.frames[name][[*columns]].drop_duplicates().dropna()
+            return [*known.itertuples(index=False, name=None)]
 
         if not columns:
             return [()]
-        every = first(self.frames.values())
-        own = first(self.frames[name] for name in self.samples)
-        return every if set(own) <= set(every) else own
+        having = [n for n, frame in self.frames.items() if set(columns) <= set(frame.columns)]
+        every = first_seen(having[0]) if having else []
+        own = next((name for name in having if name in self.samples), None)
+        if own in having[1:] and not set(counted := first_seen(own)) <= set(every):
+            return counted
+        return every
 
     def computed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
         """(name, the group of each row, its values) of each frame that has the columns."""
         import numpy as np
+        import pandas as pd
 
-        index = {name: i for i, name in enumerate(self.names(columns))}
-        for name, sample in self.samples.items() if index else ():
+        names = self.names(columns)
+        for name, sample in self.samples.items() if names else ():
             units = self.frames[name]
             if set(columns) <= set(units.columns):
-                by = np.array([index.get(row, -1) for row in _labels(units, columns)], dtype=int)
-                if not columns and "apart" in units:
-                    by[units["apart"].astype(bool)] = -1
-                total = sample.total(by, len(index))
+                if columns:
+                    rows = pd.MultiIndex.from_frame(units[[*columns]])
+                    by = pd.MultiIndex.from_tuples(names).get_indexer(rows)
+                else:
+                    by = -np.asarray(units.get("apart", np.zeros(len(units))), dtype=int)
+                total = sample.total(by, len(names))
                 yield name, by, self.counted.values[name](units, total, **self.options)
 
     def numbers(self, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
@@ -344,10 +349,6 @@ class Replicate(NamedTuple):
     sample: Any
     value: Any
     n: Any
-
-
-def _labels(units: Any, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    return [*units[[*columns]].itertuples(index=False, name=None)] or [()] * len(units)
 
 
 def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[Number]:

@@ -398,7 +398,7 @@ def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part
     loaded = load(task, "bistereo_nli")
     broken = loaded["tasks"][task]
     if part == "filter":
-        monkeypatch.setattr("lm_eval_bias.answers.filters.nli_label", fail)
+        monkeypatch.setattr("lm_eval_bias.answers.filters.NLILabel.reader", fail)
     else:
         broken.measure = broken.measure._replace(**{part: fail})
     lm = RuleLM(halo_rule, lambda _: "Neutral")
