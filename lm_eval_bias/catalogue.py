@@ -13,7 +13,7 @@ from typing import Any
 from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
-from lm_eval_bias.data.schema import located
+from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.usage import UsageError, nearest, option_names, read_options
 
@@ -108,7 +108,7 @@ class Task:
         build = self.builder
         if build is None:
             return None
-        given = located(self.metadata, self.path)
+        given = with_resolved_paths(self.metadata, self.path)
         arguments = {
             **given,
             **read_options(self.name, given, self.options),

@@ -141,7 +141,7 @@ def raw_rows(exhibit: Exhibit, tables: Tables) -> Table:
     if isinstance(source, Numbers):
         names = exhibit.metrics
         numbers = [row for row in tables.get("numbers", ()) if row["metric"] in names]
-        shown = _turned(source, numbers)
+        shown = _pivoted(source, numbers)
     elif isinstance(source, Rows):
         shown = [dict(row) for row in tables.get(source.table, ()) if _is(row, source.where)]
     else:
@@ -170,7 +170,7 @@ def _is(row: Row, where: Row) -> bool:
     )
 
 
-def _turned(source: Numbers, numbers: Sequence[Row]) -> Table:
+def _pivoted(source: Numbers, numbers: Sequence[Row]) -> Table:
     """A row for each group, the whole first; a column for each metric and its error and ends."""
     groups: dict[str | None, dict[str, Any]] = {}
     whole = source.whole

@@ -464,7 +464,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
 
 
 @contextmanager
-def quietly(name: str = "lm_eval_bias") -> Iterator[None]:
+def logging_disabled(name: str = "lm_eval_bias") -> Iterator[None]:
     """Without what a logger has to say: by default of a summary, which has said so in the run."""
     logger = logging.getLogger(name)
     before = logger.level
@@ -482,7 +482,7 @@ def without_unseen(
     if not any(WITHOUT_UNSEEN in record for record in records):
         return None
     others = [record.get(WITHOUT_UNSEEN, record) for record in records]
-    with quietly():
+    with logging_disabled():
         return measure.summary(others, errors=errors, **options)
 
 
@@ -536,7 +536,7 @@ def _seen(
     ]
 
 
-def summed_up(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
+def summarise_or_explain(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     """`summarise` of records from files. UsageError for what the measure cannot count."""
     try:
         return summarise(measure, records, options)
@@ -683,7 +683,7 @@ def first_seen(records: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
     return list(dict.fromkeys(record[column] for record in records))
 
 
-def picked(document: Document, columns: Iterable[str]) -> Record:
+def select_columns(document: Document, columns: Iterable[str]) -> Record:
     """What a record keeps of its document."""
     return {column: document[column] for column in columns}
 

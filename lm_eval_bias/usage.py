@@ -51,7 +51,7 @@ def read_options(
             )
     try:
         part(metadata)
-        asked_in(metadata, wordings)
+        requested_wordings(metadata, wordings)
         return options.read(metadata) if options else {}
     except UsageError as error:
         raise UsageError(f"{task}: {error}") from error
@@ -67,7 +67,7 @@ def part(metadata: Options) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def asked_in(metadata: Options, wordings: Sequence[Any]) -> list[str]:
+def requested_wordings(metadata: Options, wordings: Sequence[Any]) -> list[str]:
     """The names of the wordings that `WORDING` asks for; none without it, or if the task has none.
     UsageError for an unknown one."""
     if not wordings or WORDING not in metadata:

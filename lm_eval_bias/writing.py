@@ -46,7 +46,7 @@ def together(files: Mapping[Path, str | bytes]) -> None:
         beside: dict[Path, Path] = {}
         for path, content in files.items():
             place = path.resolve()
-            with told(path):
+            with os_errors_as_usage_errors(path):
                 if path.exists() and not path.is_file():  # such as /dev/stdout
                     path.write_bytes(encoded(content))
                     continue
@@ -62,7 +62,7 @@ def together(files: Mapping[Path, str | bytes]) -> None:
                     ready.chmod(place.stat().st_mode & 0o777)
             written.append((ready, place))
         for ready, place in written:
-            with told(place):
+            with os_errors_as_usage_errors(place):
                 ready.replace(place)
         for folder in beside:
             flush(folder)
@@ -91,7 +91,7 @@ def flush(path: Path) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def os_errors_as_usage_errors(path: Path) -> Iterator[None]:
     """Turns an OSError into a UsageError that names what could not be written."""
     try:
         yield

@@ -17,7 +17,7 @@ from .given_label import given_label
 from .intensity import intensity, papers_intensity
 from .listed_option import listed_option
 from .nli_label import nli_label
-from .reasoning import spoken
+from .reasoning import without_reasoning
 from .stereotype_content import DICTIONARIES, single_words
 from .survey import survey_answer
 from .text import CUT_OFF, REFUSED, UNPARSED, without_long_runs
@@ -32,7 +32,7 @@ def one_of(texts: Iterable[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _outside(text: str) -> str | None:
-    return spoken(without_long_runs(text))
+    return without_reasoning(without_long_runs(text))
 
 
 def _texts(responses: Iterable[Any]) -> list[str]:

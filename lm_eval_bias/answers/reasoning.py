@@ -20,7 +20,7 @@ _GLUED_FINAL = re.compile(r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=
 _PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
 
 
-def spoken(text: str) -> str | None:
+def without_reasoning(text: str) -> str | None:
     """The part of a text outside its reasoning and before the next turn; None if the reasoning has
     no end."""
     channels = list(_CHANNEL.finditer(text))

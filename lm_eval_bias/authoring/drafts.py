@@ -101,7 +101,7 @@ def write(
         places = [f"{draft.known['id']}/{draft.steps[0].name}/{draft.tries}" for draft in turn]
         answers = ask(prompts, [zlib.crc32(place.encode()) >> 1 for place in places])
         lines = json_lines(map(Draft.take, turn, prompts, answers))
-        with writing.told(journal), journal.open("ab") as file:
+        with writing.os_errors_as_usage_errors(journal), journal.open("ab") as file:
             file.write(writing.encoded(lines))
             file.flush()
             os.fsync(file)

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if not known:
         raise UsageError(f"{task.name} takes no file of items or groups")
-    paths = schema.located(task.metadata, task.path)
+    paths = schema.with_resolved_paths(task.metadata, task.path)
     own = {option: paths[option] for option in known if option in paths}
     given = {option_of(path, known, task.name): path for path in files}
     if len(given) < len(files):

@@ -14,9 +14,9 @@ from typing import Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.schema import located
+from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Metric, clusters_of, quietly
+from lm_eval_bias.measure import Metric, clusters_of, logging_disabled
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
@@ -168,7 +168,7 @@ class Pilot:
         kwargs = {**(task.config.get("dataset_kwargs") or {})}
         kwargs.pop(FIRST, None)
         try:
-            given = {**located(task.metadata, task.path), **options, **kwargs}
+            given = {**with_resolved_paths(task.metadata, task.path), **options, **kwargs}
             documents: Sequence[Any] = task.builder(**given)[task.config.get("test_split", "test")]
             return documents
         except (UsageError, OSError, KeyError, TypeError) as error:
@@ -188,7 +188,7 @@ class Pilot:
         known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
         options = {**read_options(task.name, {}, task.options), **known}
         metrics = [metric for metric in run.metrics if (metric.name, None) in run.numbers]
-        with quietly(), warnings.catch_warnings():
+        with logging_disabled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return plan.in_windows(self.measure, self.records, options, metrics)
 

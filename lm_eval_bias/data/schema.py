@@ -298,7 +298,7 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
     return named
 
 
-def marks(options: Options) -> dict[str, str]:
+def file_fingerprints(options: Options) -> dict[str, str]:
     """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"}."""
     return {
         f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}"
@@ -307,7 +307,7 @@ def marks(options: Options) -> dict[str, str]:
     }
 
 
-def located(metadata: Options, yaml_file: str | Path | None) -> dict[str, Any]:
+def with_resolved_paths(metadata: Options, yaml_file: str | Path | None) -> dict[str, Any]:
     """Metadata whose files are found from the working directory.
 
     A path is relative to it or to the folder of the YAML. UsageError if both have such a file, and

@@ -39,10 +39,10 @@ def make(folder: Path) -> bool:
         raise UsageError(f"{folder} exists and is not this model; name a new or empty folder")
     if find_spec("gguf") is None:
         raise UsageError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
-    with writing.told(cache_folder()):
+    with writing.os_errors_as_usage_errors(cache_folder()):
         gguf = _fetch()
     place = folder.resolve()
-    with writing.told(folder):
+    with writing.os_errors_as_usage_errors(folder):
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as building:
             made = Path(building, "model")

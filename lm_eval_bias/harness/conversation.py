@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import jinja2.meta
 
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.dataset import Document
@@ -22,7 +22,7 @@ from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import Config, template
 from lm_eval_bias.harness.whole_prompt import whole_prompts
 from lm_eval_bias.likelihoods import Likelihood, apart
-from lm_eval_bias.measure import quietly
+from lm_eval_bias.measure import logging_disabled
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,9 @@ class Conversation:
         self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
-        self.messages.append({"role": "assistant", "content": (spoken(text) or "").strip()})
+        self.messages.append(
+            {"role": "assistant", "content": (without_reasoning(text) or "").strip()}
+        )
 
 
 def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
@@ -188,7 +190,7 @@ def _takes_system(apply: Any) -> bool:
     """Whether a system message reaches the model: `HFLM` drops one that the template refuses."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
-    with quietly("lm_eval.models.huggingface"):
+    with logging_disabled("lm_eval.models.huggingface"):
         try:
             return probe in str(apply(messages))
         except jinja2.TemplateError:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_bias.data.schema import located, marks
+from lm_eval_bias.data.schema import file_fingerprints, with_resolved_paths
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.harness import (
     compat,
@@ -39,9 +39,9 @@ from lm_eval_bias.measure import (
     Measure,
     Record,
     Row,
+    logging_disabled,
     mean,
     problems,
-    quietly,
     rows,
     shares,
     summarise,
@@ -52,10 +52,10 @@ from lm_eval_bias.usage import (
     WORDING,
     Options,
     UsageError,
-    asked_in,
     flag,
     part,
     read_options,
+    requested_wordings,
 )
 
 logger = logging.getLogger(__name__)
@@ -128,12 +128,12 @@ class BiasTask(Base):
         self._read_request(name, config)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
-        metadata = located(metadata, metadata.get("config_source"))
+        metadata = with_resolved_paths(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options, wordings)
         texts = {PAPER: {}, **{str(i): text for i, text in enumerate(wordings, start=1)}}
-        asked = asked_in(metadata, wordings)
+        asked = requested_wordings(metadata, wordings)
         self._wordings: dict[str, Config] = {name: texts[name] for name in asked}
-        self._marks = marks(self._options)
+        self._marks = file_fingerprints(self._options)
         self._part = part(metadata)
         self._places: list[int] = []
         builder = config.get("custom_dataset")
@@ -230,7 +230,7 @@ class BiasTask(Base):
 
     def download(self, *arguments: Any, **named: Any) -> None:
         """The harness's, without a notice for each task, or a part of it."""
-        with quietly("lm_eval.api.task"):
+        with logging_disabled("lm_eval.api.task"):
             super().download(*arguments, **named)
         if self._part[1] > 1:
             split = self.config.test_split

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
@@ -107,7 +107,7 @@ def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None
     end = prompt[at + len(asked) :] if at >= 0 else prompt[-40:]
     lm = getattr(apply, "__self__", None)
     thinks = getattr(lm, "enable_thinking", False)  # None is the template's own choice
-    if spoken(end) is None:
+    if without_reasoning(end) is None:
         why = f"opens a thinking block and does not close it ({end.strip()[-30:]!r})"
     elif thinks:
         why = "lets the model think first"

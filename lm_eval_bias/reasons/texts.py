@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED, plain
 from lm_eval_bias.data.bounds import lines, loads
 from lm_eval_bias.results import samples
@@ -92,7 +92,7 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
                     text = text[-1]
                 if text in ("True", "False"):  # a likelihood's
                     continue
-                outside = spoken(text)
+                outside = without_reasoning(text)
                 if outside is None or read[i : i + 1] in ([REFUSED], [CUT_OFF]):
                     left_out += 1
                 else:

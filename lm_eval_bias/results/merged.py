@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.measure import summed_up, tables
+from lm_eval_bias.measure import summarise_or_explain, tables
 from lm_eval_bias.results.runs import Run, different, without_numbers
 from lm_eval_bias.results.samples import (
     PARTS,
@@ -52,7 +52,7 @@ def merged(
     measure, of_files = measure_of(task), in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
-        cells = tables(measure, summed_up(measure, records, used))
+        cells = tables(measure, summarise_or_explain(measure, records, used))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
     metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}

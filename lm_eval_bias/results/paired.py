@@ -19,8 +19,8 @@ from lm_eval_bias.measure import (
     Record,
     Replicate,
     clusters_of,
-    quietly,
-    summed_up,
+    logging_disabled,
+    summarise_or_explain,
     without_unseen,
 )
 from lm_eval_bias.metrics.errors import (
@@ -93,7 +93,7 @@ class Replicates:
         self, measure: Measure, records: Rows, options: Options, replicates: Mapping[Key, Replicate]
     ) -> None:
         self.measure, self.records, self.replicates = measure, records, replicates
-        self.summary = summed_up(measure, list(records), options)
+        self.summary = summarise_or_explain(measure, list(records), options)
         others = without_unseen(measure, records, options, errors=False)
         self.others = others or self.summary
 
@@ -140,7 +140,7 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
     if any(own != names[0] for own in names):
         raise UsageError("the runs have different clusters, so they cannot be paired")
     own = {key: value for key, value in options.items() if key != WORDING}
-    with quietly():
+    with logging_disabled():
         return [
             Replicates(measure, records, own, replicate)
             for records, replicate in zip(runs, counted.replicated(runs, own), strict=True)

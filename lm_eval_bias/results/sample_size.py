@@ -18,7 +18,15 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from lm_eval_bias.measure import Measure, Metric, Number, Record, Records, clusters_of, summed_up
+from lm_eval_bias.measure import (
+    Measure,
+    Metric,
+    Number,
+    Record,
+    Records,
+    clusters_of,
+    summarise_or_explain,
+)
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.usage import Options, UsageError
 
@@ -136,7 +144,7 @@ def in_windows(
             continue
         records = [record for of_document in part for record in of_document]
         try:
-            values = summed_up(measure, records, options).values
+            values = summarise_or_explain(measure, records, options).values
         except UsageError:
             continue
         for name, of_metric in result.items():

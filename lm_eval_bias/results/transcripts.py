@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF
 from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
 from lm_eval_bias.results.samples import at, requests_of
@@ -242,7 +242,7 @@ def _cut(sample: Json) -> list[bool]:
 
 
 def _is_cut(text: str, most: int | None) -> bool:
-    if text.strip() == CUT_OFF or spoken(text) is None:
+    if text.strip() == CUT_OFF or without_reasoning(text) is None:
         return True
     end = text.rstrip()[-1:]
     return (

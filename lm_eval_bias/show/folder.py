@@ -42,7 +42,7 @@ class Folder:
         names, file = [*self.files], self.path / LIST
         known = "\n".join([_FIRST, *names, *self.earlier, ""])
         writing.together({file: known, **{self.path / name: self.files[name] for name in names}})
-        with writing.told(self.path):
+        with writing.os_errors_as_usage_errors(self.path):
             for name in self.earlier.difference(names):
                 (self.path / name).unlink(missing_ok=True)
         writing.whole(file, "\n".join([_FIRST, *names, ""]))

@@ -27,7 +27,7 @@ from lm_eval_bias.answers.filters import (
     Survey,
     WordPairs,
 )
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.refusal import is_refusal
 
 FILTERS = {
@@ -93,7 +93,7 @@ def answer_of(name: str, case: dict[str, Any]) -> Any:
     if name == "nothing":
         return {name: answer_of(name, {**case, **asked}) for name, asked in QUESTIONS.items()}
     if name in ("reasoning", "refusal"):
-        said = spoken(case["text"])
+        said = without_reasoning(case["text"])
         if name == "reasoning":
             return said.strip() if said else said
         return said is not None and is_refusal(said)

@@ -306,8 +306,8 @@ def test_the_options_name_the_file_and_its_sha256(write):
     given = mist.WABTOptions.read({"groups": path})
     assert given["groups"] == "mist.yaml" and re.fullmatch("[0-9a-f]{64}", given["groups_sha256"])
     file = f"mist.yaml sha256:{given['groups_sha256'][:12]}"
-    assert item_files.marks(given) == {"groups_file": file}
-    assert item_files.marks(
+    assert item_files.file_fingerprints(given) == {"groups_file": file}
+    assert item_files.file_fingerprints(
         mist.WABTOptions.read({})
     ) == {} and "groups" not in mist.WABTOptions.read({})
 
@@ -315,7 +315,9 @@ def test_the_options_name_the_file_and_its_sha256(write):
 def test_a_file_that_a_yaml_names_is_looked_for_here_and_then_beside_it(write, tmp_path):
     (tmp_path / "mine").mkdir()
     write("mine/a.tsv", "one")
-    located = partial(item_files.located, {"items": "a.tsv"}, tmp_path / "mine" / "task.yaml")
+    located = partial(
+        item_files.with_resolved_paths, {"items": "a.tsv"}, tmp_path / "mine" / "task.yaml"
+    )
     assert located() == {"items": "mine/a.tsv"}
     write("a.tsv", "two")
     with pytest.raises(UsageError, match="have one each, and they differ; give its full path"):

@@ -21,7 +21,7 @@ from lm_eval_bias.measure import (
     Record,
     estimates,
     of_written,
-    picked,
+    select_columns,
 )
 from lm_eval_bias.metrics.context_association import preferred
 from lm_eval_bias.metrics.errors import Values, means
@@ -145,7 +145,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     if answered and tokens_unbiased and tokens_biased:
         by_token = biased / tokens_biased - unbiased / tokens_unbiased
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "log_odds": biased - unbiased if answered else None,
         "per_token": None if isnan(by_token) else by_token,
         "tokens_unbiased": tokens_unbiased,
@@ -183,7 +183,7 @@ def units(answers: Any, **_: Any) -> dict[str, Any]:
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The word that was read -> "biased" or "unbiased"; else why there is none."""
     answer = {doc["unbiased"]: "unbiased", doc["biased"]: "biased"}.get(results[0], results[0])
-    return {**picked(doc, KEYS), "first": doc["first"], "answer": answer}
+    return {**select_columns(doc, KEYS), "first": doc["first"], "answer": answer}
 
 
 def units_generated(answers: Any, **_: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from lm_eval_bias.measure import (
     estimate,
     estimates,
     of_written,
-    picked,
+    select_columns,
 )
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, twins
@@ -101,7 +101,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
 
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
     """The label that `answers.nli_label` read."""
-    return {**picked(doc, KEYS), "answer": results[0]}
+    return {**select_columns(doc, KEYS), "answer": results[0]}
 
 
 def units(answers: Any, **_: Any) -> dict[str, Any]:

@@ -10,7 +10,16 @@ import pandas as pd
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import ALL, Counted, Document, Measure, Metric, Record, estimate, picked
+from lm_eval_bias.measure import (
+    ALL,
+    Counted,
+    Document,
+    Measure,
+    Metric,
+    Record,
+    estimate,
+    select_columns,
+)
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.sentence_preference import (
     ALPHA,
@@ -114,7 +123,7 @@ def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "desirable_likelihood": desirable,
         "undesirable_likelihood": undesirable,
         "method": ", ".join(dict.fromkeys(method for _, _, method in results)),

@@ -20,7 +20,7 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     of_written,
-    picked,
+    select_columns,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     complete,
@@ -170,7 +170,7 @@ def record(doc: Document, results: Sequence[float | str]) -> Record:
     """What `answers.intensity` read."""
     answer = results[0]
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "intensity": None if isinstance(answer, str) else answer,
         "refused": answer == "refused",
     }
@@ -188,7 +188,7 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     usable = all(value < inf for value in values)  # a NaN is not
     p = probabilities(values[: scale + 1]) if usable else None
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
         "likeliest": p.index(max(p)) if p else None,
         "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),

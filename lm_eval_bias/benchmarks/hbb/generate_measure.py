@@ -21,7 +21,15 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     tables,
 )
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, of_written, picked
+from lm_eval_bias.measure import (
+    Counted,
+    Document,
+    Measure,
+    Metric,
+    Record,
+    of_written,
+    select_columns,
+)
 from lm_eval_bias.metrics import hidden_bias
 from lm_eval_bias.metrics.errors import Values, mean, means, ratio
 from lm_eval_bias.metrics.sampled_bias import beside_chance, sampled_sides, with_chance
@@ -140,7 +148,7 @@ def record(doc: Document, answers: Sequence[str]) -> Record:
     """All answers to a question -> how many chose each option and how many are `INVALID`."""
     one, two = OPTIONS if doc["first"] == 1 else reversed(OPTIONS)
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "option_1": answers.count(one),
         "option_2": answers.count(two),
         "invalid": {kind: answers.count(kind) for kind in INVALID},

@@ -22,7 +22,7 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     percentage,
-    picked,
+    select_columns,
 )
 from lm_eval_bias.metrics import hidden_bias
 from lm_eval_bias.metrics.errors import Values, means, ratio
@@ -175,7 +175,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
     a, b = (likelihood for likelihood, _ in results)
     answered = usable([a, b])
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
     }
@@ -348,7 +348,7 @@ def sg_record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) 
     ]
     log_odds = hidden_bias.variation_log_odds(sentences[: doc["split"]], sentences[doc["split"] :])
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "log_odds": None if isnan(log_odds) else log_odds,
         "lengths": counts,
         "lacking": doc["lacking"],

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.authoring.pipeline import Known, Pipeline, Refused, Step
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, named, unfit
@@ -94,7 +94,7 @@ def _asks(prompt: str, fields: Mapping[str, str]) -> Callable[[Known], str]:
 
 def _plain(answer: str) -> str:
     """An answer without its reasoning and decoration; some models repeat the prompts' "\\n"."""
-    text = spoken(answer)
+    text = without_reasoning(answer)
     if text is None:
         raise Refused("form", "cut off within its reasoning")
     for mark, plain in (("\\n", "\n"), ("\\[", "["), ("\\]", "]"), ("**", "")):

@@ -18,7 +18,7 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     of_written,
-    picked,
+    select_columns,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, attribution_gaps, rates
 from lm_eval_bias.metrics.errors import Value, ratio
@@ -114,7 +114,7 @@ def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
     """What `answers.word_pairs` read."""
     answer = results[0]
     share = None if isinstance(answer, str) else [float(group == 0) for group in answer]
-    return {**picked(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
+    return {**select_columns(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
 
 
 def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
@@ -124,7 +124,7 @@ def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]])
     both = [probabilities(pair) for pair in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
     share = [p[0] for p in both if p is not None]
     return {
-        **picked(doc, LIST_KEYS),
+        **select_columns(doc, LIST_KEYS),
         "share": share if len(share) == len(both) else None,
         "a_first": doc["named"][0] == doc["groups"][0],
     }
@@ -304,7 +304,7 @@ UNPARSED = REFUSED._replace(
 def record_aat(doc: Document, results: Sequence[str]) -> Record:
     """The verdict that `answers.affect` read; one cut off within its reasoning is unparsed."""
     verdict = "unparsed" if results[0] == "cut off" else results[0]
-    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict}
+    return {**select_columns(doc, ATTRIBUTION_KEYS), "verdict": verdict}
 
 
 def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
@@ -316,7 +316,11 @@ def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Re
         verdict = "neutrality"
     else:
         verdict = "comedy" if p[0] > p[1] else "tragedy"
-    return {**picked(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
+    return {
+        **select_columns(doc, ATTRIBUTION_KEYS),
+        "verdict": verdict,
+        "p_comedy": p[0] if p else None,
+    }
 
 
 def units_aat(answers: Any, **_: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from lm_eval_bias.measure import (
     estimate,
     of_written,
     percentage,
-    picked,
+    select_columns,
     with_intervals,
 )
 from lm_eval_bias.metrics.errors import Estimates, Value, ratio
@@ -85,7 +85,7 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
     """What `answers.survey` read: ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "round": doc["round"],
         "style": doc["style"],
         "answer": "answered" if read else results[0],
@@ -102,7 +102,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
-        **picked(doc, KEYS),
+        **select_columns(doc, KEYS),
         "item": doc["item"],
         "direction": doc["direction"],
         "points": list(map(float, points)) if usable(values) else None,

@@ -10,7 +10,16 @@ import pandas as pd
 
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows, Table, intervals
 from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
-from lm_eval_bias.measure import ALL, Counted, Document, Measure, Metric, Record, estimates, picked
+from lm_eval_bias.measure import (
+    ALL,
+    Counted,
+    Document,
+    Measure,
+    Metric,
+    Record,
+    estimates,
+    select_columns,
+)
 from lm_eval_bias.metrics.context_association import CONTINUATIONS, SCORES, chosen, compared, scores
 from lm_eval_bias.metrics.errors import Floats, Values, mean, means, ratio
 
@@ -77,7 +86,12 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     values = [value for value, *_ in results]
     counts, unit = lengths(results, doc["choices"])
     likelihoods = values if usable(values) else None
-    return {**picked(doc, KEYS), "likelihoods": likelihoods, "lengths": counts, "unit": unit}
+    return {
+        **select_columns(doc, KEYS),
+        "likelihoods": likelihoods,
+        "lengths": counts,
+        "unit": unit,
+    }
 
 
 def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
@@ -86,7 +100,7 @@ def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Recor
     values = [value for value, *_ in results]
     of_letter, answered = dict(zip(LETTERS, values, strict=True)), usable(values)
     return {
-        **picked(doc, (*KEYS, "letters", "orders")),
+        **select_columns(doc, (*KEYS, "letters", "orders")),
         "likelihoods": [of_letter[letter] for letter in doc["letters"]] if answered else None,
         "letter_mass": mass(values) if answered else None,
     }
