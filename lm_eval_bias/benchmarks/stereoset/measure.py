@@ -85,13 +85,8 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     `usable`; lengths, unit: as of `likelihoods.lengths`."""
     values = [value for value, *_ in results]
     counts, unit = lengths(results, doc["choices"])
-    likelihoods = values if usable(values) else None
-    return {
-        **select_columns(doc, KEYS),
-        "likelihoods": likelihoods,
-        "lengths": counts,
-        "unit": unit,
-    }
+    answer = {"likelihoods": values if usable(values) else None, "lengths": counts, "unit": unit}
+    return {**select_columns(doc, KEYS), **answer}
 
 
 def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
