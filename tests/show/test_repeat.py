@@ -3,13 +3,16 @@ recorded, and run by a shell it gives the same numbers."""
 
 import os
 import subprocess
+from html import unescape
 
 import pytest
 from lm_eval._cli.harness import HarnessCLI
 
+from lm_eval_bias.commands import finished
 from lm_eval_bias.results import runs
 from lm_eval_bias.show import repeat
 from lm_eval_bias.show.report import TaskInfo
+from tests.documented import run
 from tests.scripted import made_up
 
 VALUES = {"gap": (2.0, 0.5, 0, None)}
@@ -96,3 +99,46 @@ def test_a_results_file_that_was_changed_breaks_nothing(tmp_path, wrong):
     made_up(tmp_path, "org/m", VALUES, **({"config": wrong} if wrong == [] else wrong))
     (command,) = commands_of(tmp_path)
     assert read(command)["tasks"] == ["mine"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory, model_folder):
+    """A random model, with the tokenizer of the small real one."""
+    from torch import manual_seed
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+    folder = tmp_path_factory.mktemp("a model")
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    manual_seed(0)
+    size = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 256, "initializer_range": 0.5}
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def numbers(folder):
+    return {
+        (found.task, *key): [*map(str, number)]
+        for found in runs.find([folder], finished.known_tasks([])).runs
+        for key, number in found.numbers.items()
+    }
+
+
+@pytest.mark.slow
+def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
+    asked = (
+        f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' --tasks "
+        'bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s a test." '
+        "--batch_size 4 --log_samples --output_path first"
+    )
+    assert run(tmp_path, asked)[0] == 0
+    report = tmp_path / "report"
+    assert command("report", tmp_path / "first", "--output", report, "--no_figures")[0] == 0
+    page = next(path for path in report.glob("*.html") if path.name != "index.html")
+    printed = page.read_text().partition('aria-label="Command 1"><bdi>')[2].partition("</bdi>")[0]
+    second = tmp_path / "second"
+    second.mkdir()
+    assert run(second, unescape(printed))[0] == 0
+    first = numbers(tmp_path / "first")
+    assert len(first) > 10 and "bfloat16" in printed
+    assert numbers(second) == first
