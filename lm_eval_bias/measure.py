@@ -282,25 +282,27 @@ class _Groups(NamedTuple):
     def names(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """In the order of the first frame that has the columns, if it has all that are counted."""
 
-        def first_seen(name: str) -> list[tuple[Any, ...]]:
+        def distinct(name: str) -> list[tuple[Any, ...]]:
             known = self.frames[name][[*columns]].drop_duplicates().dropna()
             return [*known.itertuples(index=False, name=None)]
 
         if not columns:
             return [()]
         having = [n for n, frame in self.frames.items() if set(columns) <= set(frame.columns)]
-        every = first_seen(having[0]) if having else []
+        every = distinct(having[0]) if having else []
         own = next((name for name in having if name in self.samples), None)
-        if own in having[1:] and not set(counted := first_seen(own)) <= set(every):
+        if own in having[1:] and not set(counted := distinct(own)) <= set(every):
             return counted
         return every
 
-    def computed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-        """(name, the group of each row, its values) of each frame that has the columns."""
+    def computed(
+        self, columns: Sequence[str], names: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+        """(name, the group of each row, its values) of each frame that has the columns. names: of
+        the groups."""
         import numpy as np
         import pandas as pd
 
-        names = self.names(columns)
         for name, sample in self.samples.items() if names else ():
             units = self.frames[name]
             if set(columns) <= set(units.columns):
@@ -314,10 +316,11 @@ class _Groups(NamedTuple):
 
     def numbers(self, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
         """(names, metric -> number) of each group."""
+        names = self.names(columns)
         result: list[tuple[dict[str, Any], dict[str, Number]]] = [
-            (dict(zip(columns, name, strict=True)), {}) for name in self.names(columns)
+            (dict(zip(columns, name, strict=True)), {}) for name in names
         ]
-        for name, by, values in self.computed(columns):
+        for name, by, values in self.computed(columns, names):
             sample = self.samples[name]
             estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
             if sample.parts and (widened := self.counted.widened.get(name)):
@@ -334,7 +337,7 @@ class _Groups(NamedTuple):
     def replicates(self) -> Iterator[tuple[tuple[str, str | None], Replicate]]:
         for columns in self.splits:
             names = self.names(columns)
-            for name, _, values in self.computed(columns):
+            for name, _, values in self.computed(columns, names):
                 for metric, (value, n, *_) in values.items():
                     if columns in ((), (self.metrics[metric].by,)):
                         for i, label in enumerate(names):
