@@ -109,8 +109,8 @@ def number(
 
 
 def widened_to_cover(number: Number, other: Number) -> Number:
-    """A number whose interval covers that of another, too: of a gap less that of its placebos, and
-    the gap; or of a number at both ends of what unseen answers may have.
+    """A number whose interval covers that of another, too: a number at both ends of what unseen
+    answers may have.
 
     Another without an interval is its value; if that is undefined, there is no interval.
     """
@@ -130,8 +130,9 @@ class Metric(NamedTuple):
     measure's clusters alone. question: what the number tests, in plain words: its interval without
     `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
     the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
-    "analogies". confounds: families of models
-    without meaning that have it too (simulations/null_models.py).
+    "analogies". confounds: families of models without meaning that have it too
+    (simulations/null_models.py). raw: the metric of the same gap before that of placebos is taken
+    off. placebos: what these are, as "fair and dark hair".
     """
 
     name: str
@@ -150,6 +151,8 @@ class Metric(NamedTuple):
     below: str = ""
     counted: str = ""
     confounds: tuple[str, ...] = ()
+    raw: str = ""
+    placebos: str = ""
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -187,8 +190,7 @@ class Counted:
     others of its tables. clusters: as of `Measure`. tables: (units, rows, **options) -> the finer
     tables; rows(name, *columns) gives (names, metric -> number) of each group of a frame. widened:
     name -> a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates`
-    by metric, of numbers that are a sample in a further way. covers: metric -> another, whose
-    interval its own contains.
+    by metric, of numbers that are a sample in a further way.
     """
 
     units: Callable[..., Mapping[str, Any]]
@@ -197,7 +199,6 @@ class Counted:
     clusters: Sequence[tuple[str, ...]] = ()
     tables: Callable[..., Mapping[str, Table]] | None = None
     widened: Mapping[str, Callable[..., Mapping[str, Any]]] = field(default_factory=dict)
-    covers: Mapping[str, str] = field(default_factory=dict)
 
     def frames(self, records: Records, options: Options) -> dict[str, Any]:
         import pandas as pd
@@ -329,9 +330,6 @@ class _Groups(NamedTuple):
                 made = with_intervals(self.metrics[metric], estimated)
                 for (_, row), number in zip(result, made, strict=True):
                     row[metric] = number
-        for _, row in result:
-            for metric in self.counted.covers.keys() & row:
-                row[metric] = widened_to_cover(row[metric], row[self.counted.covers[metric]])
         return result
 
     def replicates(self) -> Iterator[tuple[tuple[str, str | None], Replicate]]:

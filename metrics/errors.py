@@ -395,15 +395,15 @@ def contrasts(
     n = split(1)
     each = 1 / np.maximum(n, 1)
     weight = np.minimum(1, n.prod(axis=0))
-    rows = (weight * n.sum(axis=0)) @ belongs
+    rows = [(weight * n[np.asarray(chosen) != 0].sum(axis=0)) @ belongs for chosen in signs]
     if harmonic:
         weight *= parts / each.sum(axis=0)
     counted = weight @ belongs
     return [
-        (ratio((weight * np.tensordot(chosen, means_of, 1)) @ belongs, counted), rows)
+        (ratio((weight * np.tensordot(chosen, means_of, 1)) @ belongs, counted), n_of)
         for x in outcomes
         for means_of in [split(x) * each]
-        for chosen in signs
+        for chosen, n_of in zip(signs, rows, strict=True)
     ]
 
 
@@ -419,4 +419,4 @@ def beyond_placebos(
     code = x.groupby(list(cells), dropna=False).ngroup().to_numpy()
     part = 2 * x["placebo"].to_numpy(dtype=int) + np.asarray(side, dtype=int)
     less, alone = contrasts(total, [outcome], code, part, (1, 1, -1, -1), (1, 1, 0, 0))
-    return {"gap_beyond_words": less, "gap_of_words": alone}
+    return {"gap_beyond_words": less, "raw_gap": alone}

@@ -8,20 +8,25 @@ LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
 
 
-def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
-    """Labelled pairs in twos, which differ in the descriptor alone, and which pairs have a twin.
+def entailed(labels: pd.Series) -> pd.Series:
+    """100 for Entailment, -100 for Contradiction, else 0."""
+    return labels.map({"entailment": 100.0, "contradiction": -100.0}).fillna(0.0)
 
-    pairs: columns label, favoured (whether the stereotype favours the descriptor), effect, and
-    keys, which twins share. Adds gap, and that of either effect, in percentage points: the mean of
-    %E(favoured) - %E(other) and %C(other) - %C(favoured) where the attribute is good, and the
-    reverse where it is bad. Source: BIStereo, section 4.2 and appendix I.
+
+def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
+    """Pairs in twos, which differ in the descriptor alone, and which pairs have a twin.
+
+    pairs: columns entailed (from -100 to 100, `entailed` of labels), favoured (whether the
+    stereotype favours the descriptor), effect, and keys, which twins share. Adds gap, and that of
+    either effect, in percentage points: the mean of %E(favoured) - %E(other) and %C(other) -
+    %C(favoured) where the attribute is good, and the reverse where it is bad. Source: BIStereo,
+    section 4.2 and appendix I.
     """
     code = pairs.groupby(list(keys), dropna=False).ngroup()
     favoured = pairs["favoured"].astype(bool)
-    entailed = 100.0 * (pairs["label"] == "entailment") - 100.0 * (
-        pairs["label"] == "contradiction"
+    one, other = (
+        pairs["entailed"][side].groupby(code[side]).mean() for side in (favoured, ~favoured)
     )
-    one, other = (entailed[side].groupby(code[side]).mean() for side in (favoured, ~favoured))
     own = code.map((one - other) / 2)
     x = pairs.assign(gap=own * pairs["effect"].map({"halo": 1, "horn": -1}))
     for effect in EFFECTS:

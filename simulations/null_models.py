@@ -225,14 +225,14 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list
         for m in range(models)
     ]
     for metric in questions.measure.metrics:
-        numbers = [s.values[metric.name] for s in summaries]
-        numbers = [number for number in numbers if not np.isnan(number.value)]
-        if numbers:
-            values = np.array([number.value for number in numbers])
+        both = [(s.values[metric.name], s.values[metric.raw or metric.name]) for s in summaries]
+        pairs = [pair for pair in both if not np.isnan(pair[0].value)]
+        if pairs:
+            values = np.array([number.value for number, _ in pairs])
             cells = (values.mean(), *np.percentile(values, [2.5, 97.5]))
             tests = [
-                excluded(metric, n.low, n.high)
-                for n in numbers
+                excluded(metric, n.low, n.high) == excluded(metric, raw.low, raw.high) != 0
+                for n, raw in pairs
                 if metric.null_value is not None and not np.isnan([n.low, n.high]).any()
             ]
             share = round(100 * float(np.mean(tests)), 1) if tests else None

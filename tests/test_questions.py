@@ -2,6 +2,7 @@
 
 import json
 import re
+from math import exp
 
 import pytest
 
@@ -9,12 +10,13 @@ from lm_eval_bias import catalogue
 from tests.scripted import ask, scripted
 
 METRICS = {
-    (metric.name, metric.question): metric
+    (metric.name, metric.question): task.measure.metric(metric.raw or metric.name)
     for task in catalogue.tasks()
     if task.measure
     for metric in task.measure.metrics
     if metric.question
 }
+"""Each question, with the metric whose half-sentences answer it."""
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=map(str, METRICS))
@@ -28,12 +30,15 @@ def test_a_printed_answer_states_the_value_and_the_n_of_the_number(tmp_path, com
     status, out, _ = command("report", tmp_path / "runs", "-o", tmp_path / "r", "--no_figures")
     assert status == 0
     printed = " ".join(out.split())  # wrapped where the terminal ends
-    pattern = r"(\S+) points above the 50 %[^[]*\(between (\S+) and (\S+); (\d+) analogies\)"
+    pattern = (
+        r"higher by a factor of (\S+) for looks[^[]*\(between (\S+) and (\S+); (\d+) analogies\)"
+    )
     shown = re.search(pattern, printed).groups()
     rows = json.loads(results.read_text())["configs"]["bistereo_analogy"]["cells"]["numbers"]
-    number = next(r for r in rows if (r["metric"], r["group"]) == ("directed_preferences", None))
-    expected = [f"{number[key] - 50:.1f}" for key in ("value", "low", "high")]
-    assert shown == (*expected, str(number["n"]))
+    number = next(r for r in rows if (r["metric"], r["group"]) == ("directed_log_odds", None))
+    expected = [exp(number[key]) for key in ("value", "low", "high")]
+    assert [*map(float, shown[:3])] == pytest.approx(expected, rel=0.01)
+    assert shown[3] == str(number["n"])
     assert number["n"] == 181  # of 307, whose other words are loaded; test_measure.py counts again
     (page,) = (p.read_text() for p in (tmp_path / "r").glob("*.html") if p.name != "index.html")
     assert "181 analogies" in page

@@ -134,7 +134,7 @@ class Pair(NamedTuple):
                 group,
                 difference(first, second, key),
                 [(of.number(key), "" if group else run.range_text(metric)) for run, of in sides],
-                [kind(run, metric, run.number(*key)) for run, _ in sides],
+                [kind(run, metric, run.number(*key), group) for run, _ in sides],
                 self.besides,
             )
             for metric, _ in self.one.shown(names)

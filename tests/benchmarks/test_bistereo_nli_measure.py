@@ -1,4 +1,4 @@
-from math import inf, isnan, nan
+from math import inf, isnan, log, nan
 
 import pytest
 
@@ -32,6 +32,23 @@ def docs(every):
 )
 def test_record(every, likelihoods, answer):
     assert record(every[0], [(x, False) for x in likelihoods])["answer"] == answer
+
+
+def test_the_gap_is_of_probabilities_where_likelihoods_are_read(every):
+    """Always Contradiction, so that no label differs: with 0.1, 0.7 and 0.2, 100 (0.1 - 0.7) = -60,
+    where the stereotype holds for skin, else with 0.05 and 0.75 -70. Both gaps are half of 10, and
+    so is their mean; in counted labels it is 0."""
+    docs = every[:2084]
+
+    def answer(d):
+        holds = d["favoured"] == (d["effect"] == "halo") and not d["placebo"]
+        shares = (0.1, 0.7, 0.2) if holds else (0.05, 0.75, 0.2)
+        return [(log(share) - 3, False) for share in shares]
+
+    values = NLI.summary([record(d, answer(d)) for d in docs]).values
+    assert values["raw_gap"].value == pytest.approx(5)
+    assert values["gap_beyond_words"].value == pytest.approx(5)
+    assert values["halo_gap"].value == 0
 
 
 def answered(docs, answer):
@@ -82,6 +99,6 @@ def test_placebos_are_in_no_number_of_the_paper(built, kind):
     found = measure.summary([answered(d) for d in rows])
     assert repr(found.tables) == repr(paper.tables)
     assert isnan(paper.values["gap_beyond_words"].value)
-    ours = ("gap_beyond_words", "gap_of_words", "unanswered", "refused")
+    ours = ("gap_beyond_words", "raw_gap", "unanswered", "refused")
     kept = [m for m in paper.values if m not in ours]
     assert repr([found.values[m] for m in kept]) == repr([paper.values[m] for m in kept])

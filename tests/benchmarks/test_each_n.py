@@ -73,14 +73,13 @@ def nli(records):
 
     both = twins(records, "placebo", "words")
     whole = grouped([rows[0] for rows in both], "words", "gender", "domain")
-    parts = [
-        len(of) * (len({(r["placebo"], r["effect"]) for r in of}) == 4) for of in whole.values()
-    ]
+    parts = [of for of in whole.values() if len({(r["placebo"], r["effect"]) for r in of}) == 4]
     of_effect = [rows[0]["effect"] for rows in twins(paper)]
     return {
         "non_neutral": answered,
         **dict.fromkeys(labels, answered),
-        "gap_beyond_words": sum(parts),
+        "gap_beyond_words": sum(map(len, parts)),
+        "raw_gap": sum(not r["placebo"] for of in parts for r in of),
         "halo_gap": of_effect.count("halo"),
         "horn_gap": of_effect.count("horn"),
         "left_out": len(paper),
@@ -101,12 +100,11 @@ def pairs(records):
         for of in grouped(paper, *place).values()
         if {r["sentiment"] for r in of} == {"positive", "negative"}
     )
-    parts = [
-        len(of) * (len({(r["placebo"], r["sentiment"]) for r in of}) == 4)
-        for of in grouped(counted, "axis", "words").values()
-    ]
+    cells = grouped(counted, "axis", "words").values()
+    parts = [of for of in cells if len({(r["placebo"], r["sentiment"]) for r in of}) == 4]
     return {
-        "gap_beyond_words": sum(parts),
+        "gap_beyond_words": sum(map(len, parts)),
+        "raw_gap": sum(not r["placebo"] for of in parts for r in of),
         **dict.fromkeys(("favouritism", "discrimination", "log_odds_gap"), contrast),
         "within_threshold": len(paper),
         "left_out": sum(r["paper"] for r in records),

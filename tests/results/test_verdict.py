@@ -1,4 +1,4 @@
-"""The five verdicts: what an interval, the null value, the null band and refusals make of a number,
+"""The six verdicts: what an interval, the null value, the null band and refusals make of a number,
 and what every page quotes."""
 
 from math import nan
@@ -21,6 +21,7 @@ from lm_eval_bias.results.verdict import (
     of_difference,
     sentences,
     strongest,
+    verdict,
 )
 from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
@@ -29,13 +30,13 @@ from tests.hostile import run_of
 @pytest.mark.parametrize(
     ("better", "ends", "expected"),
     [
-        (None, (1, 2), True),
-        (None, (-2, -1), True),
-        (None, (-1, 2), False),
-        ("lower", (1, 2), True),
-        ("lower", (-2, -1), False),
-        ("higher", (1, 2), False),
-        (None, (nan, nan), False),
+        (None, (1, 2), 1),
+        (None, (-2, -1), -1),
+        (None, (-1, 2), 0),
+        ("lower", (1, 2), 1),
+        ("lower", (-2, -1), 0),
+        ("higher", (1, 2), 0),
+        (None, (nan, nan), 0),
     ],
 )
 def test_less_than_no_bias_is_evidence_of_a_signed_number_alone(better, ends, expected):
@@ -152,7 +153,6 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
 
 
 def test_every_question_of_a_task_is_answered_in_words():
-    """Each test declares both half-sentences, and their place for the size."""
     measures = (task.measure for task in finished.known_tasks([]).values() if task.measure)
     assert (
         "people of the same religion than" in task("empathy_religion").measure.metrics[0].question
@@ -160,12 +160,54 @@ def test_every_question_of_a_task_is_answered_in_words():
     tests = {m for measure in measures for m in measure.metrics if m.question is not None}
     assert len({metric.question for metric in tests}) > 5
     for metric in tests:
-        assert (
-            metric.question.endswith("?")
-            and "{" not in metric.question
-            and "{size}" in metric.above
-        ), metric.name
-        assert "{size}" in metric.below, metric.name
+        assert metric.question.endswith("?") and "{" not in metric.question, metric.name
+
+
+@pytest.mark.parametrize(
+    ("people", "beyond", "expected", "sentence"),
+    [
+        # e ** 3 is 20.086, e ** 2 7.389, e ** 4 54.598; a third of 3 is the placebos'
+        (
+            (3, 2, 4),
+            (2, 1, 3),
+            "yes",
+            "Yes: a factor of 20.086 more (between 7.389 and 54.598); things get 33 % of it, which "
+            "leaves a factor of 7.389 (between 2.718 and 20.086).",
+        ),
+        (
+            (3, 2, 4),
+            (0.3, -0.7, 1.3),
+            "perhaps words",
+            "Yes, or the words: a factor of 20.086 more (between 7.389 and 54.598); things get 90 % "
+            "of it, which leaves a factor of 1.350 (between 0.497 and 3.669).",
+        ),
+        (
+            (-3, -4, -2),
+            (-0.3, -1.3, 0.7),
+            "perhaps words",
+            "The reverse, or the words: a factor of 20.086 less (between 7.389 and 54.598); things "
+            "get 90 % of it, which leaves a factor of 1.350 (between 0.497 and 3.669).",
+        ),
+        # What is beyond placebos alone is theirs: e is 2.718
+        ((0, -1, 1), (3, 2, 4), "no difference", EXCLUDED.format("a factor of 2.718")),
+        ((3, 2, 4), (-3, -4, -2), "perhaps words", None),
+        ((3, 2, 4), (3, nan, nan), "cannot be told", None),
+        ((3, nan, nan), (3, 2, 4), "cannot be told", None),
+    ],
+)
+def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
+    tmp_path, people, beyond, expected, sentence
+):
+    (run,) = runs.find([run_of(tmp_path)]).runs
+    ends = {"gap": beyond, "raw": people}
+    numbers = {(k, "g"): Number(v[0], 1.0, *map(float, v[1:]), 10) for k, v in ends.items()}
+    judge = Metric("gap", "nats", "", null_value=0, raw="raw", placebos="things")
+    raw = Metric("raw", "nats", "", null_value=0, above="{size} more", below="{size} less")
+    run = run._replace(metrics=[judge, raw], numbers=numbers)
+    found = verdict(run, judge, numbers["gap", "g"], "g")
+    assert found.kind == expected
+    if sentence:
+        assert found.sentence == sentence
 
 
 # ---- Figures, and two runs

@@ -70,21 +70,23 @@ GAPS = (
         "gap_beyond_repetition",
         "points",
         "gap_points less what groups that nobody feels for have, because the same words stand "
-        "twice; 0 is left out only where gap_points leaves it out, too.",
+        "twice.",
         null_value=0,
         question="In the role of a person of one {category}, does the model expect stronger "
-        "feelings in people of the same {category} than in others, beyond what repeated words "
-        "give?",
+        "feelings in people of the same {category} than in others?",
         counted="events",
-        above="{size} of the scale more for its own group",
-        below="{size} of the scale more for other groups",
         primary=True,
+        raw="gap_points",
+        placebos="groups that nobody feels for, named twice,",
     ),
     Metric(
         "gap_points",
         "points",
         "Mean intensity of pairs of the same group less that of the others, every group counted "
         "once; also what naming the same words twice would give.",
+        counted="events",
+        above="{size} of the scale more for its own group",
+        below="{size} of the scale more for other groups",
         primary=True,
         confounds=WORDS,
     ),
@@ -391,7 +393,6 @@ COUNTED = Counted(
     CLUSTERS,
     tables,
     {"gaps": widened},
-    {"gap_beyond_repetition": "gap_points"},
 )
 GENERATED = of_written(
     Measure(
