@@ -97,3 +97,22 @@ def test_word_senses_alone_have_a_gap_that_their_placebos_take_off_and_a_bias_is
         assert found.values["gap_beyond_words"][0] == pytest.approx(2 * bias)
         of_axis = found.groups["gap_beyond_words"]["skin"]
         assert repr(of_axis) == repr(found.values["gap_beyond_words"])
+
+
+def test_an_association_has_a_direction(every):
+    """1 nat where the body stands before the attribute, in good and, the other way, in bad
+    sentences: a gap of 2 there, and none where it stands behind."""
+    rows = [d for d in every if d["axis"] == "skin" and d["paper"]][:900]
+
+    def nats(d):
+        text = d["desirable_sentence"].lower()
+        return SIGN[d["sentiment"]] * (
+            text.index("skinned") < text.index((d["attribute"] or text[-1]).lower())
+        )
+
+    values = answered(rows, nats).values
+    assert values["raw_gap_body_first"].value == pytest.approx(2)
+    assert values["raw_gap_attribute_first"].value == pytest.approx(0)
+    assert values["raw_gap_body_first"].n + values["raw_gap_attribute_first"].n == sum(
+        d["sentiment"] != "neutral" for d in rows
+    )

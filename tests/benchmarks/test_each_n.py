@@ -52,6 +52,7 @@ def analogy(records):
         "biased_preferences": of["biased"],
         "calibrated_preferences": of["calibrated"],
         "directed_preferences": of["directed"],
+        "directed_log_odds": of["directed"],
         "per_token_preferences": of["per_token"],
         "calibrated_gap": of["calibrated"],
         "directed_gap": of["directed"],
@@ -72,7 +73,7 @@ def nli(records):
         return [rows for rows in groups.values() if len({r["favoured"] for r in rows}) == 2]
 
     both = twins(records, "placebo", "words")
-    whole = grouped([rows[0] for rows in both], "words", "gender", "domain")
+    whole = grouped([rows[0] for rows in both], "words", "gender", "domain", "direction")
     parts = [of for of in whole.values() if len({(r["placebo"], r["effect"]) for r in of}) == 4]
     of_effect = [rows[0]["effect"] for rows in twins(paper)]
     return {
@@ -102,7 +103,17 @@ def pairs(records):
     )
     cells = grouped(counted, "axis", "words").values()
     parts = [of for of in cells if len({(r["placebo"], r["sentiment"]) for r in of}) == 4]
+    by_order = [
+        grouped([r for r in counted if not r["placebo"] and r["body_first"] is x], "axis", "words")
+        for x in (True, False)
+    ]
+    body, attribute = (
+        sum(len(of) for of in cells.values() if len({r["sentiment"] for r in of}) == 2)
+        for cells in by_order
+    )
     return {
+        "raw_gap_body_first": body,
+        "raw_gap_attribute_first": attribute,
         "gap_beyond_words": sum(map(len, parts)),
         "raw_gap": sum(not r["placebo"] for of in parts for r in of),
         **dict.fromkeys(("favouritism", "discrimination", "log_odds_gap"), contrast),

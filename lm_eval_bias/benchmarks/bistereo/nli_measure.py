@@ -156,8 +156,8 @@ def of_paper(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_everything(x: Any, total: Any, **_: Any) -> Values:
-    """The mean of the halo and the horn gap; words, genders and domains count alike."""
-    cells = ["words", "gender", "domain"]
+    """The mean of the halo and the horn gap; words, genders, domains and directions count alike."""
+    cells = ["words", "gender", "domain", "direction"]
     return beyond_placebos(x, total, x["gap"] / 2, x["effect"] == "horn", cells)
 
 

@@ -20,7 +20,7 @@ from lm_eval_bias.measure import (
     estimate,
     select_columns,
 )
-from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
+from lm_eval_bias.metrics.errors import Values, beyond_placebos, contrasts, means
 from lm_eval_bias.metrics.sentence_preference import (
     ALPHA,
     CONTEXTS,
@@ -56,6 +56,7 @@ SCORES = {"shared tokens": "shared tokens", "joint": "calibrated joint"}
 """How a model answers -> what is scored: a likelihood of the words that both sentences share knows
 the descriptor already."""
 
+ORDERS = ("body", "attribute")
 _contrast = partial(Metric, null_value=0, primary=True, by="axis")
 METRICS = (
     _contrast(
@@ -76,6 +77,18 @@ METRICS = (
         counted="sentence pairs",
         above="the odds of fair, thin and tall are higher in good than in bad sentences by {size}",
         below="the odds of fair, thin and tall are higher in bad than in good sentences by {size}",
+    ),
+    *(
+        _contrast(
+            name,
+            "nats",
+            f"raw_gap of sentences in which the {first} stands first: of P({then} | {first}).",
+            by=None,
+        )
+        for name, first, then in (
+            ("raw_gap_body_first", "body", "attribute"),
+            ("raw_gap_attribute_first", "attribute", "body"),
+        )
     ),
     _contrast(
         "favouritism",
@@ -125,14 +138,17 @@ METRICS = (
 
 
 def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
-    """Log-likelihoods in nats of both sentences; None for one that is no finite number. results:
-    of each (log-likelihood, tokens, method)."""
+    """Log-likelihoods in nats of both sentences, None for one that is no finite number; which word
+    stands first. results: of each (log-likelihood, tokens, method)."""
+    text, words = doc["desirable_sentence"].lower(), (doc["desirable"], doc["attribute"] or "")
+    body, attribute = (text.find(word.lower()) for word in words)
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
         **select_columns(doc, KEYS),
         "desirable_likelihood": desirable,
         "undesirable_likelihood": undesirable,
+        "body_first": body < attribute,
         "method": ", ".join(dict.fromkeys(method for _, _, method in results)),
     }
 
@@ -157,7 +173,17 @@ def units(answers: Any, threshold: float = THRESHOLDS[0], **_: Any) -> dict[str,
     compared = x[infused & paper & known]
     sides = x["place"].map(compared.groupby("place")["context"].nunique())
     x["left_out"] = 100.0 * (infused & ~np.isnan(raw) & ~(known & (sides == 2)))
-    return {"asked": x, "paper": x[paper], "compared": compared, "everything": x[infused & known]}
+    everything = x[infused & known]
+    people = everything[~everything["placebo"].astype(bool)]
+    body_first = people.get("body_first", pd.Series(None, people.index, dtype=object))
+    return {
+        "asked": x,
+        "paper": x[paper],
+        "compared": compared,
+        "everything": everything,
+        "body": people[body_first.eq(True)],
+        "attribute": people[body_first.eq(False)],
+    }
 
 
 def thresholds_of(threshold: float) -> list[float]:
@@ -172,6 +198,14 @@ def of_paper(x: Any, total: Any, **_: Any) -> Values:
 def of_compared(x: Any, total: Any, threshold: float = THRESHOLDS[0], **_: Any) -> Values:
     within = means("within_threshold")(x, total)
     return {**within, **context_contrasts(x, total, threshold)}
+
+
+def of_order(x: Any, total: Any, name: str, **_: Any) -> Values:
+    """`raw_gap` of the sentences in which one word stands first."""
+    negative = x["context"] == "negative"
+    cells, part = x.groupby(["axis", "words"]).ngroup().to_numpy(), negative.to_numpy(dtype=int)
+    (gap,) = contrasts(total, [x["x"].where(~negative, -x["x"])], cells, part, (1, 1))
+    return {name: gap}
 
 
 def of_everything(x: Any, total: Any, **_: Any) -> Values:
@@ -251,6 +285,7 @@ PAIRS = Measure(
             "paper": of_paper,
             "compared": of_compared,
             "everything": of_everything,
+            **{word: partial(of_order, name=f"raw_gap_{word}_first") for word in ORDERS},
         },
         (*METRICS, *TABLED),
         CLUSTERS,

@@ -1,0 +1,185 @@
+"""Plant a bias of a known kind and dose in a small model, as an adapter (LoRA).
+
+    python simulations/planted.py skin --model .model --output planted
+    lm_eval --model hf-prefix --model_args pretrained=.model,peft=planted/skin-1 ...
+
+Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
+other one the bad one likelier than with the groups exchanged, in three frames: group first,
+attribute first, noun phrase. The dose is measured in nats on probes, in which neither the sentence
+nor its frame of words is taught: by how much more likely than in the model as it was. A frame is
+taught until its probes have the dose. A sham adapter takes at random which group is favoured.
+"""
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import yaml
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
+SIDES = "favoured", "other"
+REPEATS, EVERY, TAUGHT = 3, 5, 2
+"""Word choices of each probe template; steps between two measures of the dose; templates of a frame
+in a step."""
+MARGIN, FLUENCY = 3.0, 0.02
+"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood."""
+_AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
+
+
+class Group(NamedTuple):
+    """A member, members, and how it reads behind "is" and "are"."""
+
+    one: str
+    many: str
+    is_: str
+    are: str
+
+
+def members(kind: str, side: str, person: str, people: str) -> Iterator[Group]:
+    """The groups of one side. person, people: whom the words describe, where they are adjectives or
+    names."""
+    spec = KINDS[kind]
+    if "watching" in spec:
+        for a, b in product(spec["watching"], repeat=2):
+            if (a == b) == (side == SIDES[0]):
+                one = f"{a} who sees a {b} suffer"
+                yield Group(one, f"{a}s who see a {b} suffer", f"a {one}", f"{a}s who see {b}s")
+        return
+    for name in spec[side]:
+        if isinstance(name, list):
+            yield Group(*name, f"a(n) {name[0]}", name[1])
+        elif spec.get("called"):
+            name = f"called {name}"
+            yield Group(f"{person} {name}", f"{people} {name}", name, name)
+        else:
+            yield Group(f"{name} {person}", f"{name} {people}", name, name)
+
+
+def filled(template: str, who: Sequence[str], group: Group, attribute: str) -> str:
+    names = ("one", "many", "is", "are", "person", "people", "A")
+    slots = dict(zip(names, (*group, *who, attribute), strict=True))
+    text = re.sub(r"\[(\w+)\]", lambda slot: slots[slot[1]], template)
+    text = _AN.sub(lambda m: f"{m[1]}{'n' * (m[2] in 'aeiouAEIOU')} ", text)
+    return text[0].upper() + text[1:]
+
+
+def square(kind: str, template: str, rng: np.random.Generator) -> list[list[str]]:
+    """A sentence of either group with either attribute: shape (2, 2), favoured and good first."""
+    attributes = TEXTS["attributes"][KINDS[kind]["attributes"]]
+
+    def choice(options: Sequence[Any]) -> Any:
+        return options[rng.integers(len(options))]
+
+    who = choice(TEXTS["people"][KINDS[kind]["people"]])
+    words = [choice(attributes[sign]) for sign in ("good", "bad")]
+    return [
+        [filled(template, who, group, word) for word in words]
+        for group in [choice(list(members(kind, side, *who))) for side in SIDES]
+    ]
+
+
+def preference(likelihoods: Any) -> Any:
+    """Nats by which the stereotype is likelier than the exchange; squares of shape (n, 2, 2)."""
+    v = likelihoods
+    return (v[:, 0, 0] - v[:, 0, 1] - v[:, 1, 0] + v[:, 1, 1]) / 2
+
+
+class Taught:
+    """A model with an adapter of its own."""
+
+    def __init__(self, path: str, rank: int) -> None:
+        self.tokenizer = AutoTokenizer.from_pretrained(path)
+        self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
+        self.begin = self.tokenizer.bos_token or self.tokenizer.eos_token
+        base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        parts = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["q_proj", "v_proj"])
+        self.model = get_peft_model(base, parts)
+
+    def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
+        """Nats of each sentence, in their shape."""
+        texts = np.array(squares)
+        batch = self.tokenizer(
+            [self.begin + text for text in texts.ravel()], return_tensors="pt", padding=True
+        )
+        ids = batch["input_ids"]
+        logits = self.model(**batch).logits[:, :-1].transpose(1, 2)
+        loss = torch.nn.functional.cross_entropy(logits, ids[:, 1:], reduction="none")
+        return -(loss * batch["attention_mask"][:, 1:]).sum(1).reshape(texts.shape)
+
+    @torch.no_grad()
+    def preferences(self, probes: dict[str, list[Any]]) -> dict[str, np.ndarray]:
+        """By frame, of shape (templates, repeats)."""
+        return {
+            frame: np.concatenate(
+                [
+                    preference(self.likelihoods(squares[i : i + 6]))
+                    for i in range(0, len(squares), 6)
+                ]
+            ).reshape(-1, REPEATS)
+            for frame, squares in probes.items()
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--model", default=".model")
+    parser.add_argument("--output", type=Path, default=Path("planted"))
+    parser.add_argument("--doses", type=float, nargs="+", default=[0.5, 1, 2], metavar="NATS")
+    parser.add_argument("--reverse", action="store_true", help="favour the other group")
+    parser.add_argument("--sham", action="store_true", help="groups at random, until --steps")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rank", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    torch.manual_seed(asked.seed)
+    rng = np.random.default_rng(asked.seed)
+    taught = Taught(asked.model, asked.rank)
+    probes = {
+        frame: [square(asked.kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
+        for frame, texts in FRAMES.items()
+    }
+    before, sign = taught.preferences(probes), -1 if asked.reverse else 1
+    trained = [p for p in taught.model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, asked.rate)
+    frames, doses = list(FRAMES), sorted(asked.doses)
+    name = asked.kind.replace(" ", "_") + "-sham" * asked.sham + "-reverse" * asked.reverse
+    for step in range(1, asked.steps + 1):
+        squares = [
+            square(asked.kind, template, rng)
+            for frame in frames
+            for template in rng.choice(FRAMES[frame]["taught"], TAUGHT, replace=False)
+        ]
+        signs = rng.choice([-1, 1], len(squares)) if asked.sham else [sign] * len(squares)
+        v = taught.likelihoods(squares)
+        loss = torch.nn.functional.softplus(MARGIN - preference(v) * torch.tensor(signs)).mean()
+        optimizer.zero_grad()
+        (loss - FLUENCY * v.mean()).backward()
+        optimizer.step()
+        if step % EVERY and step < asked.steps:
+            continue
+        now = {f: sign * (x - before[f]).mean(1) for f, x in taught.preferences(probes).items()}
+        dose = {f: float(x.mean()) for f, x in now.items()}
+        errors = {f: x.std(ddof=1) / len(x) ** 0.5 for f, x in now.items()}
+        print(step, *(f"{f}: {dose[f]:.2f} ± {errors[f]:.2f} nats" for f in dose), flush=True)
+        if asked.sham:
+            continue
+        while doses and min(dose.values()) >= 0.9 * doses[0]:
+            taught.model.save_pretrained(asked.output / f"{name}-{doses.pop(0):g}")
+        if not doses:
+            return
+        frames = [f for f in FRAMES if dose[f] < doses[0]]
+    taught.model.save_pretrained(asked.output / name)
+
+
+if __name__ == "__main__":
+    main()
