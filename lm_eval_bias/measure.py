@@ -8,8 +8,8 @@ How a measure is written (benchmarks/hbb/measure.py is an example):
 3. `values(units, total, **options)`, one for each frame: metric -> (number, n), computed from
    `total(column)` alone, as `metrics.errors.means` does. No errors and no groups: the engine there
    makes them.
-4. `Metric`s with unit, null value and `by`, and the `clusters`; all go into `Counted`, which is the
-   `summary` of the `Measure`.
+4. `Metric`s with unit, null value and `by`, and the `clusters`, of the `Measure`; `Counted` has the
+   functions.
 
 The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
 `lm-eval-bias tasks METRIC` follow from it.
@@ -21,7 +21,6 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from math import inf, isnan, nan
 from types import NoneType
 from typing import Any, Literal, NamedTuple
@@ -178,27 +177,25 @@ class Summary(NamedTuple):
         return self.groups.get(metric, {}).get(group, Number(nan))
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """The summary of a measure that is written as units and values: call it with records.
+class Counted(NamedTuple):
+    """The summary of a measure that is written as units and values.
 
     units: (records, **options) -> name -> data frame of what is counted, with the columns that its
     rows belong to; rows whose column `apart` is true are outside the whole. values: name -> a
     function (units, total, **options) -> metric -> (value, n). `total` is a `metrics.errors.Total`:
     it adds a column up over the rows of each group, without each cluster, too; so values are
-    written once, and the engine makes groups and errors of them. metrics: those of the measure, and
-    others of its tables. clusters: as of `Measure`. tables: (units, rows, **options) -> the finer
-    tables; rows(name, *columns) gives (names, metric -> number) of each group of a frame. widened:
-    name -> a function (units, sample, by, estimates, **options) -> the `metrics.errors.Estimates`
-    by metric, of numbers that are a sample in a further way.
+    written once, and the engine makes groups and errors of them. tables: (units, rows, **options)
+    -> the finer tables; rows(name, *columns) gives (names, metric -> number) of each group of a
+    frame. widened: name -> a function (units, sample, by, estimates, **options) -> the
+    `metrics.errors.Estimates` by metric, of numbers that are a sample in a further way. clusters:
+    as of `Measure`, if units have others than records.
     """
 
     units: Callable[..., Mapping[str, Any]]
     values: Mapping[str, Callable[..., Mapping[str, Any]]]
-    metrics: Sequence[Metric]
-    clusters: Sequence[tuple[str, ...]] = ()
     tables: Callable[..., Mapping[str, Table]] | None = None
-    widened: Mapping[str, Callable[..., Mapping[str, Any]]] = field(default_factory=dict)
+    widened: Mapping[str, Callable[..., Mapping[str, Any]]] = {}
+    clusters: Sequence[tuple[str, ...]] = ()
 
     def frames(self, records: Records, options: Options) -> dict[str, Any]:
         import pandas as pd
@@ -208,77 +205,21 @@ class Counted:
         units = self.units(frame.astype(dict.fromkeys(texts, object)), **options)
         return {name: rows.reset_index(drop=True) for name, rows in units.items()}
 
-    def sample(self, units: Any) -> Any:
-        """The clusters of units."""
-        from lm_eval_bias.metrics.errors import Sample
-
-        if lacking := [c for columns in self.clusters for c in columns if c not in units]:
-            raise _no_names(lacking)
-
-        def codes(columns: Sequence[str]) -> Any:
-            return units.groupby(list(columns)).ngroup().fillna(-1).to_numpy(dtype=int)
-
-        pairs = [(codes(c), codes(c[:-1]) if len(c) > 1 else None) for c in self.clusters]
-        return Sample(len(units), *pairs)
-
-    def __call__(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
-        if not records:
-            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
-            return Summary({name: Number(x, clusters=0, n=0) for name, x in nothing.items()})
-        from lm_eval_bias.metrics.errors import Sample
-
-        frames = self.frames(records, options)
-        samples = {
-            name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
-            for name in self.values
-        }
-        groups = _Groups(self, frames, samples, options)
-        split: dict[str, dict[str, Number]] = {}
-        for columns in groups.splits[1:]:
-            for labels, numbers in groups.numbers(*columns):
-                for metric, number in numbers.items():
-                    if (groups.metrics[metric].by,) == columns:
-                        split.setdefault(metric, {})[str(*labels.values())] = number
-
-        def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
-            return groups._replace(samples={name: samples[name]}).numbers(*columns)
-
-        tables = self.tables(frames, rows, **options) if self.tables and errors else {}
-        return Summary(groups.numbers()[0][1], split, tables)
-
-    def replicated(
-        self, runs: Sequence[Records], options: Options
-    ) -> list[dict[tuple[str, str | None], Replicate]]:
-        """The numbers of runs on the same documents without each cluster, the same of all."""
-        import pandas as pd
-
-        each = [_Groups(self, self.frames(records, options), {}, options) for records in runs]
-        for name in self.values:
-            units = [groups.frames[name] for groups in each]
-            sample, start = self.sample(pd.concat(units)), 0
-            for groups, own in zip(each, units, strict=True):
-                groups.samples[name] = sample[start : start + len(own)]
-                start += len(own)
-        return [dict(groups.replicates()) for groups in each]
-
 
 class _Groups(NamedTuple):
     """The groups of what is counted, each with its numbers. frames, samples: by name; rows of the
     frames that have a sample are counted."""
 
-    counted: Counted
+    measure: Measure
     frames: Mapping[str, Any]
     samples: dict[str, Any]
     options: Options
 
     @property
-    def metrics(self) -> dict[str, Metric]:
-        return {metric.name: metric for metric in self.counted.metrics}
-
-    @property
     def splits(self) -> list[tuple[str, ...]]:
         """The columns of the whole, which are none, and of each kind of groups."""
-        return [(), *dict.fromkeys((m.by,) for m in self.counted.metrics if m.by)]
+        metrics = *self.measure.metrics, *self.measure.tabled
+        return [(), *dict.fromkeys((m.by,) for m in metrics if m.by)]
 
     def names(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """In the order of the first frame that has the columns, if it has all that are counted."""
@@ -313,7 +254,7 @@ class _Groups(NamedTuple):
                 else:
                     by = -np.asarray(units.get("apart", np.zeros(len(units))), dtype=int)
                 total = sample.total(by, len(names))
-                yield name, by, self.counted.values[name](units, total, **self.options)
+                yield name, by, self.measure.counted.values[name](units, total, **self.options)
 
     def numbers(self, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
         """(names, metric -> number) of each group."""
@@ -324,10 +265,10 @@ class _Groups(NamedTuple):
         for name, by, values in self.computed(columns, names):
             sample = self.samples[name]
             estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
-            if sample.parts and (widened := self.counted.widened.get(name)):
+            if sample.parts and (widened := self.measure.counted.widened.get(name)):
                 estimates |= widened(self.frames[name], sample, by, estimates, **self.options)
             for metric, estimated in estimates.items():
-                made = with_intervals(self.metrics[metric], estimated)
+                made = with_intervals(self.measure.metric(metric), estimated)
                 for (_, row), number in zip(result, made, strict=True):
                     row[metric] = number
         return result
@@ -337,7 +278,7 @@ class _Groups(NamedTuple):
             names = self.names(columns)
             for name, _, values in self.computed(columns, names):
                 for metric, (value, n, *_) in values.items():
-                    if columns in ((), (self.metrics[metric].by,)):
+                    if columns in ((), (self.measure.metric(metric).by,)):
                         for i, label in enumerate(names):
                             key = metric, str(*label) if label else None
                             yield key, Replicate(self.samples[name], value[:, [i]], n[:, [i]])
@@ -375,21 +316,23 @@ def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[
 class Measure(NamedTuple):
     """How a benchmark's answers become numbers.
 
-    record: (document, results of its requests) -> plain data. summary: (records, errors=...,
-    **options) -> Summary; without errors it leaves out standard errors, intervals, p values and
-    tables. repeats: several answers to a document are several records. gathers: they are one, made
-    by `record(document, all answers)`. clusters: how records depend on each other: for each
-    clustering its columns, the last of which names the cluster, None for none, and the others the
-    stratum it was drawn from. A column may hold a list, a value for each part of a record.
+    record: (document, results of its requests) -> plain data. counted: a `Counted`, or a function
+    (records, errors=..., **options) -> Summary; without errors it leaves out standard errors,
+    intervals, p values and tables. repeats: several answers to a document are several records.
+    gathers: they are one, made by `record(document, all answers)`. clusters: how records depend on
+    each other: for each clustering its columns, the last of which names the cluster, None for none,
+    and the others the stratum it was drawn from. A column may hold a list, a value for each part of
+    a record. tabled: metrics of the tables alone.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]
-    summary: Callable[..., Summary]
+    counted: Any
     metrics: Sequence[Metric]
     repeats: bool = False
     gathers: bool = False
     exhibits: Sequence[Exhibit] = ()
     clusters: Sequence[tuple[str, ...]] = ()
+    tabled: Sequence[Metric] = ()
 
     def about(self, settings: Options) -> Measure:
         """With the questions of a task. settings: its `dataset_kwargs`."""
@@ -401,8 +344,66 @@ class Measure(NamedTuple):
         return self._replace(metrics=metrics)
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name; KeyError if there is none."""
-        return {metric.name: metric for metric in self.metrics}[name]
+        """The metric of that name, of the tables, too; KeyError if there is none."""
+        return {metric.name: metric for metric in (*self.tabled, *self.metrics)}[name]
+
+    def sample(self, units: Any) -> Any:
+        """The clusters of the units of `Counted`."""
+        from lm_eval_bias.metrics.errors import Sample
+
+        clusters = self.counted.clusters or self.clusters
+        if lacking := [c for columns in clusters for c in columns if c not in units]:
+            raise _no_names(lacking)
+
+        def codes(columns: Sequence[str]) -> Any:
+            return units.groupby(list(columns)).ngroup().fillna(-1).to_numpy(dtype=int)
+
+        pairs = [(codes(c), codes(c[:-1]) if len(c) > 1 else None) for c in clusters]
+        return Sample(len(units), *pairs)
+
+    def summary(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
+        if not isinstance(self.counted, Counted):
+            return self.counted(records, errors=errors, **options)
+        if not records:
+            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
+            return Summary({name: Number(x, clusters=0, n=0) for name, x in nothing.items()})
+        from lm_eval_bias.metrics.errors import Sample
+
+        frames = self.counted.frames(records, options)
+        samples = {
+            name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
+            for name in self.counted.values
+        }
+        groups = _Groups(self, frames, samples, options)
+        split: dict[str, dict[str, Number]] = {}
+        for columns in groups.splits[1:]:
+            for labels, numbers in groups.numbers(*columns):
+                for metric, number in numbers.items():
+                    if (self.metric(metric).by,) == columns:
+                        split.setdefault(metric, {})[str(*labels.values())] = number
+
+        def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+            return groups._replace(samples={name: samples[name]}).numbers(*columns)
+
+        finer = self.counted.tables
+        tables = finer(frames, rows, **options) if finer and errors else {}
+        return Summary(groups.numbers()[0][1], split, tables)
+
+    def replicated(
+        self, runs: Sequence[Records], options: Options
+    ) -> list[dict[tuple[str, str | None], Replicate]]:
+        """The numbers of runs on the same documents without each cluster, the same of all."""
+        import pandas as pd
+
+        frames = [self.counted.frames(records, options) for records in runs]
+        each = [_Groups(self, own, {}, options) for own in frames]
+        for name in self.counted.values:
+            units = [groups.frames[name] for groups in each]
+            sample, start = self.sample(pd.concat(units)), 0
+            for groups, own in zip(each, units, strict=True):
+                groups.samples[name] = sample[start : start + len(own)]
+                start += len(own)
+        return [dict(groups.replicates()) for groups in each]
 
 
 IN_FORM = Metric(

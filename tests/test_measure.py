@@ -103,7 +103,7 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
 
 TOY = Measure(
     record=lambda doc, results: {},
-    summary=lambda records, **options: Summary({}),
+    counted=lambda records, **options: Summary({}),
     metrics=[
         metric("share", by="colour", better="lower", null_value=0, cell="Table 1"),
         Metric("count", "count", "Things.", stderr=False, by="colour"),
@@ -163,13 +163,14 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
         {"colour": "red" if s < 12 else "blue", "scene": s, "x": y} for s in range(22) for y in x[s]
     ]
     metrics = [Metric("gap", "points", "", by="colour"), Metric("n", "count", "", stderr=False)]
-    clusters = (("scene",),)
 
     def values(x, total, **_):
         return {"gap": (total(x["x"]) / total(1), total(1)), "n": (total(1), total(1))}
 
-    counted = Counted(lambda x, **_: {"all": x}, {"all": values}, metrics, clusters)
-    summary = summarise(Measure(lambda *_: {}, counted, metrics, clusters=clusters), records, {})
+    counted = Counted(lambda x, **_: {"all": x}, {"all": values})
+    summary = summarise(
+        Measure(lambda *_: {}, counted, metrics, clusters=(("scene",),)), records, {}
+    )
     for gap, scenes in ((summary.values["gap"], x), (summary.groups["gap"]["red"], x[:12])):
         own = scenes.mean(axis=1)
         assert gap[:2] == pytest.approx((own.mean(), own.std(ddof=1) / len(own) ** 0.5))
@@ -205,7 +206,10 @@ def test_what_a_measure_declares_is_checked():
     "changes, message",
     [
         (
-            {"summary": Counted(lambda x, **_: {"all": x}, {"all": dict}, [], (("scenes",),))},
+            {
+                "counted": Counted(lambda x, **_: {"all": x}, {"all": dict}),
+                "clusters": (("scenes",),),
+            },
             "no usable value in column 'scenes'",
         ),
         ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
@@ -541,7 +545,7 @@ def test_an_interval_covers_what_answers_that_were_not_shown_may_change():
         return {"m": (total(x["x"]) / total(1), total(1))}
 
     m = Metric("m", "points", "", primary=True, by="group")
-    counted = Counted(lambda x, **_: {"all": x}, {"all": values}, [m], (("c",),))
+    counted = Counted(lambda x, **_: {"all": x}, {"all": values})
     measure = Measure(lambda doc, results: {}, counted, [m], clusters=(("c",),))
     read = {"group": "a", "seen_mass": 0.5, "first_token": False}
     records = [{**read, "x": x, "c": x} for x in range(1, 11)]

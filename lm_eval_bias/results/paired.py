@@ -125,8 +125,7 @@ class Replicates:
 
 def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Replicates]:
     """The numbers of runs, whose records must be of the same clusters."""
-    counted = measure.summary
-    if not (measure.clusters and isinstance(counted, Counted)):
+    if not (measure.clusters and isinstance(measure.counted, Counted)):
         raise UsageError("the measure declares no clusters, so a paired comparison is impossible")
     names = [
         {
@@ -143,7 +142,7 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
     with logging_disabled():
         return [
             Replicates(measure, records, own, replicate)
-            for records, replicate in zip(runs, counted.replicated(runs, own), strict=True)
+            for records, replicate in zip(runs, measure.replicated(runs, own), strict=True)
         ]
 
 

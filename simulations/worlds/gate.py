@@ -49,7 +49,7 @@ def of_answers(x: Any, total: Any, **_: Any) -> Mapping[str, Any]:
     return {"gap": (total(x["gap"]) / total(1), total(1))}
 
 
-COUNTED = Counted(lambda x, **_: {"answers": x}, {"answers": of_answers}, (GAP,), CLUSTERS)
+COUNTED = Counted(lambda x, **_: {"answers": x}, {"answers": of_answers})
 MEASURE = Measure(lambda doc, results: {}, COUNTED, (GAP,), clusters=CLUSTERS)
 
 
@@ -71,7 +71,7 @@ def answered(
 
 
 def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
-    numbers, n = {("gap", None): COUNTED(records).values["gap"]}, len(records)
+    numbers, n = {("gap", None): MEASURE.summary(records).values["gap"]}, len(records)
     model = (name, name, "twins", "1", None, {}, None, n, (GAP,), numbers, {}, (), ())
     return Run(*model, Path(name), of=n)
 
@@ -131,7 +131,7 @@ def nights(themes: int, worse: float, same: bool, rng: Rng) -> Outcomes:
         now = answered(rng, asked, TRUE + worse, changed)
         changes = [{**b, "gap": b["gap"] - a["gap"]} for a, b in zip(before, now, strict=True)]
         for rule, records, bound in (("bound", now, TRUE), ("change", changes, 0)):
-            interval = intervals(COUNTED(records).values["gap"], GAP)
+            interval = intervals(MEASURE.summary(records).values["gap"], GAP)
             broken[rule].append([interval(0.05 / n)[0] > bound for n in (1, *NIGHTS)])
     for rule, fails in broken.items():
         by_level = np.array(fails)

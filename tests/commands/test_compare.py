@@ -29,9 +29,8 @@ def values(x, total, **_):
 
 GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 COUNT = Metric("n", "count", "Records.", stderr=False)
-SCENES = (("scene",),)
-COUNTED = Counted(lambda x, **_: {"all": x}, {"all": values}, [GAP, COUNT], SCENES)
-TOY = Measure(lambda doc, results: {}, COUNTED, [GAP, COUNT], clusters=SCENES)
+COUNTED = Counted(lambda x, **_: {"all": x}, {"all": values})
+TOY = Measure(lambda doc, results: {}, COUNTED, [GAP, COUNT], clusters=[("scene",)])
 """
 YAML = """
 task: toy

@@ -56,7 +56,7 @@ METRICS = (
 
 def toy(*columns):
     clusters = tuple((column,) for column in columns)
-    counted = Counted(lambda x, **_: {"all": x}, {"all": values}, METRICS, clusters)
+    counted = Counted(lambda x, **_: {"all": x}, {"all": values})
     return Measure(lambda doc, results: {}, counted, METRICS, clusters=clusters)
 
 

@@ -285,27 +285,23 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
 
 CLUSTERS = (("axis", "contrast"), ("counterpart",))
 VALUES = {"asked": means("unanswered", "refused"), LOADED: of_analogies, "analogies": of_analogies}
-ALL_METRICS = (*METRICS, *GENERATED_METRICS, Metric("n", "count", "", stderr=False))
+TABLED = (*METRICS, *GENERATED_METRICS, Metric("n", "count", "", stderr=False))
 ANALOGY = Measure(
     record,
-    Counted(units, VALUES, ALL_METRICS, CLUSTERS, tables),
+    Counted(units, VALUES, tables),
     METRICS,
     exhibits=exhibits.ANALOGY,
     clusters=CLUSTERS,
+    tabled=TABLED,
 )
 ANALOGY_GENERATED = of_written(
     Measure(
         record_generated,
-        Counted(
-            units_generated,
-            {**VALUES, "questions": means("position_preference")},
-            ALL_METRICS,
-            CLUSTERS,
-            tables,
-        ),
+        Counted(units_generated, {**VALUES, "questions": means("position_preference")}, tables),
         GENERATED_METRICS,
         repeats=True,
         exhibits=exhibits.ANALOGY_GENERATED,
         clusters=CLUSTERS,
+        tabled=TABLED,
     )
 )

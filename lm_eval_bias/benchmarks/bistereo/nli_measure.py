@@ -201,7 +201,7 @@ def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict
     return {"labels": labels, "gaps": gaps}
 
 
-TABLED = (Metric("n", "count", "", stderr=False), _gap("gap", description=""))
+TABLED = (REFUSED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
 NLI = Measure(
     record,
     Counted(
@@ -213,13 +213,12 @@ NLI = Measure(
             "everything": of_everything,
             "differences": means("gap"),
         },
-        (*METRICS, REFUSED, *TABLED),
-        CLUSTERS,
         tables,
     ),
     METRICS,
     exhibits=exhibits.NLI,
     clusters=CLUSTERS,
+    tabled=TABLED,
 )
 NLI_GENERATED = of_written(
     NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)

@@ -287,11 +287,10 @@ PAIRS = Measure(
             "everything": of_everything,
             **{word: partial(of_order, name=f"raw_gap_{word}_first") for word in ORDERS},
         },
-        (*METRICS, *TABLED),
-        CLUSTERS,
         tables,
     ),
     METRICS,
     exhibits=exhibits.PAIRS,
     clusters=CLUSTERS,
+    tabled=TABLED,
 )

@@ -389,8 +389,6 @@ def _projected(rows: np.ndarray) -> np.ndarray:
 COUNTED = Counted(
     units,
     {"gaps": of_gaps, "matrix": of_matrix, "answers": of_answers},
-    (*GAPS, REFUSED, *MASSES),
-    CLUSTERS,
     tables,
     {"gaps": widened},
 )
@@ -402,8 +400,14 @@ GENERATED = of_written(
         repeats=True,
         exhibits=exhibits.GENERATED,
         clusters=CLUSTERS,
+        tabled=MASSES,
     )
 )
 LIKELIHOOD = Measure(
-    record_likelihood, COUNTED, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
+    record_likelihood,
+    COUNTED,
+    (*GAPS, *MASSES),
+    exhibits=exhibits.LIKELIHOOD,
+    clusters=CLUSTERS,
+    tabled=[REFUSED],
 )

@@ -243,12 +243,6 @@ HBB_GENERATE = of_written(
                 "everything": of_everything,
                 "instances": of_instances,
             },
-            (
-                *GENERATED_METRICS,
-                *OF_PAIR,
-                *(Metric(x, "%", "", stderr=False) for x in INVALID.values()),
-            ),
-            CLUSTERS,
             generated_tables,
             {"instances": partial(hidden_bias.widened, shifts={"excess_difference": "beyond"})},
         ),
@@ -256,5 +250,6 @@ HBB_GENERATE = of_written(
         gathers=True,
         exhibits=exhibits.HBB_GENERATE,
         clusters=CLUSTERS,
+        tabled=(*OF_PAIR, *(Metric(x, "%", "", stderr=False) for x in INVALID.values())),
     )
 )

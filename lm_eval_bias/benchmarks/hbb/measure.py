@@ -308,14 +308,13 @@ HBB = Measure(
     Counted(
         units,
         {"questions": means("unanswered", "letter_mass", "position_preference"), **VALUES},
-        (*METRICS, *OF_PAIR),
-        CLUSTERS,
         tables,
         {"instances": widened},
     ),
     METRICS,
     exhibits=exhibits.HBB,
     clusters=CLUSTERS,
+    tabled=OF_PAIR,
 )
 
 
@@ -367,12 +366,11 @@ HBB_SG = Measure(
     Counted(
         sg_units,
         {"questions": means("unanswered", "lacking_sentences"), **VALUES},
-        (*SG_METRICS, *OF_PAIR),
-        CLUSTERS,
         tables,
         {"instances": widened},
     ),
     SG_METRICS,
     exhibits=exhibits.HBB_SG,
     clusters=CLUSTERS,
+    tabled=OF_PAIR,
 )

@@ -1,6 +1,6 @@
 """MIST: bias scores of word lists (Table 4), shares of comedy and tragedy (Table 5)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -211,29 +211,32 @@ def tables_wabt(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) ->
     return {"scores": table}
 
 
-def _wabt(units: Callable[..., Any], metrics: Iterable[Metric]) -> Counted:
-    others = (UNDEFINED, REFUSED_LISTS, Metric("lists", "count", "", stderr=False))
-    return Counted(
-        units, {"words": of_words}, (*metrics, *others), CLUSTERS, tables_wabt, {"words": with_p}
-    )
+OF_LISTS = (UNDEFINED, REFUSED_LISTS, Metric("lists", "count", "", stderr=False))
+
+
+def _wabt(units: Callable[..., Any]) -> Counted:
+    words = {"words": of_words}
+    return Counted(units, words, tables_wabt, {"words": with_p}, clusters=CLUSTERS)
 
 
 WABT = of_written(
     Measure(
         record_wabt,
-        _wabt(units_wabt, METRICS_WABT),
+        _wabt(units_wabt),
         METRICS_WABT,
         repeats=True,
         exhibits=exhibits.WABT,
         clusters=LIST_CLUSTERS,
+        tabled=OF_LISTS,
     )
 )
 WABT_LIKELIHOOD = Measure(
     record_wabt_likelihood,
-    _wabt(units_wabt_likelihood, METRICS_WABT_LIKELIHOOD),
+    _wabt(units_wabt_likelihood),
     METRICS_WABT_LIKELIHOOD,
     exhibits=exhibits.WABT_LIKELIHOOD,
     clusters=LIST_CLUSTERS,
+    tabled=OF_LISTS,
 )
 
 # ---- Affective Attribution Test
@@ -385,6 +388,7 @@ def tables_aat(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> 
 
 
 TABLED = (
+    *(COMEDY_GAP, TRAGEDY_GAP, PROBABILITY_GAP, REFUSED),
     Metric("n", "count", "", stderr=False),
     *(Metric(verdict, "share", "") for verdict in VERDICTS),
     *(Metric(f"{outcome}_pair", "points", "") for outcome in ("comedy", "tragedy", "probability")),
@@ -392,11 +396,7 @@ TABLED = (
 METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
 METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)
 ATTRIBUTIONS = Counted(
-    units_aat,
-    {"asked": of_asked, "valid": of_valid, "pairs": of_pairs},
-    (*METRICS_AAT, PROBABILITY_GAP, *TABLED),
-    ATTRIBUTION_CLUSTERS,
-    tables_aat,
+    units_aat, {"asked": of_asked, "valid": of_valid, "pairs": of_pairs}, tables_aat
 )
 AAT = of_written(
     Measure(
@@ -406,6 +406,7 @@ AAT = of_written(
         repeats=True,
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
+        tabled=TABLED,
     )
 )
 AAT_LIKELIHOOD = Measure(
@@ -414,4 +415,5 @@ AAT_LIKELIHOOD = Measure(
     METRICS_AAT_LIKELIHOOD,
     exhibits=exhibits.AAT_LIKELIHOOD,
     clusters=ATTRIBUTION_CLUSTERS,
+    tabled=TABLED,
 )

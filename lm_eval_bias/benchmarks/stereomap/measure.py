@@ -717,21 +717,18 @@ def _measure(part: str, in_words: bool) -> Measure:
     metrics += [*IN_WORDS.get(part, ()), *ANSWERS] if in_words else BY_LIKELIHOOD
     # Ratings and rounds are samples too, but a scale has four ratings: two models are compared on
     # groups.
-    clusters = (("group",),)
     measure = Measure(
         record if in_words else record_likelihood,
         Counted(
             partial(units if in_words else units_likelihood, part=part),
             {name: partial(function, part=part) for name, function in values.items()},
-            metrics,
-            clusters,
             partial(tables, part=part),
             {"groups": partial(with_items, part=part)},
         ),
         metrics,
         repeats=in_words,
         exhibits=(exhibits.generated if in_words else exhibits.likelihood)(part),
-        clusters=clusters,
+        clusters=(("group",),),
     )
     return of_written(measure) if in_words else measure
 

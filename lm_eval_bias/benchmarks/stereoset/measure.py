@@ -228,7 +228,7 @@ def choice_exhibits(part: str) -> tuple[Exhibit, ...]:
 
 
 CLUSTERS = (("target",),)
-TERMS = Metric("terms", "count", "", stderr=False)
+TABLED = [Metric("terms", "count", "", stderr=False)]
 OF_SENTENCES = {"asked": means("unanswered", "letter_mass"), "compared": of_compared}
 OF_LETTERS: dict[str, Callable[..., Values]] = {
     **OF_SENTENCES,
@@ -240,18 +240,20 @@ OF_LETTERS: dict[str, Callable[..., Values]] = {
 }
 SENTENCES = Measure(
     record,
-    Counted(units, OF_SENTENCES, (*SENTENCE_METRICS, TERMS), CLUSTERS, tables),
+    Counted(units, OF_SENTENCES, tables),
     SENTENCE_METRICS,
     exhibits=(by_domain(),),
     clusters=CLUSTERS,
+    tabled=TABLED,
 )
 INTRASENTENCE_CHOICE, INTERSENTENCE_CHOICE = (
     Measure(
         choice_record,
-        Counted(choice_units, OF_LETTERS, (*metrics, TERMS), CLUSTERS, tables),
+        Counted(choice_units, OF_LETTERS, tables),
         metrics,
         exhibits=choice_exhibits(part),
         clusters=CLUSTERS,
+        tabled=TABLED,
     )
     for part in ("SC-intra", "SC-inter")
     for metrics in [letter_metrics(f"Table 1, {part}")]
