@@ -15,7 +15,7 @@ Ends = tuple[float, float]
 NONE: Row = {}
 
 
-PARTS = ("stderr", "low", "high", "n")
+PARTS = ("printed", "stderr", "low", "high", "n")
 """What stands beside a number NAME, as NAME_PART."""
 
 

@@ -54,20 +54,10 @@ class TaskInfo(NamedTuple):
     folder: str = ""
 
 
-class PaperNumber(float):
-    """A published value. printed: its text if it is not a number, such as "<.001"."""
-
-    printed: str | None
-
-    def __new__(cls, value: float, printed: str | None = None) -> PaperNumber:
-        number = super().__new__(cls, value)
-        number.printed = printed
-        return number
-
-
 class PaperRows(NamedTuple):
-    """model: as the page names it. incomparable: why they do not compare with the run. differs:
-    what differs even so."""
+    """rows: floats are what the paper prints; NAME_printed is the text of one that is no number,
+    such as "<.001". model: as the page names it. incomparable: why they do not compare with the
+    run. differs: what differs even so."""
 
     model: str
     rows: list[dict[str, Any]]
@@ -118,9 +108,10 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
     tables: dict[str, list[dict[str, Any]]] = {"numbers": []}
     places: dict[Any, dict[str, Any]] = {}
     for cell in cells:
-        number = PaperNumber(cell.value, cell.printed)
+        number = float(cell.value)
         tables["numbers"] += [
-            {"metric": metric, "group": cell.group, "value": number} for metric in cell.metrics
+            {"metric": m, "group": cell.group, "value": number, "printed": cell.printed}
+            for m in cell.metrics
         ]
         if cell.place is not None:
             key = (cell.place.table, tuple(cell.place.row.items()))
@@ -128,13 +119,14 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dic
                 like = run.tables.get(cell.place.table) or [{}]
                 places[key] = {**dict.fromkeys(like[0]), **cell.place.row}
                 tables.setdefault(cell.place.table, []).append(places[key])
-            places[key][cell.place.column] = number
+            column = cell.place.column
+            places[key] |= {column: number, f"{column}_printed": cell.printed}
     try:
         made = exhibits.rows(exhibit, tables)
     except Exception:  # a table that is worked out of columns which no paper prints
         return []
     shown = [column.name for column in exhibit.columns]
-    return [row for row in made if any(isinstance(row.get(name), PaperNumber) for name in shown)]
+    return [row for row in made if any(isinstance(row.get(name), float) for name in shown)]
 
 
 def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
@@ -182,15 +174,15 @@ def _changed(had: Options, paper: Options) -> list[str]:
 # ---- Tables
 
 
-def cell(row: Row, name: str, unit: str = "") -> Cell:
+def cell(row: Row, name: str, unit: str = "", paper: bool = False) -> Cell:
     """What a row has under a name; its interval stands in NAME_low and NAME_high."""
     raw = row.get(name)
     if raw is None:
         return Cell("–")
     if isinstance(raw, bool):
         return Cell("yes" if raw else "no")
-    if isinstance(raw, PaperNumber):
-        return Cell(raw.printed or f"{float(raw):,.10g}", value=float(raw))  # the paper's digits
+    if paper and isinstance(raw, float):
+        return Cell(row.get(f"{name}_printed") or f"{raw:,.10g}", value=raw)  # the paper's digits
     value = as_float(raw)
     if isnan(value) and not isinstance(raw, float):  # a text, or more digits than a float has
         return Cell(str(raw)[:LONGEST])
@@ -212,15 +204,15 @@ def table(
         alike = [[row for row in paper.rows if _alike(columns, row, own)] for own in ours]
         beside = [rows[-1] if rows else {} for rows in alike]
         for column in columns:
-            if any(isinstance(row.get(column.name), PaperNumber) for row in beside):
+            if any(isinstance(row.get(column.name), float) for row in beside):
                 note = filter(None, (_title(column).text, _title(column).note, mark))
                 head.append(Cell(paper.model, note=", ".join(note)))
                 for cells, row in zip(body, beside, strict=True):
-                    cells.append(cell(row, column.name))
+                    cells.append(cell(row, column.name, paper=True))
         for row in paper.rows:
             if not any(row in rows for rows in alike):
                 names.append(Cell(paper.model, note=mark))
-                below.append([cell(row, column.name, column.unit) for column in columns])
+                below.append([cell(row, c.name, c.unit, paper=True) for c in columns])
     body += [[*cells, *[Cell("–")] * (len(head) - len(columns))] for cells in below]
     if len(models) > 1 or below:
         head = [Cell(MODEL.capitalize()), *head]
@@ -271,11 +263,3 @@ def sizes(exhibit: Exhibit, rows: Rows) -> str:
     names = (figure.x, figure.y, figure.colour, *(figure.five or ())) if figure else ()
     all_of = [as_float(row.get(f"{name}_n")) for row in rows for name in names]
     return ends_text(n for n in all_of if n >= 0)
-
-
-def as_printed(row: Row) -> dict[str, Any]:
-    """A row of a paper for a CSV: a bound as its text."""
-    return {
-        key: value.printed or value if isinstance(value, PaperNumber) else value
-        for key, value in row.items()
-    }

@@ -302,7 +302,9 @@ class _Writer:
         for paper in papers:
             start = {"model": paper.model, "source": paper.source}
             start["comparable"] = paper.incomparable or "yes"
-            rows += [{**start, **exhibited.as_printed(row)} for row in paper.rows]
+            for row in paper.rows:
+                shown = {key: row.get(f"{key}_printed") or x for key, x in row.items()}
+                rows.append(start | {k: x for k, x in shown.items() if not k.endswith("_printed")})
         named, written = [(run.model, own) for run, own in models], None
         try:
             written = block.table = exhibited.table(exhibit, named, papers)

@@ -75,7 +75,7 @@ from lm_eval_bias.benchmarks.hbb.measure import HBB
 def fail(records, **options):
     raise ArithmeticError("nothing adds up")
 
-BROKEN = HBB._replace(summary=fail)
+BROKEN = HBB._replace(counted=fail)
 """
 
 
