@@ -155,6 +155,7 @@ def _counts(folder: Path) -> dict[str, int]:
 
 def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
     """Every task of this project, and of other folders, in the order of their files."""
+    read.cache_clear()  # files may have changed
     for folder in (tasks_folder(), *include_path):
         if not Path(folder).is_dir():
             raise UsageError(f"{folder} is not a folder")
@@ -172,6 +173,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
     return known[name]
 
 
+@cache
 def read(path: Path) -> dict[str, Any]:
     """A YAML file and what it includes. UsageError if it is no YAML."""
 
@@ -193,5 +195,5 @@ def read(path: Path) -> dict[str, Any]:
     included = config.pop("include", None) or []
     merged: dict[str, Any] = {}
     for other in included if isinstance(included, list) else [included]:
-        merged.update(read(path.parent / other))
-    return {**merged, **config}
+        merged |= read(path.parent / other)
+    return merged | config
