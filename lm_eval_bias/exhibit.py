@@ -11,9 +11,6 @@ Tables = Mapping[str, Sequence[Row]]
 """Name of a table in a results file -> its rows: `numbers`, and those of the summary."""
 Ends = tuple[float, float]
 """Of a scale, an axis or an interval."""
-# Not a mappingproxy: the harness copies a task's settings deeply, and with them its measure.
-NONE: Row = {}
-
 
 PARTS = ("printed", "stderr", "low", "high", "n")
 """What stands beside a number NAME, as NAME_PART."""
@@ -45,7 +42,7 @@ class Rows(NamedTuple):
     """Rows of another table. where: column -> the value or values of the rows that are taken."""
 
     table: str
-    where: Row = NONE
+    where: Mapping[str, Any] = {}
 
 
 class Figure(NamedTuple):
@@ -72,7 +69,7 @@ class Figure(NamedTuple):
     label: str | None = None
     mask: str | None = None
     five: tuple[str, str, str, str, str] | None = None
-    order: Mapping[str, Sequence[str]] = NONE
+    order: Mapping[str, Sequence[str]] = {}
     domain: Ends | None = None
     reference: float | None = None
     null: str = "no bias"

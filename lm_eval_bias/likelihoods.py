@@ -97,7 +97,9 @@ def warn_of_bytes(records: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
+def made_exclusive(
+    likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]
+) -> list[Likelihood]:
     """The likelihoods of choices as events that exclude one another.
 
     longer: for each choice its next longer ones, which begin with its tokens. Their probabilities

@@ -74,7 +74,7 @@ class Number(NamedTuple):
     clusters: int | None = None
     n: int | None = None
 
-    def arms_from(self, reference: float) -> float:
+    def distance_in_interval_widths(self, reference: float) -> float:
         """Its signed distance from a value, over its interval's length on that side: beyond 1 the
         interval leaves the value out. 0 without an interval."""
         away = self.value - reference
@@ -319,22 +319,22 @@ class Measure(NamedTuple):
     record: (document, results of its requests) -> plain data. counted: a `Counted`, or a function
     (records, errors=..., **options) -> Summary; without errors it leaves out standard errors,
     intervals, p values and tables. repeats: several answers to a document are several records.
-    gathers: they are one, made by `record(document, all answers)`. clusters: how records depend on
-    each other: for each clustering its columns, the last of which names the cluster, None for none,
-    and the others the stratum it was drawn from. A column may hold a list, a value for each part of
-    a record. tabled: metrics of the tables alone.
+    one_record_per_document: they are one, made by `record(document, all answers)`. clusters: how
+    records depend on each other: for each clustering its columns, the last of which names the
+    cluster, None for none, and the others the stratum it was drawn from. A column may hold a list,
+    a value for each part of a record. tabled: metrics of the tables alone.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]
     counted: Any
     metrics: Sequence[Metric]
     repeats: bool = False
-    gathers: bool = False
+    one_record_per_document: bool = False
     exhibits: Sequence[Exhibit] = ()
     clusters: Sequence[tuple[str, ...]] = ()
     tabled: Sequence[Metric] = ()
 
-    def about(self, settings: Options) -> Measure:
+    def with_settings(self, settings: Options) -> Measure:
         """With the questions of a task. settings: its `dataset_kwargs`."""
 
         def question(text: str | None) -> str | None:

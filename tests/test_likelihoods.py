@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from lm_eval_bias.likelihoods import Read, apart, likeliest, mass, probabilities, usable
+from lm_eval_bias.likelihoods import Read, likeliest, made_exclusive, mass, probabilities, usable
 
 numbers = st.floats(-2000, 0)
 possible = st.lists(numbers | st.just(-inf), min_size=1, max_size=12).filter(
@@ -46,13 +46,13 @@ def test_probabilities_are_the_softmax_and_a_common_factor_changes_none(values, 
     ],
 )
 def test_nothing_left_is_no_probability_and_what_is_no_number_stays_none(shorter, longer, rest):
-    (value, _), _ = apart([(shorter, False), (longer, False)], [[1], []])
+    (value, _), _ = made_exclusive([(shorter, False), (longer, False)], [[1], []])
     assert value == pytest.approx(rest, nan_ok=True)
 
 
 def test_what_longer_choices_take_is_taken_away():
     """P("1") = 0.6, of which "10" takes 0.5, of which "100" takes 0.2."""
-    result = apart(
+    result = made_exclusive(
         [(log(0.6), True), (log(0.5), True), (log(0.2), False), (log(0.3), False)],
         [[1], [2], [], []],
     )
@@ -66,7 +66,7 @@ def test_what_unseen_longer_choices_may_take_shows_at_both_ends():
     one, ten, eleven = Read(log(0.5), 0.9), Read(log(0.2), 0.9), Read(log(0.1), 0.9, "unseen")
     two = Read(log(0.05), 0.9, "unseen")
     reads = [(read, False) for read in (one, ten, eleven, two, two)]
-    result = [value for value, _ in apart(reads, [[1, 2], [], [], [4], []])]
+    result = [value for value, _ in made_exclusive(reads, [[1, 2], [], [], [4], []])]
     assert [exp(value) for value in result] == pytest.approx([0.2, 0.2, 0.1, 0.05, 0.05])
     assert [value.how for value in result] == ["", "", *["unseen"] * 3]
     without = Read.without_unseen(result)

@@ -17,7 +17,7 @@ class Line(NamedTuple):
     text: str
     marker: str = ""
     indent: int = 0
-    parted: bool = False  # an empty line stands before it
+    after_blank_line: bool = False  # an empty line stands before it
     plain: str = ""  # the line as returned by `plain`
 
     @property
@@ -48,19 +48,19 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
     """Return the lines of a text. is_label: whether a cell is the label of a row or column."""
     text = re.sub(r"(?<=\S) *\t+ *(?=\S)", " | ", _with_json(without_elements(_with_stars(text))))
     lines: list[Line] = []
-    parted = False
+    after_blank_line = False
     for raw in rewritten_tables(text, partial(_lines_of_table, is_label)).split("\n"):
         blank = not raw.strip(" \t#*_`~-=|.<>")
         if not blank:
-            lines.append(_line(raw, parted))
-        parted = blank
+            lines.append(_line(raw, after_blank_line))
+        after_blank_line = blank
     plain_texts = plain(_BREAK.join(line.text for line in lines)).split(_BREAK)
     return [
         line._replace(plain=text.strip()) for line, text in zip(lines, plain_texts, strict=False)
     ]
 
 
-def _line(raw: str, parted: bool) -> Line:
+def _line(raw: str, after_blank_line: bool) -> Line:
     text = re.sub(_QUOTED, "", raw).rstrip()
     indent = len(text) - len(text.lstrip())
     text, marker = text.strip(), ""
@@ -69,7 +69,7 @@ def _line(raw: str, parted: bool) -> Line:
             marker, text = marker or kind, text[m.end() :].lstrip()
             if kind == "numeral" and not m["closed"]:
                 text = (m["bold"] or "") + text  # "**1. Caring**"
-    return Line(text, marker, indent, parted)
+    return Line(text, marker, indent, after_blank_line)
 
 
 # ---- Stars, elements

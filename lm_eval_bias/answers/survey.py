@@ -382,7 +382,11 @@ class _SurveyReader:
             if self.section == "keywords" and rest:
                 self.section = ""  # which ends with the line
                 return "," in rest and not re.search(r"(?i)rating|score", rest)
-        elif self.section == "keywords" and line.parted and self.line > self.section_line + 1:
+        elif (
+            self.section == "keywords"
+            and line.after_blank_line
+            and self.line > self.section_line + 1
+        ):
             self.section = ""
         return bool(section) and self.section == "keywords"
 

@@ -198,12 +198,12 @@ def _with_documents(of_model: Sequence[Verdict], known: Mapping[str, catalogue.T
     pilots: dict[str, plan.Pilot | None] = {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
-        if isnan(verdict.narrower) or metric is None or run is None or verdict.rule.group:
+        if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
         if task not in pilots:
             pilots[task] = plan.pilot_of(run, known)
         pilot = pilots[task]
-        if pilot and (planned := plan.to_decide(pilot, metric, verdict.narrower, known)):
+        if pilot and (planned := plan.to_decide(pilot, metric, verdict.width_factor, known)):
             verdict.todo += f": {planned}"
 
 

@@ -208,12 +208,12 @@ def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:
 
 
 def to_decide(
-    pilot: Pilot, metric: Metric, narrower: float, tasks: Mapping[str, catalogue.Task]
+    pilot: Pilot, metric: Metric, width_factor: float, tasks: Mapping[str, catalogue.Task]
 ) -> str:
     """How many documents make an interval so much narrower, in one line; empty where that cannot be
     planned."""
     now = plan.width_of(pilot.run.numbers[metric.name, None])
-    made = pilot.sized(metric.name, now * narrower)
+    made = pilot.sized(metric.name, now * width_factor)
     if made.cannot:
         return ""
     whole, total = whole_task(pilot.task, tasks), len(pilot.labels)

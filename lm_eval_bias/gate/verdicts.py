@@ -57,8 +57,9 @@ class Quantity(NamedTuple):
 @dataclass
 class Verdict:
     """number: as it is judged; of a change, by how much it is worse; of a cap, percent; with its
-    interval at `confidence`, the level at which Holm decided. narrower: the part of its interval's
-    width that would decide, if the number stayed where it is. no_pass: why it cannot pass."""
+    interval at `confidence`, the level at which Holm decided. width_factor: the part of its
+    interval's width that would decide, if the number stayed where it is. no_pass: why it cannot
+    pass."""
 
     rule: Rule
     task: str
@@ -70,7 +71,7 @@ class Verdict:
     confidence: float = nan
     reason: str = ""
     todo: str = ""
-    narrower: float = nan
+    width_factor: float = nan
     quantity: Quantity | None = None
     no_pass: str = ""
 
@@ -388,14 +389,14 @@ def _decided(verdict: Verdict, test: Quantity, fails: Level, passes: Level) -> S
     if verdict.no_pass:
         reason += f"; nor could it pass: {verdict.no_pass}"
     side, level = (0, fails) if value > bound else (1, passes)
-    narrower = float((value - bound) / (value - test.interval(level.alpha)[side]))
+    width_factor = float((value - bound) / (value - test.interval(level.alpha)[side]))
     low, high = test.shown(0.05).tolist()
-    width = (high - low) * narrower
+    width = (high - low) * width_factor
     if width == 0:
         return INCONCLUSIVE, reason, "no interval would decide: the number lies on the bound"
     if not isfinite(width):
         return INCONCLUSIVE, reason, "its interval has no end: ask more documents"
-    verdict.narrower = narrower
+    verdict.width_factor = width_factor
     todo = (
         f"an interval of {with_unit(width, unit)} from end to end would decide "
         f"({PASS if side else FAIL}), if the number stayed where it is"

@@ -21,7 +21,7 @@ from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import Config, template
 from lm_eval_bias.harness.whole_prompt import whole_prompts
-from lm_eval_bias.likelihoods import Likelihood, apart
+from lm_eval_bias.likelihoods import Likelihood, made_exclusive
 from lm_eval_bias.measure import logging_disabled
 from lm_eval_bias.usage import UsageError
 
@@ -132,7 +132,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
         for s, p, choices in part:
             answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
             exclusive = s.turn.get("exclusive")
-            s.answers.append(apart(answer, nesting(p, choices)) if exclusive else answer)
+            s.answers.append(made_exclusive(answer, nesting(p, choices)) if exclusive else answer)
 
 
 compat.add_request_type(REQUEST, conversation)

@@ -124,7 +124,7 @@ class BiasTask(Base):
                 f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
         settings = config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
-        self.measure: Measure = config.pop("measure").about(settings)
+        self.measure: Measure = config.pop("measure").with_settings(settings)
         self._read_request(name, config)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
@@ -257,7 +257,9 @@ class BiasTask(Base):
     def build_all_requests(self, **kwargs: Any) -> Any:
         """The harness's, without `--cache_requests`. Raises UsageError for a wrong declaration, for
         `repeats` of equal answers, and for what the model cannot be asked."""
-        if self.config.repeats != 1 and not (self.measure.repeats or self.measure.gathers):
+        if self.config.repeats != 1 and not (
+            self.measure.repeats or self.measure.one_record_per_document
+        ):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         for problem in problems(self.measure, self.eval_docs.features):
@@ -427,7 +429,7 @@ class BiasTask(Base):
         answers = given[: self.config.repeats]
         in_form = self._forms.get(id(doc), [None] * len(answers))[: len(answers)]
         asked: list[Any] = [([a], form) for a, form in zip(answers, in_form, strict=True)]
-        if self.measure.gathers:
+        if self.measure.one_record_per_document:
             asked = [(answers, mean(in_form))]
         return [
             {**self.measure.record(doc, some), **self._marks, IN_FORM.name: form}

@@ -16,7 +16,7 @@ from lm_eval_bias.usage import UsageError
 
 class ComparedNumber(NamedTuple):
     """One number of both runs, each with its `Run.range_text`. own: what each says by itself.
-    besides: what else than the model differs. p: after Holm."""
+    other_differences: what else than the model differs. p: after Holm."""
 
     task: str
     metric: Metric
@@ -24,7 +24,7 @@ class ComparedNumber(NamedTuple):
     difference: Difference
     numbers: Sequence[tuple[Number, str]]
     own: Sequence[str]
-    besides: str
+    other_differences: str
     p: float = nan
     verdict: Verdict = Verdict(UNKNOWN, "")
 
@@ -113,11 +113,11 @@ def comparison(
 
 
 class Pair(NamedTuple):
-    """Two runs of a task on the same documents. besides: what else than the model differs."""
+    """Two runs of a task on the same documents. other_differences: besides the model."""
 
     one: Run
     two: Run
-    besides: str
+    other_differences: str
     documents: Sequence[str]
     runs: Sequence[Replicates]
     notes: Sequence[str]
@@ -135,7 +135,7 @@ class Pair(NamedTuple):
                 difference(first, second, key),
                 [(of.number(key), "" if group else run.range_text(metric)) for run, of in sides],
                 [kind(run, metric, run.number(*key), group) for run, _ in sides],
-                self.besides,
+                self.other_differences,
             )
             for metric, _ in self.one.shown(names)
             if metric.unit not in ("p", "t")
@@ -149,8 +149,8 @@ def paired(
 ) -> Pair:
     """Two runs on their documents in common; these are fewer than a run's if `common` is true.
     UsageError says why they cannot be compared."""
-    besides, notes = _besides(one, two, across), []
-    if one.template != two.template and CHAT_TEMPLATE not in besides:
+    other_differences, notes = _other_differences(one, two, across), []
+    if one.template != two.template and CHAT_TEMPLATE not in other_differences:
         notes.append(
             "each model was asked with a chat template of its own, so a difference may be the "
             "template's"
@@ -184,10 +184,12 @@ def paired(
             "may be theirs"
         )
     runs = replicated([mine, theirs], documents)
-    return Pair(one, two, besides, documents, runs, [f"{one.task}: {note}" for note in notes])
+    return Pair(
+        one, two, other_differences, documents, runs, [f"{one.task}: {note}" for note in notes]
+    )
 
 
-def _besides(one: Run, two: Run, across: Collection[str]) -> str:
+def _other_differences(one: Run, two: Run, across: Collection[str]) -> str:
     """What differs, other than the model. UsageError for what makes two runs incomparable."""
     asked = [one.asked, two.asked]
     if one.identity == two.identity and one.template and two.template:

@@ -311,7 +311,7 @@ def remade(
     else:
         if filters:
             answers = responses[0][:repeats]
-            if measure.gathers:
+            if measure.one_record_per_document:
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
     answers = [first for first, *_ in responses]

@@ -78,7 +78,7 @@ def judged(runs: Iterable[Run]) -> list[Tested]:
             number,
             families(run.task, metric.name, run.options),
             verdict(run, metric, number),
-            number.arms_from(metric.null_value or 0.0),
+            number.distance_in_interval_widths(metric.null_value or 0.0),
         )
         for run in runs
         for metric, number in run.tested

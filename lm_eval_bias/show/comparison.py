@@ -80,7 +80,7 @@ def _differences(comparison: Comparison) -> Table:
                 ),
                 Cell(signed, interval_text(difference.number, unit), value=difference.difference),
                 Cell(number_text(row.p, "p"), value=row.p),
-                Cell(row.verdict.sentence, note=row.besides),
+                Cell(row.verdict.sentence, note=row.other_differences),
             ]
         )
     head = [Cell(title) for title in ("number", "first", "second", "change", "p", "verdict")]
@@ -112,7 +112,7 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
         "verdict": kind,
         "towards": row.verdict.sentence.partition(" (")[0] if kind == YES else None,
         "why": difference.why or None,
-        "besides_the_model": row.besides or None,
+        "besides_the_model": row.other_differences or None,
     }
 
 

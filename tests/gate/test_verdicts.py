@@ -92,7 +92,7 @@ def test_half_the_interval_decides_at_half_the_distance(tmp_path):
     run_of(tmp_path, "m", GAP, n=100, of=1000)
     (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.51716"))
     assert "an interval of 1.0 points from end to end would decide (pass)" in near.todo
-    assert near.narrower == pytest.approx(0.5, abs=1e-4) and "asked 100 of 1,000" in near.reason
+    assert near.width_factor == pytest.approx(0.5, abs=1e-4) and "asked 100 of 1,000" in near.reason
     (on,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
     assert on.verdict == INCONCLUSIVE and "lies on the bound" in on.todo
 

@@ -7,7 +7,7 @@ from math import exp, log
 import pytest
 
 from lm_eval_bias.harness.choices import Nesting, extensions
-from lm_eval_bias.likelihoods import apart
+from lm_eval_bias.likelihoods import made_exclusive
 
 
 def test_a_choice_stands_under_the_longest_that_it_begins_with():
@@ -59,7 +59,7 @@ def test_both_ways_of_writing_numbers_give_the_same_distribution(whole):
     if not whole:  # digits may begin with a zero
         choices += [f" {n:02}" for n in range(10)] + [f" {n:03}" for n in range(100)]
     likelihoods = [(lm.loglikelihood(c.strip()), False) for c in choices]
-    result = apart(likelihoods, Nesting(lm)("how many?", choices))
+    result = made_exclusive(likelihoods, Nesting(lm)("how many?", choices))
     assert [exp(value) for value, _ in result] == pytest.approx(
         [lm.exactly(c.strip()) for c in choices]
     )

@@ -247,7 +247,7 @@ HBB_GENERATE = of_written(
             {"instances": partial(hidden_bias.widened, shifts={"excess_difference": "beyond"})},
         ),
         GENERATED_METRICS,
-        gathers=True,
+        one_record_per_document=True,
         exhibits=exhibits.HBB_GENERATE,
         clusters=CLUSTERS,
         tabled=(*OF_PAIR, *(Metric(x, "%", "", stderr=False) for x in INVALID.values())),
