@@ -387,10 +387,7 @@ def _projected(rows: np.ndarray) -> np.ndarray:
 
 
 COUNTED = Counted(
-    units,
-    {"gaps": of_gaps, "matrix": of_matrix, "answers": of_answers},
-    tables,
-    {"gaps": widened},
+    units, {"gaps": of_gaps, "matrix": of_matrix, "answers": of_answers}, tables, {"gaps": widened}
 )
 GENERATED = of_written(
     Measure(
