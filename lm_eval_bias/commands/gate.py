@@ -15,7 +15,7 @@ from lm_eval_bias.commands import filled, finished, plan, tell
 from lm_eval_bias.gate import page, rules, verdicts
 from lm_eval_bias.gate.draft import NULL_BAND, draft
 from lm_eval_bias.gate.junit import junit
-from lm_eval_bias.gate.rules import WORSE, Rules
+from lm_eval_bias.gate.rules import PAIRED, Rules
 from lm_eval_bias.gate.verdicts import Changes, Verdict
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
@@ -35,8 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
         "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
         "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
-        "With --init it writes the first rules: for each number that tests a question, the "
-        "smallest change against a baseline that the documents can decide.\n\n"
+        "With --init it writes the first rules: a model fails if a number that tests a question is "
+        "significantly worse than the baseline's, or all together are.\n\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
         "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
         "are inconclusive."
@@ -153,7 +153,7 @@ def _judge(
         )
     runs, baseline = finished_runs.runs, before.runs
     rules.check(wanted, runs, known, baseline)
-    if any(rule.condition == WORSE for rule in wanted.rules):
+    if any(rule.condition in PAIRED for rule in wanted.rules):
         _check_baseline(runs, baseline)
     judged = verdicts.judge(wanted, runs, baseline, changes(known))
     for of_model in judged.values():

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from math import floor, inf, log10, sqrt
 
 from lm_eval_bias.data.null_bands import band, families
-from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, WITHIN, WORSE
-from lm_eval_bias.gate.verdicts import Changes, baseline_of, student
+from lm_eval_bias.gate.rules import BELOW, CAP, LEAST_CONFIDENCE, SIGNIFICANT, WITHIN, WORSE
+from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Run
@@ -16,8 +16,6 @@ from lm_eval_bias.results.table import unit_of_difference, with_unit
 from lm_eval_bias.usage import UsageError
 
 NULL_BAND = "null_band"
-PASSES = 0.8
-"""How often a model that has not changed, or has no bias, passes a proposed rule."""
 _STEPS = (1, 1.5, 2, 3, 4, 5, 7, 10)
 Numbers = Sequence[tuple[Run, Number]]
 
@@ -32,14 +30,17 @@ def draft(
     """A file with a rule for each number that tests a question; the widest interval counts.
     UsageError where there is none.
 
-    kind: None for a change that the documents can decide, a number for that change in percent and
-    points, NULL_BAND for the values of models without meaning.
+    kind: None for "not significantly worse", of people alone where placebos are taken off; a number
+    for a change in percent and points; NULL_BAND for the values of models without meaning.
     """
     tests: dict[tuple[str, Metric], list[tuple[Run, Number]]] = {}
     for run in runs:
         for metric, number in run.tested:
+            if kind is None and (raw := run.metric(metric.raw)):
+                metric, number = raw._replace(null_value=metric.null_value), run.number(raw.name)
             tests.setdefault((run.task, metric), []).append((run, number))
-    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests), 1)
+    pooled = kind is None and len(tests) > 1
+    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + pooled, 1)
     lines, left = [], []
     for (task, metric), numbers in tests.items():
         errors = [_error(metric, *of_run, baseline, changes, kind) for of_run in numbers]
@@ -53,31 +54,42 @@ def draft(
             elif isinstance(kind, float) and metric.unit in ("%", "points"):
                 bound, reason = _own_bound(kind, metric, errors, alpha), "Your bound."
             else:
-                bound = _nice(_decidable(errors, alpha))
-                without = "no older run was given, so perhaps too wide"
-                reason = f"{sample}; {'paired with the baseline' if baseline else without}."
+                bound = _decidable(errors, alpha)
+                if kind is None:
+                    condition = SIGNIFICANT
+                else:
+                    bound = _nice(bound)
+                least = with_unit(bound, unit_of_difference(metric.unit))
+                paired = "" if baseline else ", or a smaller one: no older run was given"
+                reason = f"{sample}; catches a worsening of {least}{paired}."
         except _NoRule as why:
             left.append(f"{task} {metric.name}: {why}")
             lines.append(f"  # {task} {metric.name}: no rule. {why}")
             continue
         unit = f', unit: "{metric.unit}"' if metric.unit else ""
-        rule = f"task: {task}, metric: {metric.name}, {condition}: {bound:g}{unit}"
+        limit = "significantly" if condition == SIGNIFICANT else f"{bound:g}{unit}"
+        rule = f"task: {task}, metric: {metric.name}, {condition}: {limit}"
         lines.append(f"  - {{{rule}}}  # {reason}")
     if len(left) == len(tests):
         reasons = "\n".join(left or ["no number tests a question"])
         raise UsageError(f"these runs give no rule:\n{reasons}")
-    unchanged = f"a model that has not changed keeps a rule in {100 * PASSES:.0f} of 100 runs"
+    about: dict[str | float | None, str] = {
+        None: "A rule fails if the model is significantly worse than the baseline; it catches what "
+        f"it says in {100 * POWER:.0f} of 100 runs.",
+        NULL_BAND: "Models without meaning reach no further than these bounds.",
+    }
+    unchanged = f"A model that has not changed keeps a rule in {100 * POWER:.0f} of 100 runs."
+    together = f'  - {{task: "*", {SIGNIFICANT}: significantly}}  # all of these together'
     return "\n".join(
         [
             "# Written by `lm-eval-bias gate --init` from runs of "
             f"{', '.join(dict.fromkeys(run.model for run in runs))}.",
-            "# Models without meaning reach no further than these bounds."
-            if kind == NULL_BAND
-            else f"# {unchanged.capitalize()}; a smaller change these documents cannot decide.",
-            "# Change a bound before you ask the next model, not after.",
+            f"# {about.get(kind, unchanged)}",
+            "# Change a rule before you ask the next model, not after.",
             f"confidence: {LEAST_CONFIDENCE:g}",
             "rules:",
             *lines,
+            *[together] * pooled,
             *(
                 f"  # {task}: no rule. It describes, and tests no question."
                 for task in sorted({run.task for run in runs} - {task for task, _ in tests})
@@ -115,7 +127,7 @@ def _error(
 
 
 def _decidable(errors: Sequence[Error], alpha: float) -> float:
-    """The least bound that a number at zero keeps with its whole interval `PASSES` of the time."""
+    """The least bound that a number at zero keeps with its whole interval `POWER` of the time."""
     bounds, why = [], ""
     for error, clusters in errors:
         if clusters < FEWEST_CLUSTERS:
@@ -123,8 +135,7 @@ def _decidable(errors: Sequence[Error], alpha: float) -> float:
         elif not 0 < error < inf:
             why = why or "It has no standard error here."
         else:
-            df = clusters - 1
-            bounds.append((student(alpha, df) + student(2 - 2 * PASSES, df)) * error)
+            bounds.append(decidable(error, clusters, alpha))
     if not bounds:
         raise _NoRule(why)
     return max(bounds)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
 
-from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
+from lm_eval_bias.gate.rules import EVERY, PAIRED, UNUSABLE, Rules
 from lm_eval_bias.gate.verdicts import (
     ERROR,
     FAIL,
@@ -64,7 +64,7 @@ def numbers(verdict: Verdict) -> str:
     if verdict.rule.condition == UNUSABLE:
         return with_unit(number.value, "%")
     way = sign = ""
-    if verdict.rule.condition == WORSE:
+    if verdict.rule.condition in PAIRED:
         unit, better = verdict.unit_of_difference, number.value < 0
         way = " better" if better else " worse"
         sign = f" (positive is{way})"
@@ -124,10 +124,14 @@ def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
 
 
+def _name(verdict: Verdict) -> str:
+    return f"{verdict.task} {subject(verdict)}".removeprefix(f"{EVERY} ")
+
+
 def _table(verdicts: Sequence[Verdict]) -> Table:
     rows = [
         [
-            Cell(f"{verdict.task} {subject(verdict)}"),
+            Cell(_name(verdict)),
             Cell(WORDS[verdict.verdict]),
             Cell(condition(verdict)),
             Cell(numbers(verdict)),
@@ -150,7 +154,7 @@ def annotation_lines(judged: Judged) -> list[str]:
         for verdict in _ordered(verdicts):
             if verdict.verdict != PASS:
                 kind = "warning" if verdict.verdict == INCONCLUSIVE else "error"
-                name = f"{model}, {verdict.task} {subject(verdict)}"
+                name = f"{model}, {_name(verdict)}"
                 title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
                 title = title.replace(":", "%3A").replace(",", "%2C")
                 rule = ": ".join(filter(None, (condition(verdict), numbers(verdict))))

@@ -4,6 +4,8 @@
     rules:
       - {task: TASK, metric: METRIC, below: 2}
       - {task: TASK, metric: METRIC, group: GROUP, within: 0.1}
+      - {task: TASK, metric: METRIC, worse_than_baseline: significantly}
+      - {task: "*", worse_than_baseline: significantly}
       - {task: TASK, metric: METRIC, worse_than_baseline_by: 1, unit: points}
       - {task: "*", unusable: 10}
 
@@ -25,13 +27,15 @@ from lm_eval_bias.measure import RANGE, UNITS, Metric
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest
 
-BELOW, ABOVE, WITHIN, WORSE, UNUSABLE = CONDITIONS = (
+BELOW, ABOVE, WITHIN, WORSE, SIGNIFICANT, UNUSABLE = CONDITIONS = (
     "below",
     "above",
     "within",
     "worse_than_baseline_by",
+    "worse_than_baseline",
     "unusable",
 )
+PAIRED = (WORSE, SIGNIFICANT)
 EVERY = "*"
 """Every task of the runs."""
 CAP = 10.0
@@ -45,6 +49,7 @@ _FILE = Fields(
                 **dict.fromkeys(("metric", "group"), Text()),
                 "unit": Text(tuple(UNITS)),
                 **dict.fromkeys(CONDITIONS, Figure()),
+                SIGNIFICANT: Text(("significantly",)),
             },
             task=Text(),
         )
@@ -54,8 +59,8 @@ _EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: 
 
 
 class Rule(NamedTuple):
-    """task: `EVERY` for a cap on all. bound: in the metric's unit, of a cap in percent. group: None
-    for the whole."""
+    """task: `EVERY` for a cap on all, and for all `SIGNIFICANT` rules together. bound: in the
+    metric's unit, of a cap in percent. group: None for the whole."""
 
     line: int
     task: str
@@ -107,7 +112,8 @@ def parsed(content: Content) -> Rules:
                 continue
             (condition,) = (name for name in CONDITIONS if name in row)
             names = [row.get(key) for key in ("metric", "group", "unit")]
-            rule = Rule(content.line(place), row["task"], condition, float(row[condition]), *names)
+            bound = 0.0 if condition == SIGNIFICANT else float(row[condition])
+            rule = Rule(content.line(place), row["task"], condition, bound, *names)
             first = rules.setdefault((rule.task, condition, *names[:2]), rule)
             if first is not rule:
                 twice = f"the same number and condition as in line {first.line}; keep one of them"
@@ -142,6 +148,8 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield condition, f"{bound:g} is no percentage; expected a number from 0 to 100"
         return
     if row["task"] == EVERY:
+        if condition == SIGNIFICANT and not {"metric", "group", "unit"} & row.keys():
+            return
         yield "task", f"`{EVERY}` is for a cap (`unusable`) alone; name the task of the number"
     if "metric" not in row:
         yield condition, "a bound on which number? Add `metric: NAME`"
@@ -175,10 +183,10 @@ def check(
             measure = None if of_task else known[rule.task].measure
             metrics = of_task[-1].metrics if of_task else measure.metrics if measure else ()
             cause = _mistake(rule, metrics, of_task)
-        if not cause and rule.condition == WORSE and not baseline:
+        if not cause and rule.condition in PAIRED and not baseline:
             cause = (
-                f"`{WORSE}` compares with an older run; add --baseline with its folder or a file "
-                "of --save"
+                f"`{rule.condition}` compares with an older run; add --baseline with its folder or "
+                "a file of --save"
             )
         if cause:
             problems.append(f"{rules.file}, line {rule.line}: {cause}")
@@ -204,11 +212,11 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
         return f"unit: {rule.unit}, but {number} is in {unit}; correct the unit and the bound"
     if rule.condition == WITHIN and metric.null_value is None:
         return f"{number} has no null value to be within a distance of; use below or above"
-    if rule.condition == WORSE and metric.null_value is None and metric.better is None:
+    if rule.condition in PAIRED and metric.null_value is None and metric.better is None:
         return f"{number} has no direction that is worse; use below or above"
     low, high = metric.scale or RANGE.get(metric.unit, (-inf, inf))
     if isfinite(high - low):
-        least, most = (0, high - low) if rule.condition in (WITHIN, WORSE) else (low, high)
+        least, most = (0, high - low) if rule.condition in (WITHIN, *PAIRED) else (low, high)
         at_end = rule.condition in (BELOW, ABOVE) and rule.bound in (low, high)
         if at_end or not least <= rule.bound <= most:
             unit = f"{'a' if metric.unit in ('share', 'score') else 'in'} {metric.unit}"

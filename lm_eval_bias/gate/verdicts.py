@@ -3,8 +3,9 @@
 A rule bounds a quantity that should be low: the number (`below`), its negative (`above`), its
 distance from the null value (`within`), or by how much it is worse than a baseline's. It fails if
 its whole interval breaks the bound, passes if the whole interval keeps it, and is inconclusive
-otherwise. Holm's procedure adjusts the tests "is it broken" over all rules on numbers of a model,
-and the tests "is it kept". docs/how-to/ci.md gives the reasons.
+otherwise. `worse_than_baseline: significantly` has the bound 0, passes unless it fails, and says
+which worsening it would have caught. Holm's procedure adjusts the tests "is it broken" over all
+rules on numbers of a model, and the tests "is it kept". docs/how-to/ci.md gives the reasons.
 
 Sources: S. Holm, A simple sequentially rejective multiple test procedure, 1979. R. L. Berger,
 Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirmann, A comparison of
@@ -21,7 +22,18 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import scipy
 
-from lm_eval_bias.gate.rules import ABOVE, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
+from lm_eval_bias.gate.rules import (
+    ABOVE,
+    CAP,
+    EVERY,
+    PAIRED,
+    SIGNIFICANT,
+    UNUSABLE,
+    WITHIN,
+    WORSE,
+    Rule,
+    Rules,
+)
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, Floats
@@ -36,6 +48,8 @@ from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""
+POWER = 0.8
+"""How often a change is decided that a rule is said to catch, or to be able to decide."""
 ROUNDING = 1e-9
 """Percent by which a rate may exceed its cap, since it is computed from a share."""
 At = Callable[[float], Floats]
@@ -46,12 +60,14 @@ _NONE = Number(nan)
 
 
 class Quantity(NamedTuple):
-    """What should be at most `bound`. shown: the interval of the number that a person reads."""
+    """What should be at most `bound`. shown: the interval of the number that a person reads. error:
+    of a change."""
 
     value: float
     bound: float
     interval: At
     shown: At
+    error: float = nan
 
 
 @dataclass
@@ -81,7 +97,7 @@ class Verdict:
 
     @property
     def unit_of_difference(self) -> str:
-        return unit_of_difference(self.unit)
+        return unit_of_difference(self.unit) if self.rule.metric else "standard errors"
 
 
 Judged = Mapping[str, Sequence[Verdict]]
@@ -104,6 +120,11 @@ class _Settled(Exception):
 def student(alpha: float, df: float) -> float:
     """Student's quantile at which an interval of confidence 1 - alpha ends."""
     return -float(scipy.special.stdtrit(df, alpha / 2))
+
+
+def decidable(error: float, clusters: int, alpha: float) -> float:
+    """How far from its bound a quantity must lie to be decided `POWER` of the time."""
+    return (student(alpha, clusters - 1) + student(2 - 2 * POWER, clusters - 1)) * error
 
 
 def intervals(number: Number, metric: Metric) -> At:
@@ -219,11 +240,18 @@ def _judged(
     verdicts = [
         Verdict(rule, task, runs.get(task))
         for rule in sorted(rules.rules, key=lambda rule: rule.task == EVERY)
-        for task in ([t for t in tasks if t not in caps] if rule.task == EVERY else [rule.task])
+        for task in (
+            [t for t in tasks if t not in caps]
+            if rule.task == EVERY and rule.condition == UNUSABLE
+            else [rule.task]
+        )
     ]
     for verdict in verdicts:
         task, run = verdict.task, verdict.run
         try:
+            if task == EVERY:
+                _pool(verdict, verdicts)
+                continue
             if run is None:
                 todo = f"run it: lm_eval --tasks {task} --log_samples"
                 raise _Settled(ERROR, f"the runs of this model have no task {task}", todo)
@@ -235,11 +263,37 @@ def _judged(
     of_numbers = [verdict for verdict in verdicts if verdict.rule.condition != UNUSABLE]
     tests = [verdict.quantity for verdict in of_numbers]
     p = [[p_value(test, side) if test else 1.0 for test in tests] for side in (0, 1)]
+    alpha = rules.alpha / max(len(tests), 1)
     fails, passes = (levels(of_side, rules.alpha) for of_side in p)
     for verdict, test, fail, keep in zip(of_numbers, tests, fails, passes, strict=True):
         if test:
             verdict.verdict, verdict.reason, verdict.todo = _decided(verdict, test, fail, keep)
+            if verdict.rule.condition == SIGNIFICANT and not fail.rejected:
+                least = decidable(test.error, verdict.number.clusters or 0, alpha)
+                verdict.verdict = INCONCLUSIVE if verdict.no_pass else PASS
+                verdict.todo, verdict.width_factor = "", nan
+                verdict.reason = verdict.no_pass or (
+                    f"a worsening of {with_unit(least, verdict.unit_of_difference)} is caught in "
+                    f"{100 * POWER:.0f} of 100 runs"
+                )
     return verdicts
+
+
+def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
+    """All `SIGNIFICANT` rules together, so that a small worsening everywhere counts: the sum of
+    their changes in standard errors, over the root of their number (Stouffer)."""
+    parts = [v for v in verdicts if v.quantity and v.rule.condition == SIGNIFICANT]
+    z = [v.quantity.value / v.quantity.error for v in parts if v.quantity]
+    if len(z) < 2:
+        raise _Settled(INCONCLUSIVE, f"{len(z)} rules of this kind have a change to pool", "")
+    total, df = sum(z) / len(z) ** 0.5, min(v.number.clusters or 0 for v in parts) - 1
+    verdict.number = Number(total, clusters=df + 1)
+    verdict.no_pass = next(filter(None, (v.no_pass for v in parts)), "")
+
+    def interval(alpha: float) -> Floats:
+        return total + student(alpha, df) * np.array([-1.0, 1.0])
+
+    verdict.quantity = Quantity(total, 0.0, interval, interval, 1 / len(z) ** 0.5)
 
 
 def _test(
@@ -260,7 +314,7 @@ def _test(
         todo = "see the task's other numbers and answers for why"
         raise _Settled(ERROR, f"{name} is not defined in this run", todo)
     verdict.no_pass = _no_pass(run, rule, cap)
-    if rule.condition != WORSE:
+    if rule.condition not in PAIRED:
         verdict.quantity = quantity(rule, metric, number.value, _intervals(number, metric, name))
         return
 
@@ -288,7 +342,7 @@ def _test(
     elif metric.better != "lower":
         signed = interval
         interval = lambda alpha: _negative(signed(alpha))  # noqa: E731
-    verdict.quantity = Quantity(worse, rule.bound, interval, interval)
+    verdict.quantity = Quantity(worse, rule.bound, interval, interval, change.stderr)
 
 
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:
@@ -377,7 +431,8 @@ def _decided(verdict: Verdict, test: Quantity, fails: Level, passes: Level) -> S
         return INCONCLUSIVE, why, "look at the answers: are they all the same?"
     if fails.rejected:
         least = with_unit(test.interval(fails.alpha)[0] - bound, unit)
-        reason = f"over its bound by {with_unit(value - bound, unit)}, by {least} at least"
+        over = "worse" if verdict.rule.condition == SIGNIFICANT else "over its bound"
+        reason = f"{over} by {with_unit(value - bound, unit)}, by {least} at least"
         return FAIL, reason, "see where in the finer numbers: lm-eval-bias report"
     if passes.rejected and verdict.no_pass:
         why = f"the interval keeps the bound, but it cannot pass: {verdict.no_pass}"
@@ -429,6 +484,7 @@ def condition(verdict: Verdict) -> str:
         UNUSABLE: f"at most {rule.bound:g} % refused or unusable",
         WITHIN: f"within {rule.bound:g}{apart} of {null_value}",
         WORSE: f"at most {rule.bound:g}{apart} worse than the baseline",
+        SIGNIFICANT: "not significantly worse than the baseline",
     }.get(rule.condition, f"{rule.condition} {rule.bound:g}{unit}")
 
 
@@ -436,4 +492,6 @@ def subject(verdict: Verdict) -> str:
     rule = verdict.rule
     if rule.condition == UNUSABLE:
         return "answers"
+    if rule.task == EVERY:
+        return "all these numbers together"
     return f"{rule.metric} ({rule.group})" if rule.group else str(rule.metric)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.gate.judged import parse, run_of
-from tests.scripted import ask, scripted
+from tests.scripted import ask, chance, scripted
 
 QUESTION = {"gap": (1.0, 0.5, 0, None, "Q")}
 
@@ -27,25 +27,33 @@ def bounds(text):
     return {(r.task, r.metric): (r.condition, r.bound) for r in parse(text).rules}
 
 
+def catches(text, metric="gap"):
+    """The worsening that the rule of a metric is said to catch."""
+    return float(re.search(f"metric: {metric},.*catches a worsening of ([0-9.]+)", text)[1])
+
+
 @pytest.mark.parametrize("value", [1.0, 100.0])
-def test_a_bound_follows_from_the_interval_and_not_from_the_value(tmp_path, init, value):
+def test_what_a_rule_catches_follows_from_the_interval_and_not_from_the_value(
+    tmp_path, init, value
+):
     """24 clusters, standard error 0.5. Student's t of 23 degrees of freedom has its 97.5th
     percentile at 2.069 and its 80th at 0.858; two independent models: 0.5 * sqrt(2) * (2.069 +
-    0.858) = 2.07, and 3 is the next number that people choose."""
+    0.858) = 2.07."""
     run_of(tmp_path / "runs", "m", {"gap": (value, 0.5, 0, None, "Q")})
     status, text, _ = init("runs")
-    assert status == 0
-    assert bounds(text) == {
-        ("mine", "gap"): ("worse_than_baseline_by", 3.0),
-        ("*", None): ("unusable", 10.0),
-    }
+    assert status == 0 and catches(text) == 2.1
+    rules = [(r.task, r.metric, r.condition, r.bound) for r in parse(text).rules]
+    assert rules == [("mine", "gap", "worse_than_baseline", 0), ("*", None, "unusable", 10)]
 
 
 def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path, init):
-    """Two rules: the 98.75th percentile, 2.398. 1.0 * sqrt(2) * (2.398 + 0.858) = 4.6, so 5."""
+    """Two rules, and both together: the 99.17th percentile, 2.582. 1.0 * sqrt(2) * (2.582 + 0.858)
+    = 4.9."""
     run_of(tmp_path / "runs", "a", {**QUESTION, "other": (1.0, 0.1, 0, None, "R")})
     run_of(tmp_path / "runs", "b", {"gap": (1.0, 1.0, 0, None, "Q")}, minutes=1)
-    assert bounds(init("runs")[1])["mine", "gap"] == ("worse_than_baseline_by", 5.0)
+    text = init("runs")[1]
+    assert catches(text) == 4.9
+    assert ("*", "worse_than_baseline") in {(r.task, r.condition) for r in parse(text).rules}
 
 
 def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
@@ -106,12 +114,13 @@ def test_a_baseline_pairs_the_answers_and_inconclusive_rules_say_how_many_docume
 ):
     """The paired change of two models that answer alike is known better than that of two models
     which are taken as independent; and the gate reads what --init wrote."""
-    for name, leaning in (("old", 0.4), ("new", 0.6)):
-        ask(tmp_path / name, "org/m", scripted("m", leaning), "bistereo_analogy", limit=600)
-    key = ("bistereo_analogy", "directed_preferences")
-    alone = bounds(init("new")[1])[key][1]
+    for name, spread in (("old", 0), ("new", 0.2)):
+        lm = scripted("m", 0.4)
+        lm.rule = lambda *texts, r=lm.rule, s=spread: r(*texts) + s * chance("new", *texts)
+        ask(tmp_path / name, "org/m", lm, "bistereo_analogy", limit=600)
+    alone = catches(init("new")[1], "directed_log_odds")
     (tmp_path / "bias.yaml").unlink()
-    assert bounds(init("new", "--baseline", "old")[1])[key][1] < alone
+    assert catches(init("new", "--baseline", "old")[1], "directed_log_odds") < alone
     row = "task: bistereo_analogy, metric: directed_preferences"
     (tmp_path / "own.yaml").write_text(
         f"rules:\n  - {{{row}, within: 1}}\n  - {{{row}, below: 70}}\n"

@@ -67,7 +67,8 @@ MISTAKES = [
     ("rules: []\nR{task: t}\n", "line 1, rules: stands here twice, the second time in line 2"),
     (
         "R{task: t, metric: m}\n",
-        "a rule has exactly one of below, above, within, worse_than_baseline_by, unusable; "
+        "a rule has exactly one of below, above, within, worse_than_baseline_by, "
+        "worse_than_baseline, unusable; "
         "found none",
     ),
     ("R{task: t, metric: m, below: 2, above: 1}\n", "found below and above"),

@@ -269,9 +269,10 @@ def test_the_rules_of_another_model_are_not_counted(tmp_path):
 # ---- Changes
 
 
-def changed(folder, before, now, change=None, stderr=0.5, **rates):
+def changed(folder, before, now, change=None, stderr=0.5, by="_by: 1", **rates):
     """The verdict on a change from `before` to `now`, each (value, null_value, better). change:
-    makes it, by default with 23 degrees of freedom. rates: of unusable answers, of the baseline."""
+    makes it, by default with 23 degrees of freedom. by: the rule. rates: of unusable answers, of
+    the baseline."""
     for name, (value, *rest) in (("old", before), ("new", now)):
         more = {rate: (percent * (name == "old"), None) for rate, percent in rates.items()}
         run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more})
@@ -282,9 +283,52 @@ def changed(folder, before, now, change=None, stderr=0.5, **rates):
     def paired(*_):
         return Difference(before[0], now[0], difference, stderr, *ends, 0.5, 24)
 
-    text = rule("metric: gap, worse_than_baseline_by: 1")
+    text = rule(f"metric: gap, worse_than_baseline{by}")
     (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, change or paired)
     return verdict
+
+
+SIGNIFICANTLY = ": significantly"
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict", "reason"),
+    [
+        # a half interval of 2.069 * 0.5 = 1.034; caught is (2.069 + 0.858) * 0.5 = 1.46
+        (3.1, FAIL, "worse by 1.1 points, by 0.07 points at least"),
+        (3.0, PASS, "a worsening of 1.5 points is caught in 80 of 100 runs"),
+        (1.0, PASS, "a worsening of 1.5 points is caught in 80 of 100 runs"),
+    ],
+)
+def test_a_model_that_is_not_significantly_worse_passes_and_the_rule_says_what_it_catches(
+    tmp_path, now, verdict, reason
+):
+    one = changed(tmp_path, (2.0, 0, None), (now, 0, None), by=SIGNIFICANTLY)
+    assert (one.verdict, one.reason) == (verdict, reason)
+
+
+def test_a_model_that_nobody_could_read_does_not_pass(tmp_path):
+    one = changed(tmp_path, (2.0, 0, None), (2.0, 0, None), by=SIGNIFICANTLY, unanswered=40.0)
+    assert one.verdict == INCONCLUSIVE and "unanswered 40.0 %" in one.reason
+
+
+@pytest.mark.parametrize(("z", "verdict"), [(1.8, FAIL), (1.2, PASS)])
+def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z, verdict):
+    """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
+    are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""
+    names = ("a", "b", "c", "d")
+    for name, value in (("old", 2.0), ("new", 2.0 + z / 2)):
+        run_of(tmp_path / name, "m", dict.fromkeys(names, (value, 0.5, 0, None)))
+    half = gate.student(0.05, 23) / 2
+
+    def paired(*_):
+        return Difference(2.0, 2 + z / 2, z / 2, 0.5, z / 2 - half, z / 2 + half, 0.5, 24)
+
+    rules = [f"metric: {name}, worse_than_baseline: significantly" for name in names]
+    text = rule(*rules) + '  - {task: "*", worse_than_baseline: significantly}\n'
+    *alone, together = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
+    assert [one.verdict for one in alone] == [PASS] * 4
+    assert together.verdict == verdict and together.number.value == pytest.approx(2 * z)
 
 
 @pytest.mark.parametrize(

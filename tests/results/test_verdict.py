@@ -178,8 +178,8 @@ def test_every_question_of_a_task_is_answered_in_words():
             (3, 2, 4),
             (0.3, -0.7, 1.3),
             "perhaps words",
-            "Yes, or the words: a factor of 20.086 more (between 7.389 and 54.598); things get 90 % "
-            "of it, which leaves a factor of 1.350 (between 0.497 and 3.669).",
+            "Yes, or the words: a factor of 20.086 more (between 7.389 and 54.598); things get "
+            "90 % of it, which leaves a factor of 1.350 (between 0.497 and 3.669).",
         ),
         (
             (-3, -4, -2),
