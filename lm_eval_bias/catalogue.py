@@ -165,9 +165,14 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
                 yield Task(config, path)
 
 
+def by_name(include_path: Iterable[Path | str] = ()) -> dict[str, Task]:
+    """Every task by its name; of several the last, which is a person's own."""
+    return {task.name: task for task in tasks(include_path)}
+
+
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
-    """The task of that name; of several, the last. UsageError if there is none."""
-    known = {t.name: t for t in tasks(include_path)}
+    """The task of that name. UsageError if there is none."""
+    known = by_name(include_path)
     if name not in known:
         raise UsageError(f"no task {name!r}; {nearest(name, known, 'see lm-eval-bias tasks')}")
     return known[name]

@@ -94,7 +94,9 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
             name, help=help_text, epilog=examples(epilog), formatter_class=formatter
         )
         if name in options_of:
-            import_module(f"lm_eval_bias.commands.{name}").add(command)
+            module = import_module(f"lm_eval_bias.commands.{name}")
+            module.add(command)
+            command.set_defaults(run=module.run)
     return top
 
 

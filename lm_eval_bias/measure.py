@@ -157,6 +157,10 @@ class Metric(NamedTuple):
     def higher_is_better(self) -> bool | None:
         return None if self.better is None else self.better == "higher"
 
+    @property
+    def unit_range(self) -> Ends:
+        return RANGE.get(self.unit, (-inf, inf))
+
 
 class Summary(NamedTuple):
     """The numbers that records add up to.
@@ -307,7 +311,7 @@ def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[
         ends = share_interval(value / scale, stderr / scale, clusters, alpha)
         ends = [scale * end for end in ends]
     low, high = ends or t_interval(value, stderr, df, alpha)
-    least, most = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    least, most = metric.scale or metric.unit_range
     high = np.minimum(high, n if metric.unit == "count" else most)
     columns = value, stderr, np.maximum(low, least), high, clusters, n
     return [Number(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]

@@ -4,6 +4,7 @@ its tracker writes."""
 import hashlib
 import json
 import math
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from lm_eval import simple_evaluate
@@ -13,6 +14,17 @@ from lm_eval.tasks import TaskManager
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
 from lm_eval_bias.catalogue import tasks_folder
 from tests.rule_model import RuleLM
+
+
+@contextmanager
+def edited(path):
+    """What a JSON file holds, written back."""
+    yield (content := json.loads(path.read_text()))
+    path.write_text(json.dumps(content))
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def chance(*texts):

@@ -11,10 +11,10 @@ import pytest
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = catalogue.by_name()
 FOLDER = Path(catalogue.tasks_folder())
 GROUP, NIGHTLY = (
     catalogue.read(FOLDER / f"implicit_bias_{size}.yaml")["task"] for size in ("ci", "nightly")
@@ -97,5 +97,5 @@ def test_a_file_that_makes_fewer_documents_is_asked_whole():
 
 def test_a_run_cannot_pass_a_part_for_the_whole():
     message = "mist_wabt: first_documents can only be set in a task's YAML; use --limit for"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         evaluate(RuleLM(), "mist_wabt", metadata={FIRST: 30})

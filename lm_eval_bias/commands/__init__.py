@@ -1,5 +1,4 @@
-"""The subcommands of `lm-eval-bias`: each file has `add`, which declares its options, and what it
-does."""
+"""The subcommands of `lm-eval-bias`: each file has `add`, which declares its options, and `run`."""
 
 import argparse
 import sys

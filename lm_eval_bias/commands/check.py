@@ -23,7 +23,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them"
     )
     finished.add_include_path(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

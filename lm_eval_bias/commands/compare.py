@@ -3,6 +3,7 @@ asked."""
 
 import argparse
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.results import comparison, runs
 from lm_eval_bias.show import comparison as shown
@@ -40,7 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="compare the documents that both were asked, where one was asked more",
     )
     finished.add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"two models are compared: give a second folder or file beside {paths[0]}, "
             "or --models NAME NAME"
         )
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     found = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
     first, second = (
         finished.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")

@@ -36,7 +36,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=downloads.WHOLE,
         help=f"how long the transfer of a file may take, by default {downloads.WHOLE}",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

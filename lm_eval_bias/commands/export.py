@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import writing
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
@@ -78,12 +78,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="for every-eval-ever: of those to the model's developer; default other",
     )
     finished.add_include_path(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     finished_runs = find(arguments.runs, known, arguments.tasks)
     single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
     chosen = finished.of_model(finished_runs.runs, arguments.model, "--model", single)

@@ -104,11 +104,6 @@ def check_output(path: Path | None) -> None:
     writing.check("--output", path)
 
 
-def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
-    """Every task by its name; of several the last, which is a person's own."""
-    return {task.name: task for task in catalogue.tasks(include_path)}
-
-
 def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "") -> list[Run]:
     """The runs of a model, by its name or as the harness was given it; of all without a name.
     single: what is of one model alone."""

@@ -90,7 +90,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
     )
     finished.add_include_path(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -121,7 +120,7 @@ def _run(arguments: argparse.Namespace) -> int:
     judges = arguments.rules is not None and not arguments.init
     wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly) if judges else None
     writing.check("--junit", arguments.junit)
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     finished_runs = _found(arguments.runs, known)
     if arguments.save:
         content = packed(finished_runs.runs, known)

@@ -62,11 +62,10 @@ def _add_writer(actions: Any, name: str) -> None:
     )
     tries = "answers to one question at most; 3 by default"
     add("--tries", metavar="N", type=int, default=3, help=tries)
-    parser.set_defaults(run=lambda arguments: write(arguments, name))
 
 
-def write(arguments: argparse.Namespace, name: str) -> int:
-    out, tries = arguments.out, arguments.tries
+def run(arguments: argparse.Namespace) -> int:
+    name, out, tries = arguments.action, arguments.out, arguments.tries
     journal = out.with_name(f"{out.stem}.journal.jsonl")
     if out.suffix != ".jsonl":
         raise UsageError(f"--out {out}: expected a file that ends in .jsonl")
@@ -80,7 +79,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
     pipeline = pipelines.pipeline(name)
     rows = pipeline.rows(arguments.rows)
     model_args, gen_kwargs = ",".join(arguments.model_args), ",".join(arguments.gen_kwargs)
-    run = {
+    asked = {
         "pipeline": name,
         "model": arguments.model,
         "model_args": _SECRET.sub(r"\1=...", model_args),
@@ -119,7 +118,9 @@ def write(arguments: argparse.Namespace, name: str) -> int:
             )
 
         try:
-            made = drafts.write(pipeline, rows, ask, journal, run, tries, writer.at_once, progress)
+            made = drafts.write(
+                pipeline, rows, ask, journal, asked, tries, writer.at_once, progress
+            )
         except KeyboardInterrupt:
             bar.close()
             print(f"stopped; the same command continues from {journal}", file=sys.stderr)

@@ -3,6 +3,7 @@ ranks that these leave open."""
 
 import argparse
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.results import leaderboard, runs
 from lm_eval_bias.show import leaderboard as shown
@@ -31,13 +32,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="ranks from the intervals alone, without reading samples: seconds",
     )
     finished.add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
 
     asked = sum(1 + len(run.others) for run in finished_runs.runs)

@@ -40,7 +40,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="write the numbers and the finer tables there, as JSON",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

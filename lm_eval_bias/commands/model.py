@@ -15,7 +15,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "the extra `model`: pip install 'lm-eval-bias[model]'."
     )
     parser.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

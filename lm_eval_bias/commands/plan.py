@@ -65,12 +65,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
     finished.add_include_path(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     wanted = widths(arguments.width)
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     pilots = runs.find(arguments.pilot, known, arguments.tasks)
     for note in pilots.notes:
         print(note, file=sys.stderr)

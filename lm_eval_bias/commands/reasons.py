@@ -46,7 +46,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     add("--diversity", help=kind, action="store_true")
     output = "write the tables to this file (.json), which `lm-eval-bias report` shows, too"
     add("--output", help=output, metavar="FILE", type=Path)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

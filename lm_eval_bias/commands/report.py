@@ -71,12 +71,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="also brief.html, for a model card or a review board: what was asked, the answers, "
         "how sure, how to repeat it; and brief.pdf where a Chromium is on PATH",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
-    known = finished.known_tasks(arguments.include_path)
+    known = catalogue.by_name(arguments.include_path)
     finished_runs = runs.find(
         arguments.runs, known, arguments.tasks, arguments.across, arguments.name
     )

@@ -27,14 +27,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print only the folder of the tasks, for `lm_eval --include_path`",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
         return 0
-    name, known = arguments.name, finished.known_tasks(arguments.include_path)
+    name, known = arguments.name, catalogue.by_name(arguments.include_path)
     if name is None:
         head = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
         # a dash where only a run can tell, which fetches the documents

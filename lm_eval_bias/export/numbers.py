@@ -1,10 +1,9 @@
 """The numbers of finished runs that are converted to third-party formats."""
 
 from collections.abc import Sequence
-from math import inf
 from typing import Literal, NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.runs import Run, check_metrics
 from lm_eval_bias.results.samples import template_name
 
@@ -60,7 +59,7 @@ def chosen(
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
         for metric, number in run.shown(metrics):
-            least, greatest = RANGE.get(metric.unit, (-inf, inf))
+            least, greatest = metric.unit_range
             value, low, high = (
                 min(max(end, least), greatest) for end in (number.value, number.low, number.high)
             )
@@ -79,7 +78,7 @@ def better(metric: Metric) -> Literal["lower", "higher"] | None:
     is an end of its range is its own distance from it."""
     if metric.better is None or metric.null_value is None:
         return metric.better
-    least, greatest = RANGE.get(metric.unit, (-inf, inf))
+    least, greatest = metric.unit_range
     at_end = metric.null_value == (least if metric.better == "lower" else greatest)
     return metric.better if at_end else None
 

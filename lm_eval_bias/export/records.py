@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.data.bounds import Json, lines, loads
 from lm_eval_bias.export.numbers import Result, Source, better, distance, settings, undirected
-from lm_eval_bias.measure import RANGE
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.samples import at, requests_of
 from lm_eval_bias.show.folder import DEVICE
@@ -181,7 +180,7 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     run, metric = result.run, result.metric
     name, way, null = metric.name, better(metric), metric.null_value
     signed = way is None and null is not None
-    least, greatest = RANGE.get(metric.unit, (-inf, inf))
+    least, greatest = metric.unit_range
     description = visible(metric.description) or name
     parameters = None if null is None else {"null_value": float(null)}
     if way is None and null is not None:

@@ -15,7 +15,7 @@ A rule that bounds nothing would let everything pass, so all is checked before a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.content import Content
 from lm_eval_bias.data.content import read as read_content
 from lm_eval_bias.data.schema import Fields, Figure, Rows, Text
-from lm_eval_bias.measure import RANGE, UNITS, Metric
+from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -214,7 +214,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
         return f"{number} has no null value to be within a distance of; use below or above"
     if rule.condition in PAIRED and metric.null_value is None and metric.better is None:
         return f"{number} has no direction that is worse; use below or above"
-    low, high = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    low, high = metric.scale or metric.unit_range
     if isfinite(high - low):
         least, most = (0, high - low) if rule.condition in (WITHIN, *PAIRED) else (low, high)
         at_end = rule.condition in (BELOW, ABOVE) and rule.bound in (low, high)

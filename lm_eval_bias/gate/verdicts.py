@@ -34,7 +34,7 @@ from lm_eval_bias.gate.rules import (
     Rule,
     Rules,
 )
-from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.measure import number as made_number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, Floats
 from lm_eval_bias.metrics.holm import holm
@@ -132,7 +132,7 @@ def intervals(number: Number, metric: Metric) -> At:
     the ratio of Student's quantiles, on the degrees of freedom that it implies."""
     clusters, own = number.clusters or 0, np.array(number[2:4])
     df = implied_df(*number[:4], float(clusters - 1))
-    scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    scale = metric.scale or metric.unit_range
 
     def made(alpha: float) -> Floats:
         return np.array(made_number(number[:2], clusters, metric.unit, metric.scale, alpha)[2:4])

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, exp, floor, inf, isfinite, log10
+from math import ceil, exp, floor, isfinite, log10
 from typing import NamedTuple
 
 from lm_eval_bias.data.null_bands import band
 from lm_eval_bias.exhibit import Ends
-from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.table import number_cell, number_text, unit_text
 from lm_eval_bias.results.verdict import NO_BAND, Tested, band_text, strongest
 
@@ -104,7 +104,7 @@ def _axis(
     values = [x for x in (*values, metric.null_value or 0.0, *(ends or ())) if isfinite(x)]
     low, high = min(values), max(values)
     step = 10 ** floor(log10(high - low)) / 2 if high > low else 1
-    least, most = metric.scale or RANGE.get(metric.unit) or (-inf, inf)
+    least, most = metric.scale or metric.unit_range
     low, high = max(step * floor(low / step), least), min(step * ceil(high / step), most)
     width = (WIDTH - 12) / ((high - low) or 1)
     return lambda x: round(6 + width * (min(max(x, low), high) - low), 1), low, high

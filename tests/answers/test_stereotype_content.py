@@ -13,7 +13,7 @@ from lm_eval_bias.answers.filters import SurveyContent
 from lm_eval_bias.answers.stereotype_content import NOTHING, ContentDictionary, Found, folded, ours
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import table
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 DIMENSIONS = [
     *("sociability", "morality", "ability", "assertiveness", "status", "health", "beauty"),
@@ -355,9 +355,9 @@ def test_the_filter_puts_content_beside_ratings_and_keywords():
 
 
 def test_another_dictionary_is_told_before_a_model_is_asked(monkeypatch, tmp_path):
-    with pytest.raises(UsageError, match="dictionary: expected ours or official, found 'theirs'"):
+    with refused("dictionary: expected ours or official, found 'theirs'"):
         SurveyContent(dictionary="theirs")
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     stereotype_content.official.cache_clear()
-    with pytest.raises(UsageError, match=rf"{FILE} is missing"):
+    with refused(rf"{FILE} is missing"):
         SurveyContent(dictionary="official")

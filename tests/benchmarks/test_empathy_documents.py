@@ -5,7 +5,7 @@ import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 GROUPS = lexicon("empathy")
 CATEGORIES = ("race", "nationality", "religion")
@@ -78,7 +78,7 @@ def test_paraphrases_share_no_phrase_with_the_name_and_placebos_have_them_too(ca
 
 
 def test_race_has_other_names_in_place_of_paraphrases():
-    with pytest.raises(UsageError, match="no paraphrases of a white person, a White person"):
+    with refused("no paraphrases of a white person, a White person"):
         empathy.documents("race", experiencers="paraphrased")
 
 

@@ -12,6 +12,7 @@ from lm_eval_bias.answers.filters import Survey
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 PARTS = ("original", "extended", "structure", "emotion", "behavior")
 
@@ -99,7 +100,7 @@ def test_answers_to_divided_prompts_are_read_and_an_empty_one_is_not_in_form():
 
 
 def test_divided_prompts_have_no_styles():
-    with pytest.raises(UsageError, match=r"style='all'.*prompts=divided"):
+    with refused(r"style='all'.*prompts=divided"):
         stereomap.ExtendedOptions.read({"prompts": "divided", "style": "all"})
     assert stereomap.GeneratedOptions.read({"prompts": "divided"})["prompts"] == "divided"
 

@@ -11,7 +11,7 @@ from overt_rows import KINDS, TERMS, kind_of, rows
 
 from lm_eval_bias.benchmarks.stereoset import documents, measure
 from lm_eval_bias.measure import summarise
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 CHOICE = measure.INTRASENTENCE_CHOICE
 
@@ -112,7 +112,7 @@ def test_rows_of_something_else_are_told():
         ({"sentences": numbered}, r"row 1: sentence: expected a text, found None"),
         ({"context": "No gap."}, r"with a gap \(BLANK\) in their contexts, found 0 of 1 with one"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with refused(message):
             documents.intrasentence([{**row, **change}])
 
 

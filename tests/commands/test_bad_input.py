@@ -13,7 +13,7 @@ import pytest
 from lm_eval_bias.data.bounds import LINE
 from tests.gate.judged import run_of
 from tests.hostile import changed
-from tests.scripted import ask, scripted
+from tests.scripted import ask, lines_of, scripted
 
 TASK = "bistereo_analogy"
 
@@ -75,7 +75,7 @@ def results(folder):
 
 def of_records(path, change):
     """Change every record of a sample file."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = lines_of(path)
     for sample in lines:
         records = sample["records"]
         for record in records if isinstance(records, list) else [records]:
@@ -220,7 +220,7 @@ def test_nothing_in_results_or_samples_ends_in_a_traceback(runs, every, seed):
         path.write_text(json.dumps(changed(content, chance)))
     else:
         path = samples(runs / "a")
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = lines_of(path)
         changes = [json.dumps(changed(line, random.Random(seed))) for line in lines]
         path.write_text("\n".join(changes) + "\n")
     every()

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from lm_eval_bias.show.page import WRITERS
-from tests.scripted import MORNING, made_up
+from tests.scripted import MORNING, edited, lines_of, made_up
 
 MEASURE = """
 from lm_eval_bias.measure import Counted, Measure, Metric
@@ -63,7 +63,7 @@ def rows(toy, tmp_path):
     def run(*arguments):
         file = tmp_path / "found.jsonl"
         status, *_ = toy(*arguments, "--output", file)
-        return status, [json.loads(line) for line in file.read_text().splitlines()]
+        return status, lines_of(file)
 
     return run
 
@@ -78,9 +78,8 @@ def asked(
     n = len(scenes)
     gap = {"gap": (sum(values[s] for s in scenes) / n, 9.0, 0, None)}
     file = made_up(folder, model, gap, task="toy", n=n, of=12, **changes)
-    content = json.loads(file.read_text())
-    content["configs"]["toy"]["repeats"] = repeats
-    file.write_text(json.dumps(content))
+    with edited(file) as content:
+        content["configs"]["toy"]["repeats"] = repeats
     samples = [
         {
             "doc_hash": f"d{s}",
@@ -104,7 +103,7 @@ def write(folder, samples):
 
 def samples_in(folder):
     (file,) = folder.glob("samples_*.jsonl")
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return lines_of(file)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from lm_eval_bias.data import downloads
 from lm_eval_bias.data.downloads import Unreachable, fetch
 from lm_eval_bias.data.sources import source
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.serving import serving
 
 SIZE = 1_000_000
@@ -58,7 +58,7 @@ def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path, expected, size
 @pytest.mark.parametrize("expected", [SHA256, BLOB])
 def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content, expected):
     server.files["/file"] = content
-    with pytest.raises(UsageError, match="has another size or checksum than expected; do not"):
+    with refused("has another size or checksum than expected; do not"):
         get(server, path, expected)
     assert list(path.parent.iterdir()) == []
 
@@ -73,9 +73,9 @@ def test_git_knows_the_authors_questions_by_this_id(shared):
 def test_an_endless_file_ends_at_its_size(server, path):
     """Of which no more than a byte beyond is read."""
     server.endless = b"x" * 65536
-    with pytest.raises(UsageError, match="another size"):
+    with refused("another size"):
         get(server, path)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match="another size"):
+    with pytest.MonkeyPatch.context() as patch, refused("another size"):
         patch.setattr(downloads, "LARGEST", 1000)
         get(server, path, BLOB, None)
     assert list(path.parent.iterdir()) == []
@@ -122,7 +122,7 @@ def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
 
 def test_a_folder_that_cannot_be_written_is_told(server, tmp_path):
     (tmp_path / "file").write_text("a file where the folder should be")
-    with pytest.raises(UsageError, match=r"cannot write \S+/file/file.csv: "):
+    with refused(r"cannot write \S+/file/file.csv: "):
         get(server, tmp_path / "file" / "file.csv")
 
 

@@ -27,6 +27,7 @@ from lm_eval_bias.data import schema as item_files
 from lm_eval_bias.data.bounds import FILE
 from lm_eval_bias.data.content import parsed
 from lm_eval_bias.usage import UsageError, read_options
+from tests.mistakes import refused
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_no_group_has_the_name_of_the_whole(write, known, change, place):
     groups = json.loads(json.dumps(item_files.load(known)["groups"], default=dict))
     change(groups)
     wrong = "'all' is what results call everything together; give it another name"
-    with pytest.raises(UsageError, match=f"{place}: {wrong}"):
+    with refused(f"{place}: {wrong}"):
         item_files.checked(known, groups=write("own.yaml", json.dumps(groups)))
 
 
@@ -297,7 +298,7 @@ def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_i
     path = write("g.yaml", lexicon(1, 1, [(1, 1)], 1, 1))
     assert read_options("mist_wabt", {"groups": path}, mist.WABTOptions)["groups"] == path
     unknown = "groups: unknown; expected one of pronouns, types, names, language"
-    with pytest.raises(UsageError, match=rf"^hbb: 5 problems:\n  g\.yaml, line 1, {unknown}\n"):
+    with refused(rf"^hbb: 5 problems:\n  g\.yaml, line 1, {unknown}\n"):
         read_options("hbb", {"groups": path}, hbb.HBBOptions)
 
 
@@ -320,7 +321,7 @@ def test_a_file_that_a_yaml_names_is_looked_for_here_and_then_beside_it(write, t
     )
     assert located() == {"items": "mine/a.tsv"}
     write("a.tsv", "two")
-    with pytest.raises(UsageError, match="have one each, and they differ; give its full path"):
+    with refused("have one each, and they differ; give its full path"):
         located()
     write("a.tsv", "one")
     assert located() == {"items": "a.tsv"}
@@ -506,11 +507,11 @@ def test_a_category_of_ones_own_without_an_unspecified_person(write, tmp_path):
 
 def test_mistakes_in_events_and_categories(write):
     groups, items = write("g.yaml", CASTES), write("e.csv", EVENTS)
-    with pytest.raises(UsageError, match=r"no category 'religion'; expected one of caste"):
+    with refused(r"no category 'religion'; expected one of caste"):
         empathy.documents("religion", items=items, groups=groups)
-    with pytest.raises(UsageError, match=r"in the form t1, which e\.csv lacks"):
+    with refused(r"in the form t1, which e\.csv lacks"):
         empathy.documents("caste", form="t1", items=items, groups=groups)
-    with pytest.raises(UsageError, match=r"g\.yaml lacks disgust, fear"):
+    with refused(r"g\.yaml lacks disgust, fear"):
         empathy.documents("caste", groups=groups, events_per_emotion=25)
     more = write("f.csv", EVENTS + "f1,fear,a noise\n")
     assert problems(empathy.FILES, groups=groups, items=more) == [
@@ -707,7 +708,7 @@ def test_what_is_wrong_with_groups_or_items_is_told(write, name, change, cause):
     ],
 )
 def test_a_mistake_in_a_filter_is_told_before_the_model_is_asked(made, message):
-    with pytest.raises(UsageError, match=re.escape(message)):
+    with refused(re.escape(message)):
         made()
 
 

@@ -284,7 +284,7 @@ def test_numbers_are_in_the_order_of_their_columns(key):
 # ---- What of ours they are compared with
 
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = catalogue.by_name()
 COMPARED = [
     (table, cell, comparison)
     for table in TABLES.values()

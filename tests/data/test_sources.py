@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_bias.data import sources
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.serving import serving
 
 FILE = "crowd-enVent_joy.tsv"
@@ -50,7 +50,7 @@ def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
         rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a "
         rf"folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
-    with pytest.raises(UsageError, match=message) as error:
+    with refused(message) as error:
         sources.official_file("empathy", FILE)
     assert "network" not in str(error.value)
 
@@ -64,17 +64,17 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
         rf"cannot download .*no route.*; check the network .* put the file into a folder as "
         rf"empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         sources.official_file("empathy", FILE)
 
 
 def test_a_folder_of_ones_own_comes_first_and_is_checked(release, monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
-    with pytest.raises(UsageError, match="is missing; LM_EVAL_BIAS_DATA must be a folder with"):
+    with refused("is missing; LM_EVAL_BIAS_DATA must be a folder with"):
         sources.official_file("empathy", FILE)
     (tmp_path / "empathy").mkdir()
     (tmp_path / "empathy" / FILE).write_bytes(b"another")
-    with pytest.raises(UsageError, match="its checksum differs"):
+    with refused("its checksum differs"):
         sources.official_file("empathy", FILE)
     (tmp_path / "empathy" / FILE).write_bytes(release)
     assert sources.official_file("empathy", FILE) == tmp_path / "empathy" / FILE

@@ -9,8 +9,8 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 from lm_eval_bias.export import hub
 from lm_eval_bias.export.numbers import Source, chosen
-from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, run_of
+from tests.mistakes import refused
 
 VALUES = {
     "share": (12.5, 2.0, None, "lower"),
@@ -115,7 +115,7 @@ def test_an_older_entry_of_the_task_is_replaced_and_every_other_stays():
     ],
 )
 def test_a_file_that_is_no_list_of_entries_is_not_changed(content, why):
-    with pytest.raises(UsageError, match=why):
+    with refused(why):
         hub.merged(content, [OURS])
 
 

@@ -11,6 +11,7 @@ from lm_eval_bias.gate.rules import Rule, check, read
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.usage import UsageError
 from tests.gate.judged import parse
+from tests.mistakes import refused
 
 WHOLE = """\
 # what a release keeps
@@ -135,10 +136,10 @@ def test_any_text_gives_rules_or_a_message(text):
 
 def test_a_file_that_cannot_be_read(tmp_path):
     path = tmp_path / "bias.yaml"
-    with pytest.raises(UsageError, match="cannot read"):
+    with refused("cannot read"):
         read(path)
     path.write_bytes(b"rules:\n- \xff\n")
-    with pytest.raises(UsageError, match="line 2: not UTF-8"):
+    with refused("line 2: not UTF-8"):
         read(path)
 
 
@@ -196,5 +197,5 @@ def test_a_rule_that_does_not_fit_the_task_names_its_line_and_the_nearest_name()
 
 
 def test_a_change_needs_a_baseline():
-    with pytest.raises(UsageError, match=r"line 2: .* add --baseline with its folder"):
+    with refused(r"line 2: .* add --baseline with its folder"):
         checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=())

@@ -20,7 +20,7 @@ from lm_eval_bias.harness.conversation import prompt, question, read_turns
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.measure import Measure, Summary
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.models import tiny
 from tests.rule_model import evaluate
 from tests.serving import chatting
@@ -200,7 +200,7 @@ def test_a_template_that_refuses_the_conversation_ends_with_one_line(made):
     tokenizer.chat_template = NO_HISTORY
     lm = HFLM(model, tokenizer=tokenizer)
     message = "chat template refuses a conversation of user, assistant, user: one message only"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         lm.conversation([request(lm, TWO, {"thing": "it"}, chat=True)])
 
 
@@ -219,7 +219,7 @@ def test_the_harnesss_api_model_holds_a_conversation_and_gives_no_likelihoods():
             for i, thing in enumerate(("a cup", "a key"))
         ]
         answers = lm.conversation(requests)
-        with pytest.raises(UsageError, match="takes messages, not text, so it gives no likelihoo"):
+        with refused("takes messages, not text, so it gives no likelihoo"):
             lm.conversation([request(lm, CHOICES, chat=True)])
     second = "system user assistant user"
     assert answers == [["system user", second], ["", second]]
@@ -236,7 +236,7 @@ def test_the_harnesss_api_model_holds_a_conversation_and_gives_no_likelihoods():
     ],
 )
 def test_a_mistake_in_the_turns_says_where(turns, message):
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         read_turns("mine", turns)
 
 
@@ -304,5 +304,5 @@ def test_the_yaml_of_a_task_asks_for_choices_that_exclude_one_another_and_has_no
     assert built.args[1]["turns"] == [turn]
     assert task.dump_config()["exclusive_choices"]
     message = "mine: it takes no few-shot examples, found num_fewshot=2"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         BiasTask({**config, "num_fewshot": 2})

@@ -8,6 +8,7 @@ import pytest
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.overt_rows import KINDS, WORDS, as_released, kind_of, rows
 from tests.rule_model import ChatLM, RuleLM, evaluate, load
 
@@ -97,7 +98,7 @@ def test_a_file_of_something_else_is_told_in_one_line(name, tmp_path, monkeypatc
     content, message = WRONG[name]
     if content is not None:
         (tmp_path / name).write_text(content)
-    with pytest.raises(UsageError, match=message) as error:
+    with refused(message) as error:
         documents("stereoset_intrasentence", data=name)
     assert "\n" not in str(error.value)
 

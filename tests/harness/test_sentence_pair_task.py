@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.harness.sentence_pairs import SHARED, read_sentences
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate, numbers_of
 
 TASK = "bistereo_pairs"
@@ -56,7 +56,7 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
 @pytest.mark.parametrize("sentences", [None, ["a"], ["a", ""], ["a", "b", 1]])
 def test_a_task_of_pairs_names_two_sentences(sentences):
     message = "mine: expected `sentences`, a list of two columns or templates"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         read_sentences("mine", sentences)
 
 

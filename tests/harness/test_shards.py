@@ -11,12 +11,12 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.measure import clusters_of
 from lm_eval_bias.results import merged as merge
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.overt_rows import rows
 from tests.rule_model import RuleLM, load
 from tests.scripted import ask, chance
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = catalogue.by_name()
 # Each measure, on few documents; and the columns of which every part has the whole's shares.
 FAMILIES = {
     "bistereo_analogy_generate": ({}, "gender"),
@@ -110,7 +110,7 @@ def test_parts_of_different_cuts_do_not_belong_together_and_a_missing_part_is_na
     files = [
         samples_of(tmp_path / part[0], name, samples=1, shard=part)[0] for part in ("1/3", "2/2")
     ]
-    with pytest.raises(UsageError, match=r"number of parts is 2 in .* and 3 in "):
+    with refused(r"number of parts is 2 in .* and 3 in "):
         merge.merged(TASKS[name], files)
     status, printed, _ = command("merge", name, files[0])
     assert status == 0 and "not all parts: 2/3, 3/3 missing." in printed
@@ -118,7 +118,7 @@ def test_parts_of_different_cuts_do_not_belong_together_and_a_missing_part_is_na
 
 @pytest.mark.parametrize("value", ["0/4", "5/4", "2/0", "a/b", "1/1000000", 0.5, "1/2/3", "1/25"])
 def test_what_is_no_part_of_a_task_is_a_sentence(value):
-    with pytest.raises(UsageError, match=r"^hbb_ci: shard=.* in --metadata: expected "):
+    with refused(r"^hbb_ci: shard=.* in --metadata: expected "):
         load("hbb_ci", metadata={"shard": value})
 
 

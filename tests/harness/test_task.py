@@ -16,7 +16,7 @@ from lm_eval.utils import make_table
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import ChatLM, RuleLM, evaluate, load, numbers_of
 
 FAIR = "fair-skinned"
@@ -241,7 +241,7 @@ def test_each_task_of_the_group_mist_takes_its_own_options():
     lm, options = RuleLM(say=lambda _: ""), {"samples": 1, "combinations": 2}
     counts = evaluate(lm, "mist", options, limit=1000)["n-samples"]
     assert (counts["mist_wabt"]["original"], counts["mist_aat"]["original"]) == (90, 6)
-    with pytest.raises(UsageError, match="Did you mean 'samples'"):
+    with refused("Did you mean 'samples'"):
         evaluate(lm, "mist_wabt", {"sample": 1}, limit=2)
 
 
@@ -380,7 +380,7 @@ def test_a_likelihood_is_not_asked_twice():
     task = load("hbb")["tasks"]["hbb"]
     task.set_config("repeats", 3)
     message = "hbb: it reads likelihoods, which are the same every time; leave repeats=3 out"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         task.build_all_requests(limit=2)
 
 

@@ -1,11 +1,10 @@
 """The request for likelihoods with numbers of tokens, on models of the harness."""
 
-import pytest
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.token_counts import REQUEST
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import RuleLM
 
 
@@ -51,5 +50,5 @@ def test_the_cache_of_the_harness_answers_it(tmp_path):
 
 
 def test_a_model_that_takes_messages_refuses():
-    with pytest.raises(UsageError, match="Run a task that generates"):
+    with refused("Run a task that generates"):
         RuleLM().loglikelihood_and_tokens(requests(([{"role": "user"}], " x")))

@@ -16,6 +16,7 @@ from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.harness.test_conversation import DATA
+from tests.mistakes import refused
 from tests.models import tiny
 from tests.rule_model import ChatLM, evaluate, load, rows_of
 
@@ -106,7 +107,7 @@ def test_an_answer_that_no_tokens_spell_is_an_error():
     backend.decoder = decoders.Fuse()
     made = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>")
     lm = HFLM(llama(), tokenizer=made)
-    with pytest.raises(UsageError, match="no tokens that spell 'xé' behind a prompt that ends in"):
+    with refused("no tokens that spell 'xé' behind a prompt that ends in"):
         in_chat(lm, ("xx ", "xé"))
 
 
@@ -197,7 +198,7 @@ def test_a_template_with_the_switch_is_named_it(hbb):
         ({}, "opens a thinking block"),
         ({"enable_thinking": True, "think_end_token": "</t>"}, "lets the model think first"),
     ):
-        with pytest.raises(UsageError, match=f"{why}.* Set enable_thinking=False in --model_args"):
+        with refused(f"{why}.* Set enable_thinking=False in --model_args"):
             build(hbb, HFLM(llama(), tokenizer=made, **more))
     lm = HFLM(llama(), tokenizer=made, enable_thinking=False)
     assert build(hbb, lm).endswith("</think>\n\n")
@@ -220,7 +221,7 @@ def test_the_last_turn_of_a_conversation_is_looked_at_before_the_first_is_asked(
 
     turns = [{"user": "Why?"}, {"user": "Is {{answers[0]}} much?"}]
     scored = BiasTask({"task": "mine", "turns": turns, "doc_to_choice": ["yes", "no"], **DATA})
-    with pytest.raises(UsageError, match=r"mine: .* Run a task that generates with"):
+    with refused(r"mine: .* Run a task that generates with"):
         build(scored, Later())
     build(BiasTask({"task": "mine", "turns": turns, **DATA}), Later())
 

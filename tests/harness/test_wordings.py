@@ -8,11 +8,11 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.results import merged as merge
 from lm_eval_bias.results import runs, samples
 from lm_eval_bias.show.report import TaskInfo, write
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate, load
-from tests.scripted import ask, made_up, scripted
+from tests.scripted import ask, lines_of, made_up, scripted
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = catalogue.by_name()
 # One task of each text; `_official` asks the same of data that is fetched.
 WORDED = {
     repr((task.config["wordings"], task.config["dataset_kwargs"].get("part"))): name
@@ -69,7 +69,7 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
         options = {"wording": "all", "shard": f"{i}/2"}
         ask(tmp_path / "parts", "m", scripted("m"), AAT, metadata=options)
     files = sorted((tmp_path / "parts").rglob("samples_*.jsonl"))
-    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
+    lines = lines_of(files[0])
     for line in lines:
         line["records"] = [{"error": "x", "instruction": r["instruction"]} for r in line["records"]]
     files[0].write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -82,7 +82,7 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
 
 @pytest.mark.parametrize("value", [3, 0, "paper", True, "1,2"])
 def test_an_unknown_wording_is_a_sentence(value):
-    with pytest.raises(UsageError, match=f"^{ANALOGY}: wording=.*expected 1, 2 or all; without it"):
+    with refused(f"^{ANALOGY}: wording=.*expected 1, 2 or all; without it"):
         load(ANALOGY, metadata={"wording": value})
 
 

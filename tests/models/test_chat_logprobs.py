@@ -24,7 +24,7 @@ from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.results import runs
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.rule_model import evaluate, load
 from tests.serving import Raw, chatting, free_port
 
@@ -278,7 +278,7 @@ def test_labels_of_several_tokens_are_asked_on_where_the_server_continues(
 
 
 def test_a_shared_beginning_needs_a_server_that_continues(serve):
-    with pytest.raises(UsageError, match="'Maria', 'Marta' begin with the same token"):
+    with refused("'Maria', 'Marta' begin with the same token"):
         probabilities(serve(Server(MARIA, continues=False)), "Maria", "Marta")
 
 
@@ -320,9 +320,9 @@ def test_a_number_does_not_have_the_probability_of_longer_ones(
 def test_a_task_that_cannot_be_asked_says_so_before_the_first_call(serve, asked, sentence):
     server = Server()
     lm = serve(server)
-    with pytest.raises(UsageError, match=sentence):
+    with refused(sentence):
         lm.loglikelihood([*requests("a", "b"), *asked])
-    with pytest.raises(UsageError, match="chat-logprobs gives no likelihood of a text"):
+    with refused("chat-logprobs gives no likelihood of a text"):
         lm.loglikelihood_rolling(asked)
     assert not server.bodies
 
@@ -337,7 +337,7 @@ def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_ru
         ("mist_wabt_likelihood_ci", "the choices of a question have 236 characters"),
     ):
         message = f"{name}: --model chat-logprobs cannot be asked this: {why}"
-        with pytest.raises(UsageError, match=message):
+        with refused(message):
             tasks[name].build_all_requests(**chat)
     for name in ("hbb_ci", "stereomap_original"):
         tasks[name].build_all_requests(**chat)
@@ -347,7 +347,7 @@ def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_ru
     ("name", "sentence"), [("num_concurent", "num_concurrent"), ("header", "OPENAI_API_KEY")]
 )
 def test_arguments_that_are_wrong_or_secret_are_refused(name, sentence):
-    with pytest.raises(UsageError, match=sentence):
+    with refused(sentence):
         ChatLogprobs(model="m", **{name: 1})
 
 
@@ -391,10 +391,10 @@ def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(fault, sentence
     server = Server()
     server.faults = [fault] * 4
     lm = serve(server, max_retries=2)
-    with pytest.raises(UsageError, match=sentence) as error:
+    with refused(sentence) as error:
         probabilities(lm, "a", "b")
     if isinstance(fault, Raw):
-        with pytest.raises(UsageError, match=sentence):
+        with refused(sentence):
             lm.generate_until(written(1))
     gc.collect()  # asyncio tells of errors that nobody took when their tasks are dropped
     assert KEY not in str(error.value) + caplog.text and "never retrieved" not in caplog.text
@@ -455,7 +455,7 @@ def test_what_neither_name_mends_ends_in_the_sentence_that_helps(
 ):
     server = Server(refused=refused)
     server.faults = [None, fault and Raw(400, fault)]
-    with pytest.raises(UsageError, match=sentence):
+    with refused(sentence):
         probabilities(serve(server), "a", "b")
     assert server.limits() == limits
 
@@ -472,7 +472,7 @@ def test_another_model_in_the_middle_of_a_run_ends_it(serve):
     lm = serve(server)
     assert probabilities(lm, "a", "b") == HALF
     server.more = {"model": "cheaper"}
-    with pytest.raises(UsageError, match="m answered before, now cheaper does"):
+    with refused("m answered before, now cheaper does"):
         probabilities(lm, "a", "b")
 
 
@@ -482,7 +482,7 @@ def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(
     server, asked = Server(), requests("a", "b", questions=20)
     lm = CachingLM(serve(server), str(tmp_path / "cache"))
     server.faults = [None] * 5 + [Raw(402, b"no credit")] * 9
-    with pytest.raises(UsageError, match="status 402: no credit"):
+    with refused("status 402: no credit"):
         lm.loglikelihood(asked)
     gc.collect()
     assert "never retrieved" not in capfd.readouterr().err + caplog.text
@@ -510,7 +510,7 @@ def test_a_budget_ends_the_run_and_the_cache_goes_on(serve, tmp_path, caplog):
     again = CachingLM(lm, str(tmp_path / "cache"))
     assert [v for v, _ in again.loglikelihood(asked)] == pytest.approx([log(0.5), log(0.25)] * 10)
     assert len(server.bodies) == 10
-    with pytest.raises(UsageError, match="add input_price and output_price"):
+    with refused("add input_price and output_price"):
         probabilities(serve(server, max_cost=1), "a", "b")
     assert len(server.bodies) == 11
 
@@ -624,7 +624,7 @@ def test_a_server_without_likelihoods_says_so_and_writes_the_answers_of_hf(
                 assert server.poll() is None, log.read_text()[-3000:]
                 time.sleep(0.5)
             lm = ChatLogprobs(f"{address}/v1/chat/completions", model=str(model_folder))
-            with pytest.raises(UsageError, match="no top_logprobs, so this model gives no"):
+            with refused("no top_logprobs, so this model gives no"):
                 lm.loglikelihood(requests("a", "b"))
             hf = HFLM(str(model_folder), device="cpu", dtype="float32")
             texts = [answer_of(model, "Which is the capital of France?") for model in (lm, hf)]

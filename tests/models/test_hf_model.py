@@ -26,7 +26,7 @@ from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.models.pack_size import PackSize, is_shortage
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_a_shortage_in_the_smallest_pack_is_tried_again_and_says_what_helps():
     device = Device(2)
     packs = PackSize(20, "rows", "hf-mlm", "a smaller model")
     says = r"--model hf-mlm: out of memory .*few rows at a time as possible \(3\); try a smaller mo"
-    with pytest.raises(UsageError, match=says):
+    with refused(says):
         packs.fit(device, left=12, smallest=3)
     assert device.tried == [12, 6, 3, 3]
 
@@ -251,7 +251,7 @@ def test_a_shortage_in_the_trial_at_the_start_does_not_make_a_model_run_as_hf(mo
     monkeypatch.setattr(TreeModel, "forward", passing)
     assert prefix()[0].runs_as_hf is None and not shortages
     shortages += [torch.OutOfMemoryError()] * 2
-    with pytest.raises(UsageError, match="try dtype=bfloat16 in --model_args, a smaller max_len"):
+    with refused("try dtype=bfloat16 in --model_args, a smaller max_len"):
         prefix()
 
 

@@ -23,7 +23,7 @@ from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
 from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 SENTENCES = [
     "I saw a beautiful dark-skinned woman standing near the bus stop.",
@@ -273,14 +273,14 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
         f"1 of 2 texts are longer than the {most} tokens .*, the longest {most + 1} tokens .*' a a"
         ".*Nothing was computed"
     )
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         values(model, [("", "Yes"), ("", text + " a")])
 
 
 def test_an_encoder_writes_no_text(encoders):
-    with pytest.raises(UsageError, match=r"mist: --model hf-mlm writes no text\. Run tasks"):
+    with refused(r"mist: --model hf-mlm writes no text\. Run tasks"):
         lm(encoders("BERT")).generate_until(tiny.asked("generate_until", ("Once", {}), task="mist"))
-    with pytest.raises(UsageError, match="leave --apply_chat_template out"):
+    with refused("leave --apply_chat_template out"):
         lm(encoders("BERT")).apply_chat_template([{"role": "user", "content": "Hello"}])
 
 
@@ -298,7 +298,7 @@ def test_a_model_of_another_kind_is_sent_where_it_belongs(encoders, tmp_path):
         (MaskedLM, bert, letters, r"has no mask token.*tokenizer=.*--model hf-prefix"),
         (PrefixLM, bert, words, r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with refused(message):
             kind(model, tokenizer=tokenizer, device="cpu")
 
 
@@ -309,12 +309,9 @@ def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(en
         model, folder = kind(encoder.config), tmp_path / kind.__name__
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        with pytest.raises(
-            UsageError,
-            match=r"has no weights for .*generator_.* would be random.*ELECTRA's generator",
-        ):
+        with refused(r"has no weights for .*generator_.* would be random.*ELECTRA's generator"):
             MaskedLM(str(folder), device="cpu")
-        with pytest.raises(UsageError, match="no masked language modelling head"):
+        with refused("no masked language modelling head"):
             MaskedLM(model, tokenizer=tokenizer)
 
 
@@ -338,5 +335,5 @@ def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders,
     ],
 )
 def test_mistakes_in_the_options(options, message, encoders):
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         lm(encoders("BERT"), **options)

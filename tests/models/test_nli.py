@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 WORDS = ["True", "Neither", "False"]
 PREMISE, FIRST = ("premise", "hypothesis"), ("sentence1", "sentence2")
@@ -188,7 +188,7 @@ def test_an_adapter_may_bring_the_head(tmp_path):
     ],
 )
 def test_a_head_that_is_not_one_of_entailment_and_a_wrong_option_are_told(labels, options, says):
-    with pytest.raises(UsageError, match=says):
+    with refused(says):
         loaded(head=dict(enumerate(labels)), **options)
 
 
@@ -198,9 +198,8 @@ def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(
     made, tokenizer = random_classifier(name)
     made_as(made.config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(
-        UsageError,
-        match=f"is a {made_as.__name__}: without a classification head its answers would be random",
+    with refused(
+        f"is a {made_as.__name__}: without a classification head its answers would be random"
     ):
         EntailmentLM(str(tmp_path), device="cpu")
 
@@ -294,7 +293,7 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
     ],
 )
 def test_what_is_not_known_of_a_task_is_not_guessed(options, asked, says):
-    with pytest.raises(UsageError, match=says):
+    with refused(says):
         loaded(**options).loglikelihood(requests(**asked))
 
 
@@ -310,13 +309,11 @@ def test_columns_can_be_named():
 
 def test_it_writes_no_text_and_rates_none():
     lm, asked = loaded(), requests(PAIRS[:1], choices=["True"], task="gsm8k")
-    with pytest.raises(
-        UsageError, match=r"gsm8k: --model hf-nli writes no text\. Run tasks of prem"
-    ):
+    with refused(r"gsm8k: --model hf-nli writes no text\. Run tasks of prem"):
         lm.generate_until(asked)
-    with pytest.raises(UsageError, match="gsm8k: --model hf-nli gives no likelihood of a text"):
+    with refused("gsm8k: --model hf-nli gives no likelihood of a text"):
         lm.loglikelihood_rolling(asked)
-    with pytest.raises(UsageError, match="leave --apply_chat_template out"):
+    with refused("leave --apply_chat_template out"):
         lm.apply_chat_template([])
 
 
@@ -333,7 +330,7 @@ def test_a_pair_of_the_greatest_length_is_read_and_a_longer_one_refused(name):
     assert len(lm.tokenizer(*pair)["input_ids"]) == most
     lm.loglikelihood(requests([pair]))
     longer = ("a a " + pair[0], pair[1])
-    with pytest.raises(UsageError, match=f"1 of 2 texts are longer than the {most} tokens that"):
+    with refused(f"1 of 2 texts are longer than the {most} tokens that"):
         lm.loglikelihood(requests([pair, longer]))
 
 

@@ -6,11 +6,10 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_bias import cli
-from lm_eval_bias.commands import finished
+from lm_eval_bias import catalogue, cli
 from lm_eval_bias.gate.verdicts import intervals
 from lm_eval_bias.results import runs
-from tests.scripted import ask, scripted
+from tests.scripted import ask, lines_of, scripted
 
 pytestmark = pytest.mark.slow
 # How many parts of its documents, which begin so far apart.
@@ -56,7 +55,7 @@ def written(folder):
 
 @pytest.fixture(scope="module")
 def read(folder):
-    return runs.find([folder / "m"], finished.known_tasks([])).runs
+    return runs.find([folder / "m"], catalogue.by_name()).runs
 
 
 def same(shown, number):
@@ -64,10 +63,6 @@ def same(shown, number):
     infinity and NaN are written as nothing."""
     plain = [nan if x in (None, "") else float(x) for x in shown]
     return plain == pytest.approx([x if abs(x) < 1e300 else nan for x in number], nan_ok=True)
-
-
-def lines_of(file):
-    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def test_the_csv_of_the_report(folder, read, written, tmp_path):

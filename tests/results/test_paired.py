@@ -12,7 +12,7 @@ from scipy import stats
 
 from lm_eval_bias.measure import Counted, Measure, Metric
 from lm_eval_bias.results.paired import differences, pair_p, paired
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 # ---- Signs
 
@@ -164,7 +164,7 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
         (TOY, old, old, "have no usable value in column 'scene'. Were they edited"),
         (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with refused(message):
             differences(measure, first, second, {}, [WHOLE])
 
 

@@ -18,12 +18,13 @@ from lm_eval_bias.measure import Number
 from lm_eval_bias.results.leaderboard import conditions
 from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, FinishedRuns, Place, find
 from lm_eval_bias.usage import UsageError
-from tests.scripted import MORNING, ask, made_up, scripted
+from tests.mistakes import refused
+from tests.scripted import MORNING, ask, edited, made_up, scripted
 
 VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
 
 
-TASKS = {task.name: task for task in catalogue.tasks()}
+TASKS = catalogue.by_name()
 
 
 def found_in(*paths, tasks=None):
@@ -83,7 +84,7 @@ def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
 
 def test_tasks_may_be_chosen(real):
     message = r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"
-    with pytest.raises(UsageError, match=message):
+    with refused(message):
         found_in(real, tasks=["bistereo_analgy"])
     found = found_in(real, tasks=["bistereo_analogy"])
     assert {run.task for run in found.runs} == {"bistereo_analogy"}
@@ -110,10 +111,9 @@ def test_a_run_without_primary_numbers_has_no_range(tmp_path):
 
 def test_tasks_of_the_harness_are_left_alone(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
-    content = json.loads(path.read_text())
-    content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
-    content["results"]["hellaswag"] = {"acc,none": 0.5}
-    path.write_text(json.dumps(content))
+    with edited(path) as content:
+        content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
+        content["results"]["hellaswag"] = {"acc,none": 0.5}
     found = found_in(tmp_path)
     note = f"{path}: hellaswag is a task of the harness, without a measure of bias"
     assert only(found).task == "mine" and found.notes == [note]
@@ -188,7 +188,7 @@ def test_a_name_is_of_one_model(tmp_path, below, models):
     for i in range(2):
         made_up(tmp_path, f"m{i}", VALUES, minutes=i)
     (tmp_path / "gone").mkdir()
-    with pytest.raises(UsageError, match=f"x={tmp_path / below}: .* found {models} models"):
+    with refused(f"x={tmp_path / below}: .* found {models} models"):
         find([Place(tmp_path / below, "x"), tmp_path])
 
 
@@ -334,9 +334,8 @@ def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told
 @pytest.mark.parametrize("numbers", [None, [], 3, [3], [{}], [{"metric": 3}], {"metric": "gap"}])
 def test_a_table_of_numbers_that_is_none(tmp_path, numbers):
     path = made_up(tmp_path, "m", VALUES)
-    content = json.loads(path.read_text())
-    content["configs"]["mine"]["cells"]["numbers"] = numbers
-    path.write_text(json.dumps(content))
+    with edited(path) as content:
+        content["configs"]["mine"]["cells"]["numbers"] = numbers
     good = made_up(tmp_path, "m", VALUES, minutes=1)
     found = found_in(tmp_path)
     assert only(found).results == good and found.notes == [
@@ -373,9 +372,8 @@ OLD = "it has no table of numbers"
 @pytest.mark.parametrize("logged", [True, False])
 def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, results, why, logged):
     path = made_up(tmp_path, "m", VALUES, task="hbb")
-    content = json.loads(path.read_text())
-    content["configs"]["hbb"], content["results"]["hbb"] = {"task": "hbb", **config}, results
-    path.write_text(json.dumps(content))
+    with edited(path) as content:
+        content["configs"]["hbb"], content["results"]["hbb"] = {"task": "hbb", **config}, results
     made_up(tmp_path, "m", VALUES, minutes=1)
     remedy = "run it again with --log_samples"
     if logged:
@@ -393,9 +391,8 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
     (before,) = found_in(real / "org__one", tasks=["bistereo_analogy"]).runs
     folder = shutil.copytree(real / "org__one", tmp_path / "runs")
     path = next(folder.glob("results_*.json"))
-    content = json.loads(path.read_text())
-    del content["configs"]["bistereo_analogy"]["cells"]
-    path.write_text(json.dumps(content))
+    with edited(path) as content:
+        del content["configs"]["bistereo_analogy"]["cells"]
     (note,) = found_in(folder).notes
     command = shlex.split(note[note.index("lm-eval-bias merge") : note.index(" makes them")])
     assert cli.main(command[1:]) == 0
@@ -444,9 +441,8 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
 def test_what_python_saved_does_not_say_whether_there_was_a_chat_template(tmp_path):
     """`simple_evaluate` returns neither checksum; the harness's command writes them."""
     file = made_up(tmp_path, "org/8B-Instruct", VALUES)
-    content = json.loads(file.read_text())
-    del content["chat_template_sha"], content["system_instruction_sha"]
-    file.write_text(json.dumps(content))
+    with edited(file) as content:
+        del content["chat_template_sha"], content["system_instruction_sha"]
     run = only(found_in(tmp_path))
     assert [run.condition[key] for key in (CHAT_TEMPLATE, SYSTEM)] == ["unknown"] * 2
     assert run.warnings == ("unknown whether a chat template was applied: its results do not say",)

@@ -5,8 +5,8 @@ from math import nan
 
 import pytest
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.catalogue import task
-from lm_eval_bias.commands import finished
 from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, intervals
 from lm_eval_bias.measure import Metric, Number
@@ -153,7 +153,7 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
 
 
 def test_every_question_of_a_task_is_answered_in_words():
-    measures = (task.measure for task in finished.known_tasks([]).values() if task.measure)
+    measures = (task.measure for task in catalogue.by_name().values() if task.measure)
     assert (
         "people of the same religion than" in task("empathy_religion").measure.metrics[0].question
     )

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from lm_eval._cli.harness import HarnessCLI
 
-from lm_eval_bias.commands import finished
+from lm_eval_bias import catalogue
 from lm_eval_bias.results import runs
 from lm_eval_bias.show import repeat
 from lm_eval_bias.show.report import TaskInfo
@@ -119,7 +119,7 @@ def tiny(tmp_path_factory, model_folder):
 def numbers(folder):
     return {
         (found.task, *key): [*map(str, number)]
-        for found in runs.find([folder], finished.known_tasks([])).runs
+        for found in runs.find([folder], catalogue.by_name()).runs
         for key, number in found.numbers.items()
     }
 

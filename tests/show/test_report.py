@@ -4,7 +4,6 @@ anybody may have written."""
 import base64
 import hashlib
 import itertools
-import json
 import re
 from math import inf, nan
 
@@ -18,6 +17,7 @@ from lm_eval_bias.show import report as page
 from lm_eval_bias.show.report import TaskInfo
 from tests import hostile
 from tests.hostile import HOSTILE, Page, run_of
+from tests.scripted import edited
 
 FIGURE = (
     '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10">'
@@ -109,10 +109,9 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
         "wrong": (30.0, 1.0, 0, None),
     }
     path = run_of(tmp_path / "runs", values=values, ends={"ss": (52.0, 70.0)})
-    content = json.loads(path.read_text())
-    for row in content["configs"]["mine"]["cells"]["numbers"][-2:]:
-        row["unit"] = "%"
-    path.write_text(json.dumps(content))
+    with edited(path) as content:
+        for row in content["configs"]["mine"]["cells"]["numbers"][-2:]:
+            row["unit"] = "%"
     tests, pages = reported(tmp_path / "runs", tmp_path / "out")
     count, chance = verdict.sentences(tests)
     assert count == "3 questions: 2 yes, 1 no difference."
