@@ -1,12 +1,13 @@
 """Key phrases of reasons by KeyBERT (Tables 3 and 10 of StereoMap), their diversity (Table 14)."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from .texts import Answer
@@ -81,22 +82,18 @@ def diversity(answers: Sequence[Answer]) -> Rows:
     """Table 14: a row for each prompt style, on the answers that all styles have. Self-BLEU is
     averaged over questions and groups with two answers or more.
     """
-    by_style: dict[str, dict[Any, str]] = defaultdict(dict)
-    times: Counter[Any] = Counter()
-    for answer in answers:
-        key = answer._replace(text="")
-        times[key] += 1
-        if answer.text:
-            by_style[answer.style][*key._replace(style=""), times[key]] = answer.text
-    shared = [key for key in by_style[answers[0].style] if all(key in t for t in by_style.values())]
+    frame = pd.DataFrame(answers).fillna("")
+    asked = ["group", "question", "round"]
+    frame["time"] = frame.groupby([*asked, "style"]).cumcount()
+    frame = frame[frame["text"] != ""]
+    styles = frame.groupby([*asked, "time"])["style"].transform("nunique")
+    frame = frame.assign(shared=styles == frame["style"].nunique())
     rows = []
-    for style, given in by_style.items():
-        alike: dict[Any, list[str]] = defaultdict(list)
-        for key in shared:
-            alike[key[:2]].append(given[key])
-        texts = [given[key] for key in shared]
+    for style, given in frame.groupby("style", sort=False):
+        shared = given[given["shared"]]
+        texts = [*shared["text"]]
+        scores = [self_bleu([*of["text"]]) for _, of in shared.groupby(asked[:2]) if len(of) > 1]
         row: dict[str, Any] = {"style": style, "answers": len(texts), "of": len(given)}
-        scores = [self_bleu(some) for some in alike.values() if len(some) > 1]
         row["self_bleu"] = float(np.mean(scores)) if scores else nan
         rows.append({**row, "entropy_2": entropy(texts, 2), "entropy_3": entropy(texts, 3)})
     return rows
