@@ -31,6 +31,12 @@ from lm_eval_bias.usage import WORDING, Options, UsageError
 Record = dict[str, Any]
 Records = Sequence[Mapping[str, Any]]
 Document = Mapping[str, Any]
+Frames = Mapping[str, Any]
+"""Name -> data frame, or numbers of each group."""
+GroupRows = Callable[..., Any]
+"""`rows` of `Counted.tables`."""
+Named = list[tuple[Record, dict[str, "Number"]]]
+"""(names, metric -> number) of each group."""
 
 UNITS = {
     "%": "percent, from 0 to 100",
@@ -195,13 +201,13 @@ class Counted(NamedTuple):
     as of `Measure`, if units have others than records.
     """
 
-    units: Callable[..., Mapping[str, Any]]
-    values: Mapping[str, Callable[..., Mapping[str, Any]]]
+    units: Callable[..., Frames]
+    values: Mapping[str, Callable[..., Frames]]
     tables: Callable[..., Mapping[str, Table]] | None = None
-    widened: Mapping[str, Callable[..., Mapping[str, Any]]] = {}
+    widened: Mapping[str, Callable[..., Frames]] = {}
     clusters: Sequence[tuple[str, ...]] = ()
 
-    def frames(self, records: Records, options: Options) -> dict[str, Any]:
+    def frames(self, records: Records, options: Options) -> Frames:
         import pandas as pd
 
         frame = pd.DataFrame(list(records))
@@ -215,7 +221,7 @@ class _Groups(NamedTuple):
     frames that have a sample are counted."""
 
     measure: Measure
-    frames: Mapping[str, Any]
+    frames: Frames
     samples: dict[str, Any]
     options: Options
 
@@ -243,7 +249,7 @@ class _Groups(NamedTuple):
 
     def computed(
         self, columns: Sequence[str], names: Sequence[tuple[Any, ...]]
-    ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    ) -> Iterator[tuple[str, Any, Frames]]:
         """(name, the group of each row, its values) of each frame that has the columns. names: of
         the groups."""
         import numpy as np
@@ -260,12 +266,10 @@ class _Groups(NamedTuple):
                 total = sample.total(by, len(names))
                 yield name, by, self.measure.counted.values[name](units, total, **self.options)
 
-    def numbers(self, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+    def numbers(self, *columns: str) -> Named:
         """(names, metric -> number) of each group."""
         names = self.names(columns)
-        result: list[tuple[dict[str, Any], dict[str, Number]]] = [
-            (dict(zip(columns, name, strict=True)), {}) for name in names
-        ]
+        result: Named = [(dict(zip(columns, name, strict=True)), {}) for name in names]
         for name, by, values in self.computed(columns, names):
             sample = self.samples[name]
             estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
@@ -386,7 +390,7 @@ class Measure(NamedTuple):
                     if (self.metric(metric).by,) == columns:
                         split.setdefault(metric, {})[str(*labels.values())] = number
 
-        def rows(name: str, *columns: str) -> list[tuple[dict[str, Any], dict[str, Number]]]:
+        def rows(name: str, *columns: str) -> Named:
             return groups._replace(samples={name: samples[name]}).numbers(*columns)
 
         finer = self.counted.tables
@@ -521,9 +525,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
     return Summary(values, groups, {**summary.tables, SEEN: seen} if seen else summary.tables)
 
 
-def _seen(
-    measure: Measure, records: Sequence[Record], summary: Summary, without: Summary
-) -> list[dict[str, Any]]:
+def _seen(measure: Measure, records: Sequence[Record], summary: Summary, without: Summary) -> Table:
     read = [record for record in records if SEEN_MASS in record]
     shares = {
         SEEN_MASS: 100 * mean(record[SEEN_MASS] for record in read),
@@ -606,7 +608,7 @@ def numbers(measure: Measure, summary: Summary) -> Table:
     ]
 
 
-def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+def clusters_of(record: Document, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """The clusters of a record in one clustering: one, or one for each of its parts if a column
     holds a list; none if the last column is None. UsageError for a record that has no names there.
     """
@@ -684,7 +686,7 @@ def problems(measure: Measure, columns: Collection[str]) -> Iterator[str]:
             yield f"{place}: unknown unit {unit!r}; units are {', '.join(UNITS)}"
 
 
-def first_seen(records: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
+def first_seen(records: Iterable[Document], column: str) -> list[Any]:
     """The distinct values of a column, in order of appearance."""
     return list(dict.fromkeys(record[column] for record in records))
 

@@ -17,18 +17,19 @@ from lm_eval_bias.data.bounds import (
 from lm_eval_bias.usage import UsageError
 
 Row = Mapping[str, Any]
+Document = dict[str, Any]
 SHOWN = 10
 
 
 def documents_of(
-    rows: Iterable[Row], document: Callable[[Row], dict[str, Any]], name: str, where: str
-) -> list[dict[str, Any]]:
+    rows: Iterable[Row], document: Callable[[Row], Document], name: str, where: str
+) -> list[Document]:
     """The document of each row. UsageError that lists what is wrong, row by row.
 
     document: raises ValueError for a row that is wrong. name: its key for the row's id.
     where: the data set whose columns are expected.
     """
-    documents: list[dict[str, Any]] = []
+    documents: list[Document] = []
     problems: list[str] = []
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=1):

@@ -34,7 +34,7 @@ Row = Mapping[str, str]
 class Shape:
     """What stands at one place of a file."""
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         """What is wrong at a place and below it."""
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class Text(Shape):
 
     choices: Sequence[str] = ()
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         if not isinstance(data, str):
             quote = "; write it in quotes" if isinstance(data, (bool, int, float)) else ""
             yield place, f"expected a text, found {_kind(data)}{quote}"
@@ -56,14 +56,14 @@ class Text(Shape):
 
 
 class Figure(Shape):
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         number = isinstance(data, (int, float)) and not isinstance(data, bool)
         if not (number and abs(data) <= GREATEST):
             yield place, f"expected a number such as 2 or 0.5, found {_kind(data)}"
 
 
 class Flag(Shape):
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         if not isinstance(data, bool):
             yield place, f"expected true or false, found {_kind(data)}"
 
@@ -75,7 +75,7 @@ class Several(Shape):
     of: Shape
     least: int = 1
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         if not isinstance(data, tuple):
             yield place, f"expected a list, found {_kind(data)}"
             return
@@ -97,7 +97,7 @@ class Named(Shape):
     least: int = 1
     most: int | None = None
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         if not isinstance(data, Mapping):
             yield place, f"expected names, each with what it stands for, found {_kind(data)}"
             return
@@ -116,7 +116,7 @@ class Fields(Shape):
     def __init__(self, optional: Mapping[str, Shape] | None = None, /, **required: Shape) -> None:
         self.required, self.optional = required, dict(optional or {})
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         known = {**self.required, **self.optional}
         if not isinstance(data, Mapping):
             yield place, f"expected {', '.join(self.required or known)}, found {_kind(data)}"
@@ -140,7 +140,7 @@ class Rows(Shape):
     unique: Sequence[str] = ()
     least: int = 1
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         if not isinstance(data, tuple):
             yield place, f"expected a list, a dash before each entry; found {_kind(data)}"
             return
@@ -160,7 +160,7 @@ class Rows(Shape):
 class TextOr(Shape):
     longer: Shape
 
-    def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
+    def problems(self, data: Any, place: Place = ()) -> Problems:
         yield from (self.longer if isinstance(data, Mapping) else Text()).problems(data, place)
 
 
@@ -174,13 +174,13 @@ def _kind(data: Any) -> str:
     return str(data).lower() if isinstance(data, bool) else repr(data)
 
 
-def not_the_whole(place: Place, name: str) -> Iterator[Problem]:
+def not_the_whole(place: Place, name: str) -> Problems:
     """A problem if a person's own group, category or axis has the name of the whole."""
     if name == WHOLE:
         yield place, f"{name!r} is what results call everything together; give it another name"
 
 
-def one_of_groups(place: Place, value: str, known: Collection[str], what: str) -> Iterator[Problem]:
+def one_of_groups(place: Place, value: str, known: Collection[str], what: str) -> Problems:
     """A problem where a row of items names an axis, domain or emotion that the groups lack."""
     if value not in known:
         yield place, f"{value!r} is not one of the groups' {what} ({', '.join(known)})"

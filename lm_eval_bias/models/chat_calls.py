@@ -8,11 +8,11 @@ import logging
 import os
 import random
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.usage import UsageError
 
 from .replies import COST, FIRST_CHOICE, TOKENS_READ, TOKENS_WRITTEN
@@ -83,7 +83,7 @@ class Server:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def __call__(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+    async def __call__(self, payload: Json) -> dict[str, Any]:
         """The reply. Raises Refused, and UsageError after the last try."""
         async with self._gate:
             for tried in range(self.tries):
@@ -103,7 +103,7 @@ class Server:
         self._add(reply)
         return reply
 
-    async def _once(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+    async def _once(self, payload: Json) -> dict[str, Any]:
         # about four characters are a token
         await self._turn(len(json.dumps(payload.get("messages"))) / 4)
         try:
@@ -141,7 +141,7 @@ class Server:
 
     # ---- The budget
 
-    def _add(self, reply: Mapping[str, Any]) -> None:
+    def _add(self, reply: Json) -> None:
         counts = [field.read(reply) or 0 for field in (TOKENS_READ, TOKENS_WRITTEN)]
         self.calls += 1
         self.tokens += sum(counts)

@@ -19,6 +19,7 @@ from lm_eval.api.model import hash_args
 from lm_eval.models.openai_completions import LocalChatCompletion
 from tqdm import tqdm
 
+from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError, nearest
@@ -34,7 +35,7 @@ MOST_STEPS = 150
 MOST_WHOLE = 10
 """Choices behind one beginning that are asked each in a call of its own, where a server gives the
 likelihood of a whole turn. More are read from the likeliest tokens behind longer beginnings."""
-CONTINUED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = (
+CONTINUED: Sequence[tuple[Json, Json]] = (
     ({"continue_final_message": True, "add_generation_prompt": False}, {"prompt_logprobs": 0}),
     ({}, {}),
 )
@@ -68,7 +69,7 @@ class ChatLogprobs(LocalChatCompletion):
         max_cost: float | None = None,
         input_price: float | None = None,
         output_price: float | None = None,
-        extra_body: Mapping[str, Any] | None = None,
+        extra_body: Json | None = None,
         **kwargs: Any,
     ) -> None:
         if model is None:
@@ -107,9 +108,9 @@ class ChatLogprobs(LocalChatCompletion):
         self._top_logprobs, self.ignore_case = top_logprobs, bool(ignore_case)
         self._extra_body = dict(extra_body or {})
         self._answers_as: str | None = None
-        self.continues: Mapping[str, Any] | None = None
+        self.continues: Json | None = None
         """What makes the server continue an assistant's turn, if it does."""
-        self.whole: Mapping[str, Any] | None = None
+        self.whole: Json | None = None
         """What makes the server give the likelihood of such a turn, if it does."""
         self.longer: dict[tuple[bytes, bytes], bool] = {}
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
@@ -263,9 +264,7 @@ class ChatLogprobs(LocalChatCompletion):
                     "%s: %d of %d questions are %s.", self.NAME, sum(which), len(which), says
                 )
 
-    def body(
-        self, messages: list[dict[str, Any]], more: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    def body(self, messages: list[dict[str, Any]], more: Json | None = None) -> dict[str, Any]:
         return {
             "model": self.model,
             "messages": messages,
@@ -276,7 +275,7 @@ class ChatLogprobs(LocalChatCompletion):
             **(more or {}),
         }
 
-    async def call(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(self, body: Json) -> dict[str, Any]:
         """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
         tokens, the other name is tried, and kept once it helps."""
         refusals: list[Refused] = []
@@ -295,7 +294,7 @@ class ChatLogprobs(LocalChatCompletion):
                 return reply
         raise refusals[0]
 
-    def check_model(self, reply: Mapping[str, Any]) -> None:
+    def check_model(self, reply: Json) -> None:
         """Raises UsageError if another model answers than before."""
         name = MODEL.read(reply) or str(self.model)
         if self._answers_as is None:
@@ -308,7 +307,7 @@ class ChatLogprobs(LocalChatCompletion):
                 "is of one model. Ask for one that the server does not replace"
             )
 
-    async def can_continue(self, messages: list[dict[str, Any]], reply: Mapping[str, Any]) -> bool:
+    async def can_continue(self, messages: list[dict[str, Any]], reply: Json) -> bool:
         """Whether the server continues an assistant's turn: another one takes few more tokens.
         reply: to these messages."""
         async with self._probing:
@@ -336,7 +335,7 @@ class Question:
     ) -> None:
         self._model, self._choices, self._is_first = model, choices, is_first
         self._messages, self._shown = model.create_message([context]), nan
-        self._before: Mapping[str, Any] = {}
+        self._before: Json = {}
         self._answers: dict[str, tuple[Read, bool]] = {}
 
     async def read(self) -> dict[str, Likelihood]:
@@ -411,7 +410,7 @@ class Question:
                 model.paths.setdefault(choice, (*begun.tokens, others[choice][0]))
         await asyncio.gather(*walks)
 
-    async def _goes_on(self, begin: bytes, rest: bytes, before: Mapping[str, Any]) -> bool:
+    async def _goes_on(self, begin: bytes, rest: bytes, before: Json) -> bool:
         """Whether the tokenizer would merge the last token of `begin` with the rest of the choice,
         so the server did not show its token: a longer beginning takes no more tokens. before: the
         reply without them."""
@@ -429,9 +428,7 @@ class Question:
         if begun.tokens:
             self._put(choice, begun)
 
-    async def _ask(
-        self, begun: str = "", whole: Mapping[str, Any] | None = None
-    ) -> Mapping[str, Any]:
+    async def _ask(self, begun: str = "", whole: Json | None = None) -> Json:
         """What follows an answer that has begun so. whole: what asks for its own likelihood."""
         model, messages, more = self._model, self._messages, whole
         if begun:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, inf, log
 from typing import Any, NamedTuple
+
+from lm_eval_bias.data.bounds import Json
 
 ROUNDING = 1e-4
 """By how much the sum of probabilities may be wrong: 1e-5 in float32."""
@@ -53,7 +55,7 @@ class Top(NamedTuple):
     all_known: bool
 
     @classmethod
-    def read(cls, reply: Mapping[str, Any]) -> Top | None:
+    def read(cls, reply: Json) -> Top | None:
         """Of the first position of a chat completion; None if the reply has no such list."""
         position = POSITION.read(reply)
         rows = TOP.read(position) or [
@@ -138,7 +140,7 @@ class Begun(NamedTuple):
         )
 
 
-def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> Begun:
+def turn(reply: Json, question: Json) -> Begun:
     """An assistant's turn, as vLLM gives its tokens; empty if it does not. question: the reply to
     the messages without this turn."""
     rows = (PROMPT.read(reply) or [])[tokens_read(question) :]
@@ -153,7 +155,7 @@ def turn(reply: Mapping[str, Any], question: Mapping[str, Any]) -> Begun:
     return Begun(tuple(map(str.encode, texts)), b"", sum(values), set(ranks) == {1})
 
 
-def tokens_read(reply: Mapping[str, Any]) -> int:
+def tokens_read(reply: Json) -> int:
     return TOKENS_READ.read(reply) or 0
 
 

@@ -60,7 +60,7 @@ class PaperRows(NamedTuple):
     run. differs: what differs even so."""
 
     model: str
-    rows: list[dict[str, Any]]
+    rows: exhibits.Table
     source: str
     incomparable: str
     differs: str
@@ -104,8 +104,8 @@ def paper_rows(
     return result
 
 
-def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
-    tables: dict[str, list[dict[str, Any]]] = {"numbers": []}
+def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits.Table:
+    tables: dict[str, exhibits.Table] = {"numbers": []}
     places: dict[Any, dict[str, Any]] = {}
     for cell in cells:
         number = float(cell.value)

@@ -1,7 +1,7 @@
 """The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, nan
 from typing import Any
@@ -15,6 +15,8 @@ from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -199,7 +201,7 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     }
 
 
-def units(answers: Any, missing: str, **_: Any) -> dict[str, Any]:
+def units(answers: Any, missing: str, **_: Any) -> Frames:
     """Answers about people with names, and the events begun with their matrices: of M0 (people), of
     the named groups (named), and of these (beside) and the placebos for the gap beyond repetition.
 
@@ -268,9 +270,7 @@ def of_gaps(x: Any, total: Any, **_: Any) -> Values:
     return values
 
 
-def widened(
-    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_options: Any
-) -> Mapping[str, Any]:
+def widened(x: Any, sample: Any, by: Any, estimates: Frames, **_options: Any) -> Frames:
     """The gaps in points, with groups as a sample, too."""
     groups, result = x["groups"].iloc[0], {}
     for name, (_of, columns, same_name) in POINTS.items():
@@ -313,7 +313,7 @@ def of_answers(x: Any, total: Any, **_: Any) -> Values:
     return values
 
 
-def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
     """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps), perceivers
     (Figure 4)."""
 

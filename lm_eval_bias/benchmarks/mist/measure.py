@@ -13,6 +13,8 @@ from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.measure import (
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -130,11 +132,11 @@ def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]])
     }
 
 
-def units_wabt(answers: Any, **_: Any) -> dict[str, Any]:
+def units_wabt(answers: Any, **_: Any) -> Frames:
     return _scored(_words(answers).assign(complete=True))
 
 
-def units_wabt_likelihood(answers: Any, **_: Any) -> dict[str, Any]:
+def units_wabt_likelihood(answers: Any, **_: Any) -> Frames:
     """Each list's probabilities averaged over the two orders of the groups' names."""
     words = _words(answers).assign(refused=False)
     words["ahead"] = words["share"] * np.where(words["a_first"], 1, -1)
@@ -160,7 +162,7 @@ def _words(answers: Any) -> Any:
     return words.rename(columns={"words": "word"}).astype({"positive": bool, "share": float})
 
 
-def _scored(words: Any) -> dict[str, Any]:
+def _scored(words: Any) -> Frames:
     """moved: the score, moved as far as it moves with the word alone."""
     score, influence = scores(words["list"], words["positive"], words["share"])
     others = 1 / words["weight"] - 1
@@ -185,13 +187,11 @@ def of_words(x: Any, total: Any, **_: Any) -> Values:
     return values
 
 
-def with_p(
-    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
-) -> Mapping[str, Any]:
+def with_p(x: Any, sample: Any, by: Any, estimates: Frames, **_: Any) -> Frames:
     return {"bias_score_p": clustered_p(estimates["bias_score"])}
 
 
-def tables_wabt(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables_wabt(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
     """scores (Figure 3), of each dimension and pair."""
     words = units["words"]
     order = [*dict.fromkeys(words["dimension"]), "all", *dict.fromkeys(words["pair"])]
@@ -326,7 +326,7 @@ def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Re
     }
 
 
-def units_aat(answers: Any, **_: Any) -> dict[str, Any]:
+def units_aat(answers: Any, **_: Any) -> Frames:
     """Each verdict of a domain's S_a belongs to several pairs of groups."""
     valid = answers[answers["verdict"].isin(VERDICTS)]
     groups = answers[["domain", "group", "side"]].drop_duplicates()
@@ -364,7 +364,7 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
     return {f"{outcome}_{name}": value for outcome, value in zip(gaps, values, strict=True)}
 
 
-def tables_aat(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables_aat(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
     """groups (Figure 4) and gaps, of all and of each pair of groups."""
     columns = ("group", "side", "domain")
     both = zip(rows("asked", *columns), rows("valid", *columns), strict=True)

@@ -28,6 +28,7 @@ from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
     Counted,
     Document,
+    GroupRows,
     Measure,
     Metric,
     Number,
@@ -344,9 +345,7 @@ RANKED = {
 # ---- Tables
 
 
-def tables(
-    frames: Mapping[str, Frame], rows: Callable[..., Any], part: str, **_: Any
-) -> dict[str, Table]:
+def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str, **_: Any) -> dict[str, Table]:
     groups = frames["groups"]
     tabled = [name for name in ("clusters", "styles", "agreement", "tendencies") if name in frames]
     result = {name: frames[name].drop(columns="group", errors="ignore") for name in tabled}

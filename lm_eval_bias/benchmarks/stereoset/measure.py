@@ -1,6 +1,6 @@
 """StereoSet: lms, ss and ICAT by the likelihoods of sentences, or of letters in front of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import nan
 from typing import Any
@@ -14,6 +14,8 @@ from lm_eval_bias.measure import (
     ALL,
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -115,7 +117,7 @@ def _asked(answers: Any) -> Any:
     return answers.assign(unanswered=100.0 * answers["likelihoods"].isna())
 
 
-def units(answers: Any, per: str, **_: Any) -> dict[str, Any]:
+def units(answers: Any, per: str, **_: Any) -> Frames:
     """per: "token" compares mean log-likelihoods per token, "sentence" sums."""
     values = _likelihoods(answers)
     if per == "token":
@@ -124,7 +126,7 @@ def units(answers: Any, per: str, **_: Any) -> dict[str, Any]:
     return {"asked": _asked(answers), "compared": compared(_scored(answers, values))}
 
 
-def choice_units(answers: Any, **_: Any) -> dict[str, Any]:
+def choice_units(answers: Any, **_: Any) -> Frames:
     """By the mean log-likelihood of a sentence's letters over all orders, and by the likeliest
     letter of each order. Examples that lack an order are left out."""
     values = _likelihoods(answers)
@@ -168,7 +170,7 @@ def of_complete(x: Any, total: Any, **_: Any) -> Values:
     return {"letter_preference": (100 * (np.max(shares, axis=0) - 1 / 3), total(1))}
 
 
-def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
     """categories: the scores of all and of each domain."""
     names = [prefix + score for prefix in ("", "chosen_") for score in SCORES]
     categories = []
