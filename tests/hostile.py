@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from math import inf, nan
 from operator import getitem
 
-from tests.scripted import made_up
+from tests.scripted import edited, made_up
 
 HOSTILE = (
     "<script>window.hacked=1</script></style></script></title><img src=//evil.test/x "
@@ -62,9 +62,8 @@ def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples
     """A finished run on disk."""
     path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None, "Q")}, task=task, **more)
     if tables:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        content["configs"][task]["cells"].update(tables)
-        path.write_text(json.dumps(content), encoding="utf-8")
+        with edited(path) as content:
+            content["configs"][task]["cells"].update(tables)
     if samples:
         file = path.with_name(
             path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl")

@@ -19,7 +19,8 @@ from tests.rule_model import RuleLM
 @contextmanager
 def edited(path):
     """What a JSON file holds, written back."""
-    yield (content := json.loads(path.read_text()))
+    text = path.read_text(encoding="utf-8", errors="surrogatepass")
+    yield (content := json.loads(text))
     path.write_text(json.dumps(content))
 
 

@@ -1,13 +1,11 @@
 """Runs for tests of the gate: made up, with clusters and intervals, as a results file has them."""
 
-import json
-
 from lm_eval_bias.data import content
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.measure import number
 from lm_eval_bias.results.runs import find
-from tests.scripted import made_up
+from tests.scripted import edited, made_up
 
 RATES = ("unanswered", "refused", "unparsed")
 
@@ -19,20 +17,17 @@ def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=
     measure made itself.
     """
     path = made_up(folder, model, values, **{"units": 37, **same})
-    results = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-    rows = results["configs"][same.get("task", "mine")]["cells"]["numbers"]
-    for (metric, group), (value, stderr) in (groups or {}).items():
-        like = next(row for row in rows if row["metric"] == metric)
-        rows.append({**like, "group": group, "value": value, "stderr": stderr})
-    for row in rows:
-        row["unit"] = "%" if row["metric"] in RATES else unit
-        if row["stderr"] is not None:
-            estimate = number((row["value"], row["stderr"]), clusters or 0)
-            row |= {"low": estimate.low, "high": estimate.high}
-        if row["metric"] in (ends or {}):
-            row["low"], row["high"] = ends[row["metric"]]
-        row["clusters"] = clusters
-    path.write_text(json.dumps(results), encoding="utf-8", errors="surrogatepass")
+    with edited(path) as results:
+        rows = results["configs"][same.get("task", "mine")]["cells"]["numbers"]
+        for (metric, group), (value, stderr) in (groups or {}).items():
+            like = next(row for row in rows if row["metric"] == metric)
+            rows.append({**like, "group": group, "value": value, "stderr": stderr})
+        for row in rows:
+            row["unit"] = "%" if row["metric"] in RATES else unit
+            if row["stderr"] is not None:
+                made = number((row["value"], row["stderr"]), clusters or 0)
+                row["low"], row["high"] = (ends or {}).get(row["metric"], made[2:4])
+            row["clusters"] = clusters
     return path
 
 

@@ -22,7 +22,7 @@ from lm_eval_bias.show import page, page_figures
 from lm_eval_bias.show.page import WRITERS
 from lm_eval_bias.usage import UsageError
 from tests.hostile import Page
-from tests.scripted import made_up
+from tests.scripted import edited, made_up
 
 
 def made(folder, models, metrics=None, sort=None, **same):
@@ -207,9 +207,8 @@ def hostile(tmp_path_factory):
         values = {name: (1.0 + i, 0.5, 0, None), "gap": (-2.0, nan, 0, None)}
         model, more = name.replace("/", "∕"), {"version": name, "metadata": {name: name}}
         path = made_up(folder, model, values, task=name, minutes=i, **more)
-        content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-        content["configs"][name]["error"] = name
-        path.write_text(json.dumps(content), encoding="utf-8")
+        with edited(path) as content:
+            content["configs"][name]["error"] = name
     return board(find([folder]))
 
 

@@ -58,9 +58,10 @@ BY_GROUP = [
 ]
 
 
-def reported(folder, output, known=None, drawing=None, paper_values=lambda task: ()):
-    found = runs.find([folder])
-    tests = page.write(found, known or {}, paper_values, output, drawing and drawing.files)
+def reported(folder, known=None, drawing=None):
+    """Of the runs in its folder `runs`, in its folder `out`."""
+    found, output = runs.find([folder / "runs"]), folder / "out"
+    tests = page.write(found, known or {}, lambda task: (), output, drawing and drawing.files)
     return tests, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 
@@ -68,9 +69,9 @@ def ours(*exhibits, **more):
     return {"mine": TaskInfo("is one favoured", "Paper", "1", exhibits, **more)}
 
 
-def texts(folder, output, *rest):
+def texts(folder, *rest):
     """The pages of a report, as a reader sees them: name -> text."""
-    _, pages = reported(folder, output, *rest)
+    _, pages = reported(folder, *rest)
     return {name: Page(page).text for name, page in pages.items()}
 
 
@@ -81,7 +82,7 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
     """The interval of a column is that of NAME_low and NAME_high, its n NAME_n; NaN is none."""
     table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
     run_of(tmp_path / "runs", n=50, of=100, units=37, tables={"by_group": table})
-    pages = texts(tmp_path / "runs", tmp_path / "out", ours(TABLE))
+    pages = texts(tmp_path, ours(TABLE))
     text = pages["org-m.html"]
     assert (
         "is one favoured" in text
@@ -112,7 +113,7 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     with edited(path) as content:
         for row in content["configs"]["mine"]["cells"]["numbers"][-2:]:
             row["unit"] = "%"
-    tests, pages = reported(tmp_path / "runs", tmp_path / "out")
+    tests, pages = reported(tmp_path)
     count, chance = verdict.sentences(tests)
     assert count == "3 questions: 2 yes, 1 no difference."
     assert chance.endswith("With 3 tests at 5 %, expect at most 0.15 false positives.")
@@ -142,7 +143,7 @@ def test_what_models_without_meaning_have_is_no_evidence(
     known = {"mine_ci": {"numbers": {"gap": {"echo": echo, "noise": noise}}}}
     monkeypatch.setattr(null_bands, "null_models", lambda: known)
     run_of(tmp_path / "runs", metadata=options)
-    tests, pages = reported(tmp_path / "runs", tmp_path / "out")
+    tests, pages = reported(tmp_path)
     assert verdict.sentences(tests)[0] == f"1 question: {kind}."
     text = Page(pages["index.html"]).text
     meaningless = f"(between 1.0 and 5.0), but models without meaning reach {high} points."
@@ -155,7 +156,7 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
     run_of(tmp_path / "runs")
     lacking = TABLE._replace(name="Table 2", needs="the option style=all")
     known, drawing = ours(TABLE, lacking), Drawn()
-    text = texts(tmp_path / "runs", tmp_path / "out", known, drawing)["org-m.html"]
+    text = texts(tmp_path, known, drawing)["org-m.html"]
     assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
     assert "A gap above 0 favours" not in text and not drawing.asked
@@ -173,7 +174,7 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
     fails = TABLE._replace(name="Broken", source=lambda tables: [{"x": tables["absent"]}])
     known = ours(TABLE, fails)
-    text = texts(tmp_path / "runs", tmp_path / "out", known, drawing)["org-m.html"]
+    text = texts(tmp_path, known, drawing)["org-m.html"]
     assert "KeyError: 'absent'" in text and "first 3.0" in text
     assert f"The figure could not be drawn: {why}" in text
 
@@ -181,7 +182,7 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
 def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
     run_of(tmp_path / "runs", tables={"by_group": table})
-    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE), drawing := Drawn())
+    _, pages = reported(tmp_path, ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
     assert '<a href="#s-mine-table-1">By group</a></h3>' in pages["org-m.html"]
     listed = '<a href="#s-mine-table-1">By group <small>Paper, Table 1</small></a></li>'
@@ -201,7 +202,7 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
         run_of(tmp_path / "runs", name, minutes=i, version=version, tables=tables)
     apart = TABLE._replace(name="Table 3", figure=Figure("bars", "group", "gap", model=None))
     known, drawing = ours(TABLE, apart), Drawn()
-    pages = texts(tmp_path / "runs", tmp_path / "out", known, drawing)
+    pages = texts(tmp_path, known, drawing)
     assert set(pages) == {"index.html", "a.html", "b.html", "c.html"}
     shared = [
         (name, [row[model] for row in rows]) for name, rows, _, model in drawing.asked if model
@@ -220,7 +221,7 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     for i, (model, task) in enumerate(itertools.product("ab", ("mine", "yours"))):
         more = {"minutes": i, "n": {"a": 50, "b": 20}[model], "of": 1000}
         run_of(tmp_path / "runs", model, task=task, tables={"by_group": BY_GROUP}, **more)
-    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent, other))
+    _, pages = reported(tmp_path, ours(TABLE, percent, other))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
     assert text.count("A gap above 0 favours the group.") == 1 and "Otherwise." in text
     assert "what it does not show: as By group ." in text
@@ -236,7 +237,7 @@ def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
     values = {"gap": (3.0, 1.0, 0, None), "in_form": (79.6, None)}
     run_of(tmp_path / "runs", "a", values, task="mine_generate")
     run_of(tmp_path / "runs", "b", values | {"in_form": (80.0, None)}, task="mine_generate")
-    pages = texts(tmp_path / "runs", tmp_path / "out", ours())
+    pages = texts(tmp_path, ours())
     warning = "80 % of the answers have exactly the form that was asked for: the numbers depend on"
     assert warning in pages["a.html"] and warning not in pages["b.html"]
     assert "; mine asks without answers to read" in pages["a.html"]
@@ -244,7 +245,7 @@ def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
 
 def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
-    text = texts(tmp_path / "runs", tmp_path / "out")["org-m.html"]
+    text = texts(tmp_path)["org-m.html"]
     assert "All numbers, whole and by group: 1" in text and "Table by_group, 3 rows" in text
     assert "first 3 [1, 5] 1 40 [31, 52]" in text and "run with --log_samples" in text
     files = sorted(path.suffix for path in (tmp_path / "out" / "tables").iterdir())
@@ -253,7 +254,7 @@ def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
 
 def test_a_large_table_is_in_its_file_alone(tmp_path):
     run_of(tmp_path / "runs", tables={"all": [{"a": i} for i in range(5000)]})
-    text = texts(tmp_path / "runs", tmp_path / "out")["org-m.html"]
+    text = texts(tmp_path)["org-m.html"]
     assert "Table all, 5,000 rows: CSV The table is too large for this page" in text
     lines = (tmp_path / "out" / "tables" / "org-m-mine-all.csv").read_text().splitlines()
     assert len(lines) == 5001
@@ -300,7 +301,7 @@ def attacked(tmp_path_factory):
     words = {"caption": HOSTILE[4], "how_to_read": HOSTILE[3], "caveat": HOSTILE[0]}
     exhibits = (TABLE, TABLE._replace(name=HOSTILE[0], **words))
     known = {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)}
-    _, pages = reported(folder / "runs", folder / "out", known, Drawn())
+    _, pages = reported(folder, known, Drawn())
     return folder / "out", pages
 
 
@@ -386,12 +387,12 @@ def test_a_folder_of_other_things_is_refused(tmp_path, capsys):
 
 def test_a_list_of_files_that_somebody_changed_deletes_nothing_elsewhere(tmp_path):
     run_of(tmp_path / "runs")
-    reported(tmp_path / "runs", tmp_path / "out")
+    reported(tmp_path)
     (tmp_path / "dear.html").write_text("x")
     (tmp_path / "out" / "dear.txt").write_text("x")
     with (tmp_path / "out" / ".lm-eval-bias-report").open("a") as file:
         file.write(f"../dear.html\n{tmp_path / 'dear.html'}\ndear.txt\n")
-    reported(tmp_path / "runs", tmp_path / "out")
+    reported(tmp_path)
     assert (tmp_path / "dear.html").exists() and (tmp_path / "out" / "dear.txt").exists()
 
 
@@ -404,4 +405,4 @@ def test_odd_numbers_of_a_file_cost_no_page(tmp_path):
     ends = {"a": 10**400, "a_low": -(10**400), "a_high": inf}
     odd = [{**ends, "b": nan, "c": True, "d": None, "e": 1e300}]
     run_of(tmp_path / "runs", tables={"odd": odd, "empty": [], "none": [{}]})
-    assert "Table odd" in texts(tmp_path / "runs", tmp_path / "out")["org-m.html"]
+    assert "Table odd" in texts(tmp_path)["org-m.html"]
