@@ -17,7 +17,7 @@ from lm_eval.api.model import LM
 from lm_eval.api.registry import get_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.utils import simple_parse_args_string
-from prefix import RANDOM, call, load, random_config, workloads
+from prefix import call, load, parser_of, random_config, workloads
 from timing import seconds
 
 
@@ -38,17 +38,10 @@ def make(arguments: argparse.Namespace) -> LM:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__, "cuda", "bfloat16", 8.0)
     parser.add_argument("type", help="hf, hf-prefix, vllm, sglang, ...")
-    parser.add_argument(
-        "--model", default=".model", help="folder of a model; of its tokenizer alone with --random"
-    )
-    parser.add_argument("--random", choices=RANDOM, help="a Llama of this size with random weights")
     parser.add_argument("--model_args", default="")
     parser.add_argument("--batch_size", default="auto")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--dtype", default="bfloat16")
-    parser.add_argument("--scale", type=float, default=8.0, help="more or fewer documents")
     arguments = parser.parse_args()
     start = time.perf_counter()
     lm = make(arguments)

@@ -241,16 +241,21 @@ def print_row(cells: list[str]) -> None:
     print(row.format(*cells), flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser_of(description: str, device: str, dtype: str, scale: float) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument(
         "--model", default=".model", help="folder of a model; of its tokenizer alone with --random"
     )
     parser.add_argument("--random", choices=RANDOM, help="a Llama of this size with random weights")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--device", default=device)
+    parser.add_argument("--dtype", default=dtype)
+    parser.add_argument("--scale", type=float, default=scale, help="more or fewer documents")
+    return parser
+
+
+def main() -> None:
+    parser = parser_of(__doc__, "cpu", "float32", 1.0)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="more or fewer documents")
     parser.add_argument("--only", help="the workloads whose name contains this")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)

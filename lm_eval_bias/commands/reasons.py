@@ -12,7 +12,7 @@ from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.reasons.tables import diversity, key_phrases
 from lm_eval_bias.reasons.texts import answers
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.samples import at
+from lm_eval_bias.results.samples import at, mapping
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError
 
@@ -83,10 +83,8 @@ def _text(value: Any) -> str:
 
 def clusters_in(path: Path) -> dict[str, str]:
     """group -> cluster in a results file or the output of `merge`; UsageError without any."""
-    content = json_of(path)
-    configs = at(content, "configs")
-    cells = configs.values() if isinstance(configs, dict) else ()
-    groups = [row for each in cells for row in at(each, "cells", "groups") or ()]
+    configs = mapping(json_of(path), "configs").values()
+    groups = [row for config in configs for row in at(config, "cells", "groups") or ()]
     clusters = {at(row, "group"): at(row, "cluster") for row in groups if at(row, "cluster")}
     if clusters:
         return clusters

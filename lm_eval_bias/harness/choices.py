@@ -4,7 +4,7 @@ The continuation "8" includes the probability of "85" if the tokenizer splits nu
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 logger = logging.getLogger(__name__)
@@ -28,23 +28,33 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
     return longer
 
 
-class Nesting:
-    """`extensions` for one model, cached by the end of the prompt."""
+def by_end_of_prompt(function: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """A function of a prompt and what follows it, whose values depend on the prompt's end and are
+    kept."""
+    known: dict[Any, Any] = {}
 
-    def __init__(self, lm: Any) -> None:
-        self._encode_pair = getattr(lm, "_encode_pair", None)
-        self._known: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
+    def kept(prompt: str, rest: Any) -> Any:
+        key = prompt[-32:], rest
+        if key not in known:
+            known[key] = function(prompt, rest)
+        return known[key]
 
-    def __call__(self, prompt: str, choices: Sequence[str]) -> list[list[int]]:
-        key = (prompt[-32:], tuple(choices))
-        if key not in self._known:
-            if self._encode_pair is None:
-                logger.warning(
-                    "The model has no tokenizer to find choices that begin with others; "
-                    "likelihoods are not corrected for them."
-                )
-                self._known[key] = [[] for _ in choices]
-            else:
-                pairs = [self._encode_pair(prompt, choice) for choice in choices]
-                self._known[key] = extensions([[*head, *tail] for head, tail in pairs])
-        return self._known[key]
+    return kept
+
+
+def nesting(lm: Any) -> Callable[[str, Sequence[str]], list[list[int]]]:
+    """`extensions` for one model."""
+    encode_pair = getattr(lm, "_encode_pair", None)
+
+    @by_end_of_prompt
+    def longer(prompt: str, choices: Sequence[str]) -> list[list[int]]:
+        if encode_pair is None:
+            logger.warning(
+                "The model has no tokenizer to find choices that begin with others; "
+                "likelihoods are not corrected for them."
+            )
+            return [[] for _ in choices]
+        pairs = [encode_pair(prompt, choice) for choice in choices]
+        return extensions([[*head, *tail] for head, tail in pairs])
+
+    return lambda prompt, choices: longer(prompt, tuple(choices))

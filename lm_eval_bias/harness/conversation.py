@@ -15,7 +15,7 @@ import jinja2.meta
 
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
@@ -116,7 +116,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
     chat = any(s.plan["chat"] for s, _ in turns)
     ask = lm.loglikelihood_in_chat if chat else lm.loglikelihood
     with whole_prompts(lm) if chat else nullcontext():
-        nesting = Nesting(lm)
+        longer = nesting(lm)
     for start in range(0, len(turns), size):
         part = [
             (s, p, [f"{'' if chat else ' '}{choice}" for choice in s.turn["choices"]])
@@ -132,7 +132,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
         for s, p, choices in part:
             answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
             exclusive = s.turn.get("exclusive")
-            s.answers.append(made_exclusive(answer, nesting(p, choices)) if exclusive else answer)
+            s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
 
 
 compat.add_request_type(REQUEST, conversation)

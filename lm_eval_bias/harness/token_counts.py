@@ -1,9 +1,11 @@
 """Log-likelihoods of choices with token counts: a request type for every model of the harness."""
 
 import logging
+from functools import partial
 from typing import Any
 
 from lm_eval_bias.harness import compat, whole_prompt
+from lm_eval_bias.harness.choices import by_end_of_prompt
 from lm_eval_bias.harness.conversation import NO_LIKELIHOODS
 from lm_eval_bias.usage import UsageError
 
@@ -19,45 +21,31 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
     """`LM.loglikelihood_and_tokens`: the model's own `loglikelihood`, with token counts."""
     if any(not isinstance(request.args[0], str) for request in requests):
         raise UsageError(NO_LIKELIHOODS)
-    tokens = TokenCounts(self)
-    return [
+    tokens = by_end_of_prompt(partial(_count, self))
+    answers = [
         (value, greedy, tokens(*request.args))
         for request, (value, greedy) in zip(requests, self.loglikelihood(requests), strict=True)
     ]
+    if answers and answers[0][2] is None:
+        logger.warning(
+            "The model has no tokenizer to count the tokens of a choice: numbers by token are NaN "
+            "or use bytes."
+        )
+    return answers
 
 
-class TokenCounts:
-    """The number of tokens of a continuation, cached by the end of the prompt."""
-
-    def __init__(self, lm: Any) -> None:
-        self._lm = lm
-        self._known: dict[tuple[str, str], int | None] = {}
-
-    def __call__(self, prompt: str, continuation: str) -> int | None:
-        key = (prompt[-32:], continuation)
-        if key not in self._known:
-            count = self._count(prompt, continuation)
-            if count is None and not self._known:
-                logger.warning(
-                    "The model has no tokenizer to count the tokens of a choice: numbers by token "
-                    "are NaN or use bytes."
-                )
-            self._known[key] = count
-        return self._known[key]
-
-    def _count(self, prompt: str, continuation: str) -> int | None:
-        lm = self._lm
-        if hasattr(lm, "scored_tokens"):
-            return lm.scored_tokens(prompt, continuation)
-        # The harness begins a text with a prefix token, which an encoder's tokenizer may lack.
-        prefix = getattr(lm, "prefix_token_id", False)
-        if prefix is None or not hasattr(lm, "_encode_pair"):
-            return None
-        if not prompt and hasattr(lm, "tok_encode"):
-            # The harness takes a text that begins with the prefix token as it is.
-            tokens = lm.tok_encode(continuation, add_special_tokens=False)
-            return len(tokens) - (prefix is not False and tokens[:1] == [prefix])
-        return len(lm._encode_pair(prompt, continuation)[1])
+def _count(lm: Any, prompt: str, continuation: str) -> int | None:
+    if hasattr(lm, "scored_tokens"):
+        return lm.scored_tokens(prompt, continuation)
+    # The harness begins a text with a prefix token, which an encoder's tokenizer may lack.
+    prefix = getattr(lm, "prefix_token_id", False)
+    if prefix is None or not hasattr(lm, "_encode_pair"):
+        return None
+    if not prompt and hasattr(lm, "tok_encode"):
+        # The harness takes a text that begins with the prefix token as it is.
+        tokens = lm.tok_encode(continuation, add_special_tokens=False)
+        return len(tokens) - (prefix is not False and tokens[:1] == [prefix])
+    return len(lm._encode_pair(prompt, continuation)[1])
 
 
 compat.add_request_type(REQUEST, loglikelihood_and_tokens)

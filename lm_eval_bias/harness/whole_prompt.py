@@ -12,6 +12,7 @@ from typing import Any
 
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.choices import by_end_of_prompt
 from lm_eval_bias.usage import UsageError
 
 IN_CHAT = "_in_chat"
@@ -26,18 +27,15 @@ class WholePrompt:
     def __init__(self, lm: Any) -> None:
         self._lm, self._plain = lm, lm._encode_pair
         self._head = lru_cache(maxsize=1)(lm.tok_encode)  # choices of a prompt come together
-        self._tails: dict[tuple[str, str], list[int]] = {}
+        self._tail = by_end_of_prompt(self._tail_of)
 
     def __call__(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         """Raises UsageError if no tokens spell the continuation there."""
         if context == context.rstrip():
             return self._plain(context, continuation)
-        key = (context[-32:], continuation)
-        if key not in self._tails:
-            self._tails[key] = self._tail(context, continuation)
-        return self._head(context), self._tails[key]
+        return self._head(context), self._tail(context, continuation)
 
-    def _tail(self, context: str, continuation: str) -> list[int]:
+    def _tail_of(self, context: str, continuation: str) -> list[int]:
         encode = self._lm.tok_encode
         if getattr(self._lm, "backend", "causal") != "causal":
             return encode(continuation, add_special_tokens=False)

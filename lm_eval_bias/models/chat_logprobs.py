@@ -145,7 +145,7 @@ class ChatLogprobs(LocalChatCompletion):
         return read
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[tuple, tuple[bytes, ...]]:
-        """For `choices.Nesting`: the tokens that a choice was read from."""
+        """For `choices.nesting`: the tokens that a choice was read from."""
         return (), self.paths.get(continuation, (continuation.encode(),))
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:

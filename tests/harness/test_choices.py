@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from lm_eval_bias.harness.choices import Nesting, extensions
+from lm_eval_bias.harness.choices import extensions, nesting
 from lm_eval_bias.likelihoods import made_exclusive
 
 
@@ -59,7 +59,7 @@ def test_both_ways_of_writing_numbers_give_the_same_distribution(whole):
     if not whole:  # digits may begin with a zero
         choices += [f" {n:02}" for n in range(10)] + [f" {n:03}" for n in range(100)]
     likelihoods = [(lm.loglikelihood(c.strip()), False) for c in choices]
-    result = made_exclusive(likelihoods, Nesting(lm)("how many?", choices))
+    result = made_exclusive(likelihoods, nesting(lm)("how many?", choices))
     assert [exp(value) for value, _ in result] == pytest.approx(
         [lm.exactly(c.strip()) for c in choices]
     )
@@ -67,5 +67,5 @@ def test_both_ways_of_writing_numbers_give_the_same_distribution(whole):
 
 def test_a_model_without_a_tokenizer_is_warned_of(caplog):
     with caplog.at_level(logging.WARNING):
-        assert Nesting(object())("a", ["1", "10"]) == [[], []]
+        assert nesting(object())("a", ["1", "10"]) == [[], []]
     assert "no tokenizer to find choices that begin with others" in caplog.text

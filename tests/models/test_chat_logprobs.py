@@ -19,7 +19,7 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
-from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
@@ -300,7 +300,7 @@ def test_a_number_does_not_have_the_probability_of_longer_ones(
     language, options, expected, without_unseen, serve
 ):
     lm, choices = serve(Server(language), **options), ["8", "85", "84"][: len(expected)]
-    answers = made_exclusive(lm.loglikelihood(requests(*choices)), Nesting(lm)("", choices))
+    answers = made_exclusive(lm.loglikelihood(requests(*choices)), nesting(lm)("", choices))
     values = [value for value, _ in answers]
     assert [exp(value) for value in values] == pytest.approx(expected)
     found = [exp(value) for value in Read.without_unseen(values)]

@@ -17,7 +17,7 @@ from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
 from lm_eval_bias.models.masked import METRICS, MaskedLM
@@ -231,7 +231,7 @@ def test_no_choice_is_the_beginning_of_another(encoders):
     """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken
     from either."""
     model, tokenizer = lm(encoders("BERT")), encoders("BERT")[1]
-    assert Nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
+    assert nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
     before, behind = model._encode_pair("Which? Answer:", " a d")
     assert tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
     assert (
