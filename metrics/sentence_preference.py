@@ -21,8 +21,8 @@ ALPHA = 0.05
 def log_odds(
     likelihoods: ArrayLike, places: ArrayLike, neutral: ArrayLike, *, calibrate: bool
 ) -> tuple[Floats, Floats]:
-    """x of each pair, and x less that of the neutral pair of its place; both alike unless
-    calibrated. Shape (n,).
+    """x of each pair, and x less that of the neutral pair of its place, if it has one; both alike
+    unless calibrated. Shape (n,).
 
     likelihoods: shape (n, 2). places: codes. neutral: whether a pair is neutral; then the second
     is NaN. NaN where a likelihood is no finite number. Rounding is zero.
@@ -38,7 +38,7 @@ def log_odds(
     base[places[neutral]] = np.flatnonzero(neutral)
     own = base[places]
     less = _less(x, x[own], np.maximum(size, size[own])) if len(x) else x
-    return x, np.where((own < 0) | neutral, np.nan, less)
+    return x, np.where(neutral, np.nan, np.where(own < 0, x, less))
 
 
 def _less(a: Floats, b: Floats, size: Floats) -> Floats:

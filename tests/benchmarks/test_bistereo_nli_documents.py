@@ -21,6 +21,9 @@ TABLE_6 = {
 }
 
 
+ANIMALS = {t["wording"] for t in table("bistereo_nli_templates") if t["subject"] == "placebo"}
+
+
 @pytest.fixture(scope="module")
 def every(built):
     return built(documents)
@@ -32,21 +35,23 @@ def docs(every):
     return [d for d in every if d["paper"]]
 
 
-def test_placebos_are_the_sentences_of_skin_about_hair(every):
+def test_placebos_are_the_sentences_of_skin_about_hair_and_others_about_no_person(every):
     adjective = re.compile("(?i)(fair|dark|light|brown)-(skinned|haired)")
     sentences = defaultdict(set)
     for d in every:
         texts = tuple(adjective.sub("", d[name]) for name in ("premise", "hypothesis"))
-        sentences[d["placebo"], d["words"]].add(texts)
-    assert sentences[True, "fair"] < sentences[False, "fair"]
-    assert sentences[True, "light"] == sentences[False, "light"] == sentences[True, "fair"]
+        sentences[d["wording"] in ANIMALS, d["placebo"], d["words"]].add(texts)
+        assert not (d["placebo"] and "skinned" in d["premise"] + d["hypothesis"])
+    hair = sentences[False, True, "fair"]
+    assert hair < sentences[False, False, "fair"]
+    assert sentences[False, True, "light"] == sentences[False, False, "light"] == hair
+    assert sentences[True, True, "light"] == sentences[True, True, "fair"]
+    assert {placebo for animal, placebo, _ in sentences if animal} == {True}
 
 
 def test_as_many_templates_as_the_paper():
-    assert Counter(t["gender"] for t in table("bistereo_nli_templates")) == {
-        "women": 246,
-        "men": 213,
-    }
+    people = [t for t in table("bistereo_nli_templates") if t["subject"] == "person"]
+    assert Counter(t["gender"] for t in people) == {"women": 246, "men": 213}
 
 
 def test_cells_have_the_proportions_of_table_6(docs):
@@ -122,7 +127,8 @@ def test_templates_of_men_are_those_of_women_but_for_gender():
         "actress/actor aunt/uncle bride/groom sister/brother waitress/waiter "
         "mother/father wife/husband herself/himself stewardess/steward heroine/hero "
         "landlady/landlord niece/nephew daughter/son grandmother/grandfather "
-        "mother-in-law/father-in-law"
+        "mother-in-law/father-in-law mare/stallion lioness/lion bella/bruno nanny/billy cow/bull "
+        "giantess/giant ewe/ram hinds/stags sow/boar cows/bullocks"
     )
     words = dict(pair.split("/") for pair in genders.split())
     women = {t["wording"]: t for t in table("bistereo_nli_templates") if t["gender"] == "women"}

@@ -2,8 +2,10 @@
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from lm_eval_bias.harness.dataset import Document, in_proportion, in_turns
 
 SEED = 20250601
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
@@ -47,3 +49,22 @@ def by_audience(
         )
         for audience, chosen in audiences.items()
     }
+
+
+def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> list[Document]:
+    """The documents of streams of blocks: of each cell a block in turn, or two where it has no
+    genders, so that all have as many places. In a cell, streams keep their shares.
+
+    cells: columns that a stream shares.
+    """
+    columns: dict[Any, list[Any]] = {}
+    for stream in streams:
+        cell = *(stream[0][0][c] for c in cells), stream[0][0]["gender"] is None
+        columns.setdefault(cell, []).append([[block] for block in stream])
+    turns = [
+        blocks[i :: 1 + cell[-1]]
+        for cell, parts in columns.items()
+        for blocks in [in_proportion(parts)]
+        for i in range(1 + cell[-1])
+    ]
+    return [document for block in in_turns(turns) for document in block]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -28,11 +28,13 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.measure import first_seen
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 SIDES = ("favoured", "other")
+SUBJECTS = ("person", "placebo")
+"""What a template describes. The second takes none of the skin terms."""
 FEW = 3
 """Attributes of a wording and category that pairs of `beside` are asked, in one direction."""
 _SLOT = re.compile(r"\[(?P<article>a )?[XY](?::(?P<form>[^\[\]]+))?\]")
@@ -122,7 +124,10 @@ FILES = {
     "items": ItemFile(
         "bistereo_nli_templates.tsv",
         Rows(
-            Fields(wording=Text(), gender=Text(), domain=Text(), premise=Text(), hypothesis=Text()),
+            Fields(
+                {"subject": Text(SUBJECTS)},
+                **dict.fromkeys(("wording", "gender", "domain", "premise", "hypothesis"), Text()),
+            ),
             unique=["wording", "gender", "domain"],
         ),
         _template_problems,
@@ -165,21 +170,30 @@ def documents(
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions, and with a few of them for what stands `beside` the paper's skin terms.
+    directions, and with a few of them for what stands `beside` the paper's skin terms; those that
+    describe no person with the placebos alone. Any first part has as many placebos as others, while
+    there are.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]
-    streams = [s for d in domains for s in _streams(data["items"], data["groups"], d)]
-    return [d for d in in_proportion(streams) if gender in (None, d["gender"])]
+    streams = [
+        stream
+        for place in product(domains, SUBJECTS)
+        for stream in _streams(data["items"], data["groups"], *place)
+    ]
+    ordered = balanced(streams, "domain", "words", "placebo", "category")
+    return [d for d in ordered if gender in (None, d["gender"])]
 
 
-def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[list[list[Document]]]:
+def _streams(
+    templates: Sequence[Row], groups: Data, domain: str, subject: str
+) -> Iterator[list[list[Document]]]:
     """The blocks of each audience and category. A block: one wording, variant, attribute and
     direction."""
     genders = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for row in templates:
-        if row["domain"] == domain:
+        if (row["domain"], row.get("subject", SUBJECTS[0])) == (domain, subject):
             variants = alternatives(row["premise"], row["hypothesis"])
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
     counts = {w: {gender: len(variants) for gender, variants in texts[w].items()} for w in texts}
@@ -191,7 +205,9 @@ def _streams(templates: Sequence[Row], groups: Data, domain: str) -> Iterator[li
         about = {"paper": False, "placebo": row["placebo"], "words": row["of"]}
         comparisons.append((about, {base(row[side]): row[side] for side in SIDES}))
     asked = product(
-        comparisons, by_audience(counts, genders).items(), groups["attributes"][domain].items()
+        [c for c in comparisons if subject in (SUBJECTS[c[0]["placebo"]], SUBJECTS[0])],
+        by_audience(counts, genders).items(),
+        groups["attributes"][domain].items(),
     )
     for (about, terms), (audience, chosen), (category, entry) in asked:
         words, columns = entry["words"], []

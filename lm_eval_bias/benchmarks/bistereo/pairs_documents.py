@@ -8,10 +8,9 @@ paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, by_audience
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -27,7 +26,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
 from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
@@ -207,14 +206,16 @@ def documents(
 ) -> list[Document]:
     """All pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all.
 
-    Every variant of a template is crossed with the descriptor pairs of its axis, its genders, all
-    attributes, and none (the neutral pair); `paper` says which of these are the paper's, `placebo`
-    which are about no body, and `words` which of its pairs' words they say.
+    Every variant of a template is crossed with the descriptor pairs of its axis, its genders and
+    all attributes, in the paper's design also with none (the neutral pair). `paper` says which are
+    the paper's, `placebo` which are about no body, and `words` which of its pairs' words they say.
+    Any first part has as many places of placebos as of bodies, while there are, of each pair.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
     streams = [s for a in axes for s in _streams(data["items"], data["groups"], a)]
-    return [d for d in in_proportion(streams) if gender in (None, d["gender"])]
+    ordered = balanced(streams, "axis", "words", "placebo")
+    return [d for d in ordered if gender in (None, d["gender"])]
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
@@ -223,7 +224,8 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
     paper: Document = {"axis": axis, "paper": True, "placebo": False}
-    yield from _crossed(groups, paper, texts, counts, groups["axes"][axis])
+    for pair in groups["axes"][axis]:
+        yield from _crossed(groups, paper, texts, counts, pair)
     few = {
         w: {gender: min(n, 1) for gender, n in by_gender.items()} for w, by_gender in counts.items()
     }
@@ -231,7 +233,8 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
         about = {"axis": axis, "paper": False, "placebo": "texts" in row}
         own = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
         of_things: dict[str, dict[Any, int]] = {w: {None: len(own[w])} for w in own}
-        yield from _crossed(groups, about, own or texts, of_things or few, row["pairs"])
+        for pair in row["pairs"]:
+            yield from _crossed(groups, about, own or texts, of_things or few, pair)
 
 
 def _crossed(
@@ -239,15 +242,13 @@ def _crossed(
     about: Document,
     texts: Mapping[str, Sequence[str]],
     counts: Mapping[str, Mapping[Any, int]],
-    pairs: Sequence[Row],
+    pair: Row,
 ) -> Iterator[list[list[Document]]]:
     """The blocks of each audience. about: the columns that all documents share."""
     an, sides = groups.get("an", ()), ("desirable", "undesirable")
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         columns = []
         for i, (wording, variants_here) in enumerate(chosen):
-            start = i % len(pairs)
-            units = product(variants_here, (*pairs[start:], *pairs[:start]))
             blocks = [
                 [
                     {
@@ -269,20 +270,21 @@ def _crossed(
                     for form in [GENDERS.index(gender) if gender else 0]
                     for text in [skeleton(texts[wording][variant], form, attribute is not None)]
                 ]
-                for u, (variant, pair) in enumerate(units)
-                for contexts in _contexts(groups["attributes"], i + i_stream + u)
+                for u, variant in enumerate(variants_here)
+                for contexts in _contexts(groups["attributes"], i + i_stream + u, about["paper"])
             ]
             columns.append(blocks)
         yield in_turns(columns)
 
 
 def _contexts(
-    words: Mapping[str, Sequence[str]], start: int
+    words: Mapping[str, Sequence[str]], start: int, paper: bool
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Sentiment and attribute of each block of a descriptor pair. start: where the lists of
-    attributes are entered."""
+    attributes are entered. paper: whether a neutral pair comes first, which the paper's numbers
+    need."""
     for step in range(max(map(len, words.values()))):
-        neutral: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
+        neutral: list[tuple[str, str | None]] = [("neutral", None)] if paper and not step else []
         yield neutral + [
             (sentiment, words[sentiment][(start + step) % len(words[sentiment])])
             for sentiment in ("positive", "negative")

@@ -171,9 +171,11 @@ def units(answers: Any, threshold: float = THRESHOLDS[0], **_: Any) -> dict[str,
     x["within_threshold"], x["unanswered"] = x["z1, threshold 0"], 100.0 * np.isnan(raw)
     infused, paper = x["context"] != "neutral", x["paper"].astype(bool)
     compared = x[infused & paper & known]
-    sides = x["place"].map(compared.groupby("place")["context"].nunique())
+    sides = x["place"].map(x[infused & known].groupby("place")["context"].nunique())
     x["left_out"] = 100.0 * (infused & ~np.isnan(raw) & ~(known & (sides == 2)))
-    everything = x[infused & known]
+    # What both contexts of a place share falls out of a gap; here it would be in the errors.
+    both = x[infused & known & (sides == 2)]
+    everything = both.assign(x=both["x"] - both.groupby("place")["x"].transform("mean"))
     people = everything[~everything["placebo"].astype(bool)]
     body_first = people.get("body_first", pd.Series(None, people.index, dtype=object))
     return {
