@@ -76,10 +76,15 @@ def mass(values: Sequence[float]) -> float | None:
     return sum(map(exp, values)) if all(value < inf for value in values) else None
 
 
+def prompt_tokens(results: Sequence[Any]) -> int | None:
+    """The number of tokens of a prompt, if known. results: of `loglikelihood_and_tokens`."""
+    return results[0][3] if results and len(results[0]) > 3 else None
+
+
 def lengths(results: Sequence[Any], choices: Sequence[str]) -> tuple[list[int], str]:
     """The length of each choice and their unit: "tokens", or "bytes" (UTF-8) if the number of
     tokens of one is unknown. results: of `loglikelihood_and_tokens`."""
-    tokens = [count for _, _, count in results if count]
+    tokens = [count for _, _, count, *_ in results if count]
     if len(tokens) == len(choices):
         return tokens, "tokens"
     return [len(choice.encode()) for choice in choices], "bytes"

@@ -4,8 +4,8 @@ section 3.3)?
 Answers are a data frame, a row for each side: a concept pair, a descriptor type and one of its
 identities. Columns: concept, type, identities (those of the type), identity, log_odds (of option 1,
 over all orders of the options), favourable (the option, 1 or 2, that shows the person in the better
-light), placebo, changed (for each identity, by how many words and characters it differs). Other
-columns are kept.
+light), placebo, changed (for each identity, by how many words and characters it differs), and
+tokens (of the prompt), if known. Other columns are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,8 +56,9 @@ def instances(sides: pd.DataFrame, temperature: float, threshold: float) -> pd.D
     Adds identity_1 and identity_2; difference, 100 (P1(A) - P2(A)), A being option 1; s, its size;
     biased, whether that reaches the threshold; advantage, the difference for the favourable option;
     shift, the size of that of the log-odds, 0 where both are certain; words and characters changed,
-    0 if unknown; k, the identities of the type; pair, the number of the pair of identities. Source:
-    HBB, section 3.3, equation 1, and appendix A.
+    0 if unknown; longer, whether one prompt has more tokens, NaN if unknown; k, the identities of
+    the type; pair, the number of the pair of identities. Source: HBB, section 3.3, equation 1, and
+    appendix A.
     """
     x = sides[sides["log_odds"].notna()].copy()
     x["rank"] = [
@@ -65,7 +66,8 @@ def instances(sides: pd.DataFrame, temperature: float, threshold: float) -> pd.D
     ]
     x["p"] = probability(x["log_odds"], temperature)
     place = ["concept", "type"]
-    own = [name for name in ("identity", "rank", "log_odds", "p", "counts") if name in x]
+    x["tokens"] = x["tokens"].astype(float) if "tokens" in x else nan
+    own = ["identity", "rank", "log_odds", "p", "tokens", *(["counts"] if "counts" in x else [])]
     x = x.merge(x[[*place, *own]], on=place, suffixes=("_1", "_2"))
     x = x[x["rank_1"] < x["rank_2"]].reset_index(drop=True)
     x["difference"] = 100 * (x["p_1"] - x["p_2"])
@@ -81,6 +83,7 @@ def instances(sides: pd.DataFrame, temperature: float, threshold: float) -> pd.D
         for changed, i in zip(x["changed"], x["rank_2"], strict=True)
     ]
     x[["words", "characters"]] = np.array(edits, dtype=float).reshape(-1, 2)
+    x["longer"] = (x["tokens_1"] - x["tokens_2"]).abs().clip(upper=1)
     x["placebo"] = x["placebo"].astype(bool)
     x["pair"] = x.groupby(PAIR).ngroup()
     return x
@@ -110,14 +113,19 @@ def bias(x: pd.DataFrame, total: Total) -> Values:
 
 
 def terms(x: pd.DataFrame) -> Floats:
-    """What a shift is expected from, shape (rows, terms): one, the root of the words changed and,
-    if the placebos determine it, the characters; 0 where the edit is unknown. No columns if they do
-    not even determine the root."""
+    """What a shift is expected from, shape (rows, terms): one, the root of the words changed and
+    whether one prompt has more tokens; without tokens, the characters, if the placebos determine
+    what they do. 0 where the edit is unknown. No columns if the placebos do not determine them."""
     known = (x["words"] > 0).to_numpy()
-    columns = np.column_stack([known, np.sqrt(x["words"]), x["characters"] * known])
+    counted = bool(x["longer"].notna().all())
+    length = x["longer" if counted else "characters"] * known
+    columns = np.column_stack([known, np.sqrt(x["words"]), length])
     placebos = columns[x["placebo"]]
     square = placebos.T @ placebos
-    determined = [n for n in (2, 3) if np.linalg.matrix_rank(square[:n, :n], hermitian=True) == n]
+    least = 3 if counted and length[known].nunique() > 1 else 2
+    determined = [
+        n for n in range(least, 4) if np.linalg.matrix_rank(square[:n, :n], hermitian=True) == n
+    ]
     return columns[:, : max(determined, default=0)]
 
 
@@ -127,9 +135,10 @@ def excess(
     """(mean excess, mean expectation, rows of known edit): how much larger shifts are than those of
     placebos that change as much.
 
-    size: of each shift. placebos: whether they have an excess themselves. For W words and C
-    characters of difference a + b sqrt(W) + c C is fitted to the placebos, each over W. NaN if they
-    do not determine b, and where a size is infinite.
+    size: of each shift. placebos: whether they have an excess themselves. For W words a + b sqrt(W)
+    + c L is fitted to the placebos, each over W; L is 1 if one prompt has more tokens than the
+    other, or, without tokens, the difference in characters. NaN if they do not determine the terms,
+    and where a size is infinite.
     """
     columns, n = terms(x), total(x["words"] > 0)
     if not columns.shape[1]:

@@ -101,6 +101,7 @@ class Asked:
         self.named = named[self.context].multiply(self.of_text[self.text]).sum(axis=1)
         self.twice = standard((named.multiply(named > 1)).sum(axis=1))
         self.frequency = np.log1p(self.of_context.sum(axis=0) + self.of_text.sum(axis=0))
+        self.count: Callable[[str], int] = word_count
 
     @cached_property
     def tokenizers(self) -> list[Any]:
@@ -129,6 +130,11 @@ class Asked:
         trend, bend = rng.standard_normal((2, dimensions))
         smooth = np.outer(self.x, trend) + np.outer(self.x**2, bend) / 2 + own / 10
         return np.where(self.numbers[:, None], smooth, own)
+
+
+def word_count(text: str) -> int:
+    """The tokens of a model that has no tokenizer of its own."""
+    return len(words(text))
 
 
 def distinct(values: Sequence[str]) -> tuple[list[str], np.ndarray]:
@@ -310,7 +316,7 @@ def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
-    """Transformers with random weights; what they like about a place in the list is removed."""
+    """Transformers with random weights."""
     from lm_eval.api.instance import Instance
 
     from lm_eval_bias.models.prefix import PrefixLM
@@ -321,8 +327,8 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
         Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
         for i, r in enumerate(asked.rows)
     ]
-    raw = asked.centred(np.array([v for v, _ in lm.loglikelihood(requests, disable_tqdm=True)]))
-    return raw - (np.bincount(asked.place, raw) / np.bincount(asked.place))[asked.place]
+    asked.count = lambda text: len(tokenizer(text)["input_ids"])
+    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
 
 
 def transformer(rng: np.random.Generator, asked: Asked) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ from zlib import crc32
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from families import FAMILIES, Asked, Row
+from families import FAMILIES, Asked, Row, word_count
 from lm_eval.tasks import TaskManager
 from scipy.stats import binom
 
@@ -131,7 +131,7 @@ class Questions:
                 answers = [self.sampled.read(doc, [text for _, text in best.values()])]
             else:
                 values = iter(scores[place].tolist())
-                answers = [answer(r, values) for r in requests]
+                answers = [answer(r, values, self.asked.count) for r in requests]
             records.append(self.measure.record(doc, answers))
         return records
 
@@ -191,15 +191,16 @@ def rows_of(
     return rows
 
 
-def answer(request: Any, values: Any) -> Any:
-    """What the measure gets for a request; takes its scores from an iterator."""
+def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
+    """What the measure gets for a request; takes its scores from an iterator. count: of tokens."""
     if request.request_type == "conversation":
         turns = request.args[1]["turns"]
         return [*[""] * (len(turns) - 1), [(next(values), False) for _ in turns[-1]["choices"]]]
     if request.request_type == "pair_loglikelihood":
         return next(values), None, "joint"
     if request.request_type == "loglikelihood_and_tokens":
-        return next(values), False, 1 + len(request.args[1]) // 6
+        prompt, continuation = request.args
+        return next(values), False, count(continuation), count(prompt)
     return next(values), False
 
 
@@ -207,6 +208,7 @@ def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
     """The log-likelihoods of one model."""
     rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
+    asked.count = word_count  # of the model before it
     raw = asked.centred(np.asarray(FAMILIES[family](rng, asked), dtype=float))
     spread = raw.std()
     scaled = raw / spread if spread > 1e-9 else raw

@@ -16,7 +16,7 @@ from math import isnan, log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
-from lm_eval.models.openai_completions import LocalChatCompletion
+from lm_eval.models.openai_completions import LocalChatCompletion, LocalCompletionsAPI
 from tqdm import tqdm
 
 from lm_eval_bias.data.bounds import Json
@@ -143,6 +143,9 @@ class ChatLogprobs(LocalChatCompletion):
         if not isinstance(read, list):
             raise UsageError(f"--model {self.NAME} needs --apply_chat_template: it sends messages")
         return read
+
+    # that of the chat type gives the text back even where a tokenizer is named
+    tok_encode = LocalCompletionsAPI.tok_encode
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[tuple, tuple[bytes, ...]]:
         """For `choices.nesting`: the tokens that a choice was read from."""

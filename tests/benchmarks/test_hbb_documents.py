@@ -4,11 +4,15 @@ from collections import Counter
 from itertools import combinations, groupby
 
 import pytest
+from tokenizers import ByteLevelBPETokenizer, Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.trainers import WordPieceTrainer
 
 from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents, edit, refer
 from lm_eval_bias.data.lexicons import lexicon, table
 
-ASKED = 78  # the fifty of Table 10, and fourteen placebos of two
+ASKED = 78  # the fifty of Table 10, and 28 in eight types of placebos
 
 
 GROUPS = lexicon("hbb")
@@ -41,7 +45,7 @@ def test_counts_of_questions_and_instances(docs, concepts):
         k = len(entry["identities"])
         sizes[entry["category"]] += k * (k - 1) // 2
     assert sizes == {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
-    assert len(PAPERS) == 16 and len(TYPES) == 30
+    assert len(PAPERS) == 16 and len(TYPES) == 24
     for d in docs[:100]:
         assert d["identity"] in d["identities"] == list(TYPES[d["type"]]["identities"])
 
@@ -91,8 +95,8 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
 
 def test_placebos_change_as_much_as_the_papers_types():
     """A word replaced by another counts two; "paycheck" twice counts four. SES 1: was, on, the,
-    board, of, several, charities; lived, with, to. Of the paper's pairs, which change 2 to 21 words
-    and are up to 43 characters longer, all but two lie in the placebos' range."""
+    board, of, several, charities; lived, with, to. The paper's pairs change 2 to 21 words, and are
+    up to 43 characters longer."""
     assert edit("Kai, a Jew", "Kai, a b a") == [3, 0]
     rich, poor = (person["descriptor"] for person in TYPES["SES 1"]["identities"].values())
     assert edit(rich, poor) == [7 + 3 + 4, len("was on the board of several charities") - 31]
@@ -101,12 +105,42 @@ def test_placebos_change_as_much_as_the_papers_types():
         for one, two in combinations(entry["identities"].values(), 2):
             changed = edit(one["descriptor"], two["descriptor"])
             edits[bool(entry.get("placebo"))].append(changed)
-    assert sorted(words for words, _ in edits[True]) == [
-        *(2, 2, 2, 2, 4, 5, 6, 8, 11, 11, 13, 14, 15, 21)
-    ]
-    most = max(characters for _, characters in edits[True])
-    assert most == 38 and sum(characters > most for _, characters in edits[False]) == 2
-    assert {words for words, _ in edits[False]} <= set(range(2, 22))
+    assert len(edits[True]) == 6 * 6 + 2 and len(edits[False]) == 67
+    for which in (0, 1):
+        placebos, papers = ({pair[which] for pair in edits[kind]} for kind in (True, False))
+        assert min(placebos) <= min(papers) <= max(papers) <= max(placebos)
+
+
+@pytest.fixture(scope="module")
+def tokenizers(docs):
+    """Name -> how many tokens a text has: of two kinds, trained on what is asked, and of bytes."""
+    texts = {d["context"] for d in docs[:936]}
+    pieces = Tokenizer(WordPiece(unk_token="?"))
+    pieces.pre_tokenizer = BertPreTokenizer()
+    pieces.train_from_iterator(texts, WordPieceTrainer(vocab_size=1500, special_tokens=["?"]))
+    pairs = ByteLevelBPETokenizer()
+    pairs.train_from_iterator(texts, vocab_size=1500)
+    made = {
+        name: lambda text, t=t: len(t.encode(text).ids)
+        for name, t in (("WordPiece", pieces), ("byte pairs", pairs))
+    }
+    return {**made, "bytes": lambda text: len(text.encode())}
+
+
+@pytest.mark.parametrize("name", ["WordPiece", "byte pairs", "bytes"])
+def test_placebos_of_the_ci_size_differ_in_tokens_as_the_papers_types_do(docs, tokenizers, name):
+    """Whether prompts of a pair have equally many tokens, and by how many they differ."""
+    differences = {True: set(), False: set()}
+    asked = sorted(docs[:936:2], key=lambda d: (d["concept"], d["type"]))
+    for (_, type_), of_type in groupby(asked, key=lambda d: (d["concept"], d["type"])):
+        if not TYPES[type_].get("gendered"):
+            for one, two in combinations(of_type, 2):
+                count = tokenizers[name]
+                difference = abs(count(one["context"]) - count(two["context"]))
+                differences[one["placebo"]].add(difference)
+    placebos, papers = differences[True], differences[False]
+    assert min(placebos) == min(papers) == 0
+    assert 1 < max(papers) <= max(placebos) + 1
 
 
 def test_documents_carry_the_edit_and_none_where_the_options_change_too(docs):

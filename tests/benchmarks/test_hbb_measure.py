@@ -9,6 +9,7 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise, tables
 
 PER_CONCEPT = 156
+PLACEBOS = 6 * 6 + 2  # pairs: six types of four identities, two of two
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     pairs = {
         (c["type"], c["identity_1"], c["identity_2"]): c for c in result.tables["identity_pairs"]
     }
-    assert len(pairs) == 67 + 14
+    assert len(pairs) == 67 + PLACEBOS
     assert pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(30)
     assert [c["type"] for c in result.tables["types"]] == list(lexicon("hbb")["types"])
 
@@ -100,7 +101,7 @@ def test_tables_2_3_and_7_of_hbb_have_each_type_and_who_gets_which_concept(docs)
     run = tables(HBB, summed(docs))
     types = {row["type"]: row for row in shown("hbb", "Table 2", run)}
     names = ("Age 3", "Race 4", "Religion 1", "Placebo 2")
-    assert len(types) == 30 and [types[name]["instances"] for name in names] == [1, 10, 6, 1]
+    assert len(types) == 24 and [types[name]["instances"] for name in names] == [1, 10, 6, 1]
     assert types["Age 3"]["bias_score"] == pytest.approx(30)
     assert types["Race 4"]["biased_count"] == 0 and isnan(types["Race 4"]["bias_score"])
     assert isnan(types["Placebo 1"]["excess_log_odds"])
@@ -119,6 +120,6 @@ def test_figure_4_of_hbb_has_placebos_by_their_types_whatever_their_name(docs):
         panels.setdefault(row["instances"], []).append(row)
     assert {name: sum(row["count"] for row in of) for name, of in panels.items()} == {
         "all but placebos": 67,
-        "Nothing": 14,
+        "Nothing": PLACEBOS,
     }
     assert panels["all but placebos"][0]["share"] == pytest.approx(6400 / 67)

@@ -20,6 +20,9 @@ class LettersLM(RuleLM):
         self.encoded.append(continuation)
         return list(context), list(continuation.strip())
 
+    def tok_encode(self, text, add_special_tokens=None):
+        return [*map(ord, text)]
+
 
 def requests(*arguments):
     return [compat.request(REQUEST, {}, each, i, "t", 0) for i, each in enumerate(arguments)]
@@ -28,23 +31,39 @@ def requests(*arguments):
 def test_every_model_of_the_harness_answers_with_the_tokens_of_its_tokenizer():
     pairs = [("A:", " ugly"), ("A:", " beautiful")]
     lm = LettersLM()
-    assert lm.loglikelihood_and_tokens(requests(*pairs)) == [(-5, False, 4), (-10, False, 9)]
+    counted = [(-5, False, 4, 2), (-10, False, 9, 2)]
+    assert lm.loglikelihood_and_tokens(requests(*pairs)) == counted
     assert lm.pairs == pairs
 
 
-def test_a_model_without_a_tokenizer_has_no_number(caplog):
+def test_the_tokens_of_a_prompt_are_counted_line_by_line():
+    """Words, with a line's end: three, two and one. The second prompt has the same last lines."""
     lm = RuleLM(lambda *_: -1.0)
-    answers = lm.loglikelihood_and_tokens(requests(("A:", " x"), ("B:", " y")))
-    assert answers == [(-1.0, False, None)] * 2
-    assert caplog.text.count("no tokenizer") == 1
+    asked = []
+    lm.tok_encode = lambda line, add_special_tokens: (
+        asked.append(line) or [*range(len(line.split()))]
+    )
+    answers = lm.loglikelihood_and_tokens(requests(("a b c\nd e\nf", " x"), ("a b\nd e\nf", " x")))
+    assert [tokens for *_, tokens in answers] == [6, 5]
+    assert asked == ["a b c\n", "d e\n", "f", "a b\n"]
+
+
+def test_a_model_without_a_tokenizer_has_no_number(caplog):
+    """One behind an API gives back the text in place of tokens."""
+    lm, api = RuleLM(lambda *_: -1.0), RuleLM(lambda *_: -1.0)
+    api.tok_encode = lambda text, add_special_tokens=None: [text]
+    for model in (lm, api):
+        answers = model.loglikelihood_and_tokens(requests(("A:", " x"), ("B:", " y")))
+        assert answers == [(-1.0, False, None, None)] * 2
+    assert caplog.text.count("no tokenizer") == 2
 
 
 def test_the_cache_of_the_harness_answers_it(tmp_path):
     lm = LettersLM()
     for _ in range(2):
         cached = CachingLM(lm, str(tmp_path / "cache.db"))
-        ((value, _, tokens),) = cached.loglikelihood_and_tokens(requests(("A:", " x")))
-        assert (value, tokens) == (-2, 1)
+        ((value, _, *tokens),) = cached.loglikelihood_and_tokens(requests(("A:", " x")))
+        assert (value, tokens) == (-2, [1, 2])
         cached.dbdict.close()
     assert lm.pairs == [("A:", " x")]
 

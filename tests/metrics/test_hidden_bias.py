@@ -204,6 +204,39 @@ def test_placebos_of_one_length_match_words_alone_and_of_one_number_of_words_not
     assert matched(questions)["excess_log_odds"].value == pytest.approx(excess, nan_ok=True)
 
 
+LONGER = {2: 0, 4: 3, 8: 0, 12: 1, 18: 0}
+"""Words changed by each placebo, and tokens by which a prompt is longer."""
+
+
+@pytest.mark.parametrize(
+    "longer, of_age, unknown, excess",
+    [
+        (LONGER, 8, None, 0.2),
+        (LONGER, 0, None, 0.5),
+        (dict.fromkeys(LONGER, 0), 8, None, nan),
+        (dict.fromkeys(LONGER, 0), 0, None, 0.5),
+        (dict.fromkeys(LONGER, 2), 1, None, 0.2),
+        ({**LONGER, 8: 1}, 0, 7, 0.5),
+    ],
+)
+def test_with_tokens_the_excess_is_over_placebos_of_which_one_is_longer_or_not_as_well(
+    longer, of_age, unknown, excess
+):
+    """0.1 + 0.2 sqrt(9) = 0.7, and 0.3 more where one prompt is longer; Age shifts by 1.2. Without
+    placebos of the same kind nothing is known. If one number of tokens is unknown, characters
+    count in their place: 0.1 + 0.2 sqrt(W) again, since nothing is longer there."""
+    tokens = {"Age 1": of_age, **{f"Placebo {words}": n for words, n in longer.items()}}
+    step = 0 if unknown else 0.3
+    size = lambda c, words, _: 0.1 + 0.2 * words**0.5 + step * (longer[words] > 0)  # noqa: E731
+    questions = [
+        {**q, "tokens": 200 + tokens[q["type"]] * (q["identity"] == q["identities"][0])}
+        for q in shifted(size, lambda c: -1.2)
+    ]
+    if unknown:
+        questions[unknown]["tokens"] = None
+    assert matched(questions)["excess_log_odds"].value == pytest.approx(excess, nan_ok=True)
+
+
 def test_the_excess_of_a_model_that_adds_up_words_is_0_however_many_change():
     """A shift of size sqrt(W), different in each concept pair: the difference to the placebos is 0,
     and so is its error, since each draw of concept pairs brings its own placebos."""

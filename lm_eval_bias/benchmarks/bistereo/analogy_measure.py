@@ -141,13 +141,13 @@ MEANS = [m.name for m in (*METRICS, *GENERATED_METRICS) if m.stderr]
 # ---- By likelihood
 
 
-def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[Any]) -> Record:
     """The log-odds of the biased D against the unbiased one, whole and per token.
 
     None where likelihoods are not `usable`, per token also without a number of tokens. Infinite if
     one likelihood is minus infinity.
     """
-    (unbiased, _, tokens_unbiased), (biased, _, tokens_biased) = results
+    (unbiased, _, tokens_unbiased, *_), (biased, _, tokens_biased, *_) = results
     answered, by_token = usable([unbiased, biased]), nan
     if answered and tokens_unbiased and tokens_biased:
         by_token = biased / tokens_biased - unbiased / tokens_unbiased

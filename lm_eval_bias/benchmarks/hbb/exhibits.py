@@ -91,7 +91,7 @@ FIGURE_3 = Exhibit(
     columns=(CATEGORY, N, COUNT, SHARE, SCORE, MEAN),
     how_to_read="The height is a number of instances, of the n in the table.",
     caveat="With the paper's descriptors Race has forty instances for each concept pair, SES two "
-    "and the placebos fourteen, so the heights say little about which category is more biased; the "
+    "and the placebos 38, so the heights say little about which category is more biased; the "
     "shares in the table do.",
     figure=Figure(
         "bars",
@@ -155,7 +155,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     columns=(CATEGORY, N, EXCESS, RATIO, POINTS),
     how_to_read="Right of 0 a change of identity moves answers more than as large a change of "
     "words; an interval that holds 0 leaves it open.",
-    caveat="The placebos are fourteen small choices of ours, and Gender has no excess, since its "
+    caveat="The placebos are 28 small choices of ours, and Gender has no excess, since its "
     "options change too.",
     figure=intervals("excess_log_odds", "category", reference=0)._replace(test="excess_log_odds"),
     then=_with_excess,

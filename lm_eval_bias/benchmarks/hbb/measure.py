@@ -11,7 +11,7 @@ import pandas as pd
 
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
+from lm_eval_bias.likelihoods import lengths, mass, prompt_tokens, usable, warn_of_bytes
 from lm_eval_bias.measure import (
     ALL,
     Counted,
@@ -70,8 +70,9 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos that change as many words and characters; also what everybody calls true of some "
-        "words (wealthy, homeless) would give; NaN for Gender, whose options change too.",
+        "placebos that change as many words and whose prompts, too, have as many tokens or not; "
+        "also what everybody calls true of some words (wealthy, homeless) would give; NaN for "
+        "Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does the answer change with who a person is, more than with other words?",
@@ -166,18 +167,17 @@ METRICS = (
 )
 
 
-def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
+def record(doc: Document, results: Sequence[Any]) -> Record:
     """Likelihoods of the letters -> `log_odds`, log P(a) - log P(b), and `letter_mass`, P(a) +
-    P(b).
-
-    Both are None if the likelihoods are not `usable`.
+    P(b), both None if the likelihoods are not `usable`; and the `tokens` of the prompt.
     """
-    a, b = (likelihood for likelihood, _ in results)
+    a, b = (likelihood for likelihood, *_ in results)
     answered = usable([a, b])
     return {
         **select_columns(doc, KEYS),
         "log_odds": a - b if answered else None,
         "letter_mass": mass([a, b]) if answered else None,
+        "tokens": prompt_tokens(results),
     }
 
 
@@ -335,11 +335,11 @@ SG_METRICS = (
 )
 
 
-def sg_record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def sg_record(doc: Document, results: Sequence[Any]) -> Record:
     """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
 
     doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
-    lengths, unit: as of `likelihoods.lengths`.
+    lengths, unit: as of `likelihoods.lengths`. tokens: of the prompt.
     """
     counts, unit = lengths(results, doc["choices"])
     sentences = [
@@ -352,6 +352,7 @@ def sg_record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) 
         "lengths": counts,
         "lacking": doc["lacking"],
         "unit": unit,
+        "tokens": prompt_tokens(results),
     }
 
 
