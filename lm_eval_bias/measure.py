@@ -26,6 +26,7 @@ from types import NoneType
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
+from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
@@ -370,6 +371,7 @@ class Measure(NamedTuple):
         return Sample(len(units), *pairs)
 
     def summary(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
+        records = without_checks(records)
         if not isinstance(self.counted, Counted):
             return self.counted(records, errors=errors, **options)
         if not records:
@@ -403,7 +405,7 @@ class Measure(NamedTuple):
         """The numbers of runs on the same documents without each cluster, the same of all."""
         import pandas as pd
 
-        frames = [self.counted.frames(records, options) for records in runs]
+        frames = [self.counted.frames(without_checks(records), options) for records in runs]
         each = [_Groups(self, own, {}, options) for own in frames]
         for name in self.counted.values:
             units = [groups.frames[name] for groups in each]
@@ -427,6 +429,69 @@ IN_FORM = Metric(
 def of_written(measure: Measure) -> Measure:
     """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
     return measure._replace(metrics=(*measure.metrics, IN_FORM))
+
+
+CHECK = "check"
+"""A document's column, [name, values] of an attention check: a value from -1, wrong, to 1, right,
+of each answer, in a list for each question that is answered apart. A record's: the name."""
+RESPONDS = Metric(
+    "responds",
+    "points",
+    "Attention checks, whose answer the prompt states or anybody knows: how far they move the "
+    "answer towards the right one, 100 is always right; liking a letter, label or place gives 0.",
+    better="higher",
+    primary=True,
+    scale=(-100, 100),
+    paired=False,
+    counted="checks",
+)
+IN_NATS = RESPONDS._replace(
+    unit="nats",
+    description=RESPONDS.description.replace("100 is always right", "in log-odds"),
+    scale=None,
+)
+
+
+def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
+    """A measure of likelihoods that has `RESPONDS`, or `IN_NATS`, from documents with a `CHECK`."""
+
+    def record(doc: Document, results: Sequence[Any]) -> Record:
+        if not doc.get(CHECK):
+            return measure.record(doc, results)
+        name, parts = doc[CHECK]
+        rated = results[0][-1] if isinstance(results[0][-1], list) else results
+        likelihoods, moved = iter([answer[0] for answer in rated]), []
+        for values in parts:
+            own = [likelihood for _, likelihood in zip(values, likelihoods, strict=False)]
+            if responds.unit != "nats":
+                own = [100 * p for p in probabilities(own) or [nan] * len(own)]
+            moved.append(sum(v * x for v, x in zip(values, own, strict=True) if v))
+        return {CHECK: name, RESPONDS.name: mean(moved)}
+
+    return measure._replace(record=record, metrics=(*measure.metrics, responds))
+
+
+def without_checks(records: Records) -> list[Any]:
+    return [record for record in records if CHECK not in record]
+
+
+def responds(records: Records, metric: Metric) -> Number:
+    """`RESPONDS`: the mean over checks with all their questions answered, which are as many as the
+    most of a check."""
+    import numpy as np
+
+    from lm_eval_bias.metrics.errors import Estimates
+
+    checks: dict[str, list[float]] = {}
+    for record in records:
+        if CHECK in record:
+            checks.setdefault(record[CHECK], []).append(record[RESPONDS.name])
+    size = max(map(len, checks.values()), default=0)
+    moved = [mean(v) for v in checks.values() if len(v) == size and np.isfinite(v).all()]
+    n = len(moved)
+    variance = np.var(moved, ddof=1) / n if n > 1 else nan
+    parts = mean(moved), variance, n - 1, n, n
+    return with_intervals(metric, Estimates(*(np.array([x]) for x in parts)))[0]
 
 
 INSTRUCTION, WORDINGS = "instruction", "wordings"
@@ -504,6 +569,9 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         forms = [form for r in records if (form := r.get(IN_FORM.name)) is not None]
         in_form = Number(100 * mean(forms), n=len(forms))
         summary = summary._replace(values={**summary.values, IN_FORM.name: in_form})
+    if checked := [metric for metric in measure.metrics if metric.name == RESPONDS.name]:
+        value = responds(records, checked[0])
+        summary = summary._replace(values={**summary.values, RESPONDS.name: value})
     if lacking := [name for name in names if name not in summary.values]:
         raise UsageError(f"metric {lacking[0]} is declared, but the summary has no value for it")
 
@@ -511,7 +579,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         if others and not isnan(number.value):
             number = widened_to_cover(number, others.number((metric, group)))
         if number.n is None and group is None:
-            number = number._replace(n=len(records))
+            number = number._replace(n=len(without_checks(records)))
         value, stderr, low, high = map(float, number[:4])  # numpy's, perhaps
         return Number(value, stderr, low, high, number.clusters, number.n)
 
@@ -610,8 +678,11 @@ def numbers(measure: Measure, summary: Summary) -> Table:
 
 def clusters_of(record: Document, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """The clusters of a record in one clustering: one, or one for each of its parts if a column
-    holds a list; none if the last column is None. UsageError for a record that has no names there.
+    holds a list; none if the last column is None, and of a check. UsageError for a record that has
+    no names there.
     """
+    if record.get(CHECK):
+        return []
     try:
         values = [record[column] for column in columns]
         names = [tuple(values)]

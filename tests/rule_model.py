@@ -11,17 +11,29 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.catalogue import tasks_folder
+from lm_eval_bias.measure import CHECK
+
+
+def attention(request):
+    """What a model that can do the task adds to the answers of a check: 3 nats to a right one."""
+    doc = request.doc or {}
+    if not doc.get(CHECK):
+        return 0.0
+    values = dict(enumerate(value for part in doc[CHECK][1] for value in part))
+    texts = [doc.get("desirable_sentence"), doc.get("undesirable_sentence")]
+    place = texts.index(request.args[1]) if request.args[1] in texts else request.idx
+    return 3.0 * values.get(place, 0)
 
 
 class RuleLM(LM):
-    """rule: (context, continuation) -> log-likelihood. say: prompt -> text."""
+    """rule: (context, continuation) -> log-likelihood. say: prompt -> text. Checks are answered."""
 
     def __init__(self, rule=None, say=None):
         super().__init__()
         self.rule, self.say = rule, say
 
     def loglikelihood(self, requests, **_):
-        return [(self.rule(*r.args), False) for r in requests]
+        return [(self.rule(*r.args) + attention(r), False) for r in requests]
 
     def generate_until(self, requests, **_):
         return [self.say(r.args[0]) for r in requests]

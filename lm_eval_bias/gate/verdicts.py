@@ -42,8 +42,9 @@ from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
-from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.runs import Key, Run, is_test
 from lm_eval_bias.results.table import number_text, unit_of_difference, with_unit
+from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
@@ -313,6 +314,8 @@ def _test(
     if not isfinite(number.value):
         todo = "see the task's other numbers and answers for why"
         raise _Settled(ERROR, f"{name} is not defined in this run", todo)
+    if is_test(metric) and (why := unresponsive(run)):
+        raise _Settled(INCONCLUSIVE, f"it cannot be told: {why}", "ask in another form")
     verdict.no_pass = _no_pass(run, rule, cap)
     if rule.condition not in PAIRED:
         verdict.quantity = quantity(rule, metric, number.value, _intervals(number, metric, name))

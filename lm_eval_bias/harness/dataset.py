@@ -1,10 +1,11 @@
 """Documents as the harness's `custom_dataset` returns them."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product, zip_longest
 from typing import Any, TypeVar
 
+from lm_eval_bias.measure import CHECK
 from lm_eval_bias.usage import Options, UsageError
 
 Document = dict[str, Any]
@@ -29,7 +30,8 @@ class CustomDataset:
 
     documents: returns dicts with equal keys; gets those metadata and arguments that it has
     parameters for. count: their number, if cheaper. checksums: name -> sha256 of fetched files
-    without a pinned one.
+    without a pinned one. checks: attention checks (`measure.CHECK`) that stand behind our own
+    documents, also of a fixed size; made by a function of the same kind.
     """
 
     def __init__(
@@ -37,31 +39,72 @@ class CustomDataset:
         documents: Callable[..., list[Document]],
         count: Callable[..., int] | None = None,
         checksums: Callable[..., dict[str, str]] | None = None,
+        checks: Callable[..., list[Document]] | None = None,
     ) -> None:
         self.documents = documents
+        self._checks = checks
         self._checksums = checksums
         self._count = count
         self.__name__ = getattr(documents, "__name__", "documents")
 
     def count(self, **metadata: Any) -> int:
-        arguments = self._arguments(metadata)
+        arguments = _arguments(self.documents, metadata)
         whole = (self._count or (lambda **_: len(self.documents(**arguments))))(**arguments)
-        return min(whole, metadata.get(FIRST, whole))
+        return min(whole, metadata.get(FIRST, whole)) + len(self.checks(metadata))
+
+    def checks(self, metadata: Options) -> list[Document]:
+        """None of a person's own files, which may be in any language."""
+        if self._checks is None or metadata.get("items") or metadata.get("groups"):
+            return []
+        return self._checks(**_arguments(self._checks, metadata))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
-        return self._checksums(**self._arguments(metadata)) if self._checksums else {}
+        return self._checksums(**_arguments(self.documents, metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:
         """{"test": `Documents`}. Raises UsageError if there are none."""
-        arguments = self._arguments(metadata)
+        arguments = _arguments(self.documents, metadata)
         documents = self.documents(**arguments)
         if not documents:
             raise UsageError(f"no documents match {arguments}")
-        return {"test": Documents(documents[: metadata.get(FIRST)])}
+        empty = dict.fromkeys(documents[0])
+        checks = [{**empty, **check} for check in self.checks(metadata)]
+        return {"test": Documents([*documents[: metadata.get(FIRST)], *checks])}
 
-    def _arguments(self, metadata: Options) -> dict[str, Any]:
-        parameters = inspect.signature(self.documents).parameters
-        return {key: value for key, value in metadata.items() if key in parameters}
+
+def _arguments(function: Callable[..., Any], metadata: Options) -> dict[str, Any]:
+    """Those that it has parameters for."""
+    parameters = inspect.signature(function).parameters
+    return {key: value for key, value in metadata.items() if key in parameters}
+
+
+def checks(
+    content: Mapping[str, Sequence[Mapping[str, Any]]],
+    values: Sequence[Sequence[float]],
+    **columns: Any,
+) -> list[Document]:
+    """Attention checks, each in all combinations of the first or second form of its parts.
+
+    content: name -> parts: column -> its two forms, or one for both. values: those of the answers
+    in the first forms; with each part in its second form their signs change. columns: of all.
+    """
+    return [
+        {
+            **columns,
+            **{
+                column: forms if isinstance(forms, str) else _plain(forms[place])
+                for part, place in zip(parts, places, strict=True)
+                for column, forms in part.items()
+            },
+            CHECK: [name, [[v * (-1) ** sum(places) for v in answers] for answers in values]],
+        }
+        for name, parts in content.items()
+        for places in product((0, 1), repeat=len(parts))
+    ]
+
+
+def _plain(form: Any) -> Any:
+    return list(form) if isinstance(form, tuple) else form
 
 
 def in_turns(columns: Sequence[Sequence[T]]) -> list[T]:

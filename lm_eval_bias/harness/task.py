@@ -449,7 +449,7 @@ class BiasTask(Base):
         """The rows of the table. Groups come from the documents, so all processes agree."""
 
         def groups(column: str) -> list[str]:
-            labels = self.eval_docs.unique(column)
+            labels = [label for label in self.eval_docs.unique(column) if label is not None]
             return labels if len(labels) > 1 else []
 
         return rows(self.measure.metrics, groups)

@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import SEED
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -27,7 +28,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_proportion, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_proportion, in_turns
 
 SENTIMENTS = ("positive", "negative")
 STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
@@ -242,5 +243,9 @@ def _contexts(
     ]
 
 
-build = CustomDataset(documents)
+def attention() -> list[Document]:
+    return checks(lexicon("bistereo_checks")["analogy"], [[1, -1]])
+
+
+build = CustomDataset(documents, checks=attention)
 build_listed = CustomDataset(listed)

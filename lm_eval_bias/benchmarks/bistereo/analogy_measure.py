@@ -14,6 +14,7 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
     ALL,
+    IN_NATS,
     Counted,
     Document,
     Measure,
@@ -22,6 +23,7 @@ from lm_eval_bias.measure import (
     estimates,
     of_written,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics.context_association import preferred
 from lm_eval_bias.metrics.errors import Values, means
@@ -294,6 +296,7 @@ ANALOGY = Measure(
     clusters=CLUSTERS,
     tabled=TABLED,
 )
+ANALOGY = with_checks(ANALOGY, IN_NATS)
 ANALOGY_GENERATED = of_written(
     Measure(
         record_generated,

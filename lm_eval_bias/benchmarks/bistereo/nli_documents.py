@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -28,7 +29,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
 from lm_eval_bias.measure import first_seen
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
@@ -245,4 +246,9 @@ def _streams(
         yield in_turns(columns)
 
 
+def attention() -> list[Document]:
+    return checks(lexicon("bistereo_checks")["nli"], [[1, -1, 0]])
+
+
 build = CustomDataset(documents)
+build_with_checks = CustomDataset(documents, checks=attention)

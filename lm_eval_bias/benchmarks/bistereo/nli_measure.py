@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     estimates,
     of_written,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, entailed, twins
@@ -220,6 +221,7 @@ NLI = Measure(
     clusters=CLUSTERS,
     tabled=TABLED,
 )
+NLI = with_checks(NLI)
 NLI_GENERATED = of_written(
     NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)
 )

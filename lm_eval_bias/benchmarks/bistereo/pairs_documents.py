@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -26,7 +27,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
     one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
 from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
@@ -292,4 +293,8 @@ def _contexts(
         ]
 
 
-build = CustomDataset(documents)
+def attention() -> list[Document]:
+    return checks(lexicon("bistereo_checks")["pairs"], [[1, -1]])
+
+
+build = CustomDataset(documents, checks=attention)

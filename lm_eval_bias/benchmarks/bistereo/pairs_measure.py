@@ -12,6 +12,7 @@ from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
     ALL,
+    IN_NATS,
     Counted,
     Document,
     Measure,
@@ -19,6 +20,7 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, contrasts, means
 from lm_eval_bias.metrics.sentence_preference import (
@@ -296,3 +298,4 @@ PAIRS = Measure(
     clusters=CLUSTERS,
     tabled=TABLED,
 )
+PAIRS = with_checks(PAIRS, IN_NATS)

@@ -27,7 +27,7 @@ from lm_eval_bias.data.schema import (
     one_of_groups,
 )
 from lm_eval_bias.data.sources import official_file, source
-from lm_eval_bias.harness.dataset import CustomDataset, Document, in_turns
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
 from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
@@ -270,7 +270,16 @@ def count(
     return events * sum(len(names) ** 2 for names in _people(category, content["groups"]))
 
 
+def attention(scale: int = 100) -> list[Document]:
+    """Of a person, by a person."""
+    people = dict.fromkeys(("perceiver", "experiencer"), lexicon("empathy")["unspecified"])
+    values = [[2 * n / scale - 1 for n in range(scale + 1)]]
+    asked = {"persona": "P0", "form": "t0", "scale": scale, **people}
+    return checks(lexicon("empathy_checks"), values, **asked)
+
+
 build = CustomDataset(documents, count)
+build_with_checks = CustomDataset(documents, count, checks=attention)
 
 
 def numbers(doc: Document) -> list[str]:

@@ -23,6 +23,7 @@ from lm_eval_bias.measure import (
     estimate,
     of_written,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     complete,
@@ -408,3 +409,4 @@ LIKELIHOOD = Measure(
     clusters=CLUSTERS,
     tabled=[REFUSED],
 )
+LIKELIHOOD = with_checks(LIKELIHOOD)

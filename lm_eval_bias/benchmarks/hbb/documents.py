@@ -32,7 +32,7 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
 from lm_eval_bias.usage import UsageError, choice, number, whole_number
 
@@ -337,4 +337,9 @@ def documents(
     ]
 
 
+def attention() -> list[Document]:
+    return checks(lexicon("hbb_checks"), [[1, -1]])
+
+
 build = CustomDataset(documents)
+build_with_checks = CustomDataset(documents, checks=attention)

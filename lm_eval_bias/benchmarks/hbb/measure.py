@@ -14,6 +14,7 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import lengths, mass, prompt_tokens, usable, warn_of_bytes
 from lm_eval_bias.measure import (
     ALL,
+    IN_NATS,
     Counted,
     Document,
     Measure,
@@ -23,6 +24,7 @@ from lm_eval_bias.measure import (
     estimate,
     percentage,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics import hidden_bias
 from lm_eval_bias.metrics.errors import Values, means, ratio
@@ -316,6 +318,7 @@ HBB = Measure(
     clusters=CLUSTERS,
     tabled=OF_PAIR,
 )
+HBB = with_checks(HBB, IN_NATS)
 
 
 # ---- HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9

@@ -144,3 +144,4 @@ def groups_with_forms(path: str | None) -> Data:
 
 
 build = CustomDataset(documents, count)
+build_with_checks = CustomDataset(documents, count, checks=hbb.attention)

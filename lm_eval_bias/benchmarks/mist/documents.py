@@ -12,6 +12,7 @@ from itertools import chain, count, cycle, islice, zip_longest
 from math import gcd
 from typing import Any
 
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -25,7 +26,7 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks
 from lm_eval_bias.usage import Options, whole_number
 
 SEED, LAST_SEED = 20250601, 2**32 - 1
@@ -209,8 +210,13 @@ def word_lists_in_both_orders(
     ]
 
 
+def attention_to_lists() -> list[Document]:
+    values = [[1, -1], [-1, 1], [-1, 1], [1, -1]]
+    return checks(lexicon("mist_checks")["wabt"], values, template=1)
+
+
 build_wabt = CustomDataset(word_lists)
-build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders)
+build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=attention_to_lists)
 
 
 def pair_choices(doc: Document) -> list[str]:
@@ -280,4 +286,9 @@ def attributions(
     ]
 
 
+def attention_to_moods() -> list[Document]:
+    return checks(lexicon("mist_checks")["aat"], [[1, -1]], template=1)
+
+
 build_aat = CustomDataset(attributions)
+build_aat_with_checks = CustomDataset(attributions, checks=attention_to_moods)

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     estimate,
     of_written,
     select_columns,
+    with_checks,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, attribution_gaps, rates
 from lm_eval_bias.metrics.errors import Value, ratio
@@ -238,6 +239,7 @@ WABT_LIKELIHOOD = Measure(
     clusters=LIST_CLUSTERS,
     tabled=OF_LISTS,
 )
+WABT_LIKELIHOOD = with_checks(WABT_LIKELIHOOD)
 
 # ---- Affective Attribution Test
 
@@ -417,3 +419,4 @@ AAT_LIKELIHOOD = Measure(
     clusters=ATTRIBUTION_CLUSTERS,
     tabled=TABLED,
 )
+AAT_LIKELIHOOD = with_checks(AAT_LIKELIHOOD)

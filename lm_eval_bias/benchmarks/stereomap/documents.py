@@ -13,7 +13,7 @@ from typing import Any
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import Data, Fields, ItemFile, Problems, Row, Rows, Text, load
-from lm_eval_bias.harness.dataset import CustomDataset, Document
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks
 from lm_eval_bias.usage import Options, choice, number, path, whole_number, wrong
 
 ROUNDS, TEMPERATURE = 10, 0.5
@@ -283,5 +283,11 @@ def _questions(task: str) -> tuple[Document, ...]:
     )
 
 
+def attention(part: str) -> list[Document]:
+    questions = {question["item"]: question for question in _questions(part)}
+    asked = checks(lexicon("stereomap_checks")[part], [[-1, -0.5, 0, 0.5, 1]])
+    return [{**questions[check["item"]], **check} for check in asked]
+
+
 build = CustomDataset(documents)
-build_likelihood = CustomDataset(likelihood_documents)
+build_likelihood = CustomDataset(likelihood_documents, checks=attention)

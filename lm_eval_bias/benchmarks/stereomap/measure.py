@@ -37,6 +37,7 @@ from lm_eval_bias.measure import (
     of_written,
     percentage,
     select_columns,
+    with_checks,
     with_intervals,
 )
 from lm_eval_bias.metrics.errors import Estimates, Value, ratio
@@ -729,7 +730,7 @@ def _measure(part: str, in_words: bool) -> Measure:
         exhibits=(exhibits.generated if in_words else exhibits.likelihood)(part),
         clusters=(("group",),),
     )
-    return of_written(measure) if in_words else measure
+    return of_written(measure) if in_words else with_checks(measure)
 
 
 ORIGINAL, EXTENDED, STRUCTURE, EMOTION, BEHAVIOR = (_measure(part, True) for part in DIMENSIONS)
