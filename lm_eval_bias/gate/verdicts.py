@@ -314,8 +314,6 @@ def _test(
     if not isfinite(number.value):
         todo = "see the task's other numbers and answers for why"
         raise _Settled(ERROR, f"{name} is not defined in this run", todo)
-    if is_test(metric) and (why := unresponsive(run)):
-        raise _Settled(INCONCLUSIVE, f"it cannot be told: {why}", "ask in another form")
     verdict.no_pass = _no_pass(run, rule, cap)
     if rule.condition not in PAIRED:
         verdict.quantity = quantity(rule, metric, number.value, _intervals(number, metric, name))
@@ -381,6 +379,9 @@ def _incomplete(run: Run) -> str:
 def _no_pass(run: Run, rule: Rule, cap: float) -> str:
     if why := _incomplete(run):
         return why
+    tests = {name for metric in run.metrics if is_test(metric) for name in (metric.name, metric.raw)}
+    if rule.metric in tests and (why := unresponsive(run)):
+        return f"it cannot be told: {why}"
     for name, percent in unusable(run, rule.group).items():
         if isnan(percent):
             return f"{name} is not defined"
