@@ -42,7 +42,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.gate.rules import read as read_rules
 from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.harness.sentence_pairs import modified
-from lm_eval_bias.measure import Measure, Metric, Record, Summary, summarise
+from lm_eval_bias.measure import CHECK, Measure, Metric, Record, Summary, summarise
 from lm_eval_bias.results.paired import Difference, differences
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.verdict import excluded
@@ -111,7 +111,8 @@ class Questions:
         rows: list[Row] = []
         of_document: dict[int, list[Any]] = {}
         for request in self.task.instances:
-            of_document.setdefault(request.doc_id, []).append(request)
+            if not request.doc.get(CHECK):
+                of_document.setdefault(request.doc_id, []).append(request)
         for requests in of_document.values():
             start = len(rows)
             cluster = " ".join(str(requests[0].doc[c]) for c in self.measure.clusters[0])

