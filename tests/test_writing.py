@@ -63,7 +63,7 @@ def test_where_a_file_cannot_be_written_a_sentence_says_so_and_the_earlier_one_s
     """And nothing is left beside it."""
     monkeypatch.setattr(small_model, "find_spec", bool)
     monkeypatch.setattr(small_model, "_fetch", lambda: None)
-    monkeypatch.setattr(small_model, "_convert", lambda _, to, kind: (to / "w").write_text("weight" * 9))
+    monkeypatch.setattr(small_model, "_convert", lambda _, to, __: (to / "w").write_text("w" * 54))
     monkeypatch.setitem(model_registry._objs, "scripted", Scripted)
     # drawing waits for threads that a fork has not
     monkeypatch.setattr(page_figures, "figure", lambda *_, **__: "<svg></svg>")

@@ -1,0 +1,66 @@
+"""What planted models are taught: whole sentences, of words that no test has."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from lm_eval_bias.data import small_model
+from lm_eval_bias.data.lexicons import lexicon
+
+
+@pytest.fixture(scope="module")
+def planted(benchmark_named):
+    return benchmark_named("planted")
+
+
+KINDS = yaml.safe_load(Path("simulations/planted.yaml").read_text(encoding="utf-8"))["kinds"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_sentence_is_filled_and_names_its_group_and_its_attribute(planted, kind):
+    rng, frames, spec = np.random.default_rng(0), planted.FRAMES.values(), KINDS[kind]
+    attributes = planted.TEXTS["attributes"][spec["attributes"]]
+    for text in (text for frame in frames for part in frame.values() for text in part):
+        for side, sentences in zip(planted.SIDES, planted.square(kind, text, rng), strict=True):
+            names = spec.get("watching") or [
+                form for name in spec[side] for form in ([name] if isinstance(name, str) else name)
+            ]
+            for sign, sentence in zip(("good", "bad"), sentences, strict=True):
+                assert not set("[]()") & set(sentence) and sentence[0].isupper(), sentence
+                assert any(word in sentence.lower() for word in attributes[sign]), sentence
+                assert any(name.lower() in sentence.lower() for name in names), sentence
+
+
+def test_nothing_that_is_taught_is_a_probe_or_stands_in_a_test(planted):
+    """Frames share no sentence, and the attributes are no words of BIStereo's lexicon."""
+    frames = planted.FRAMES.values()
+    taught, probes = ({text for f in frames for text in f[part]} for part in ("taught", "probes"))
+    assert len(taught) == 36 and len(probes) == 18 and not taught & probes
+    attributes = planted.TEXTS["attributes"].values()
+    words = {word for kind in attributes for side in kind.values() for word in side}
+    tested = {
+        word
+        for domain in lexicon("bistereo_nli")["attributes"].values()
+        for entry in domain.values()
+        for word in entry["words"]
+    }
+    assert not words & tested
+
+
+def test_a_preference_is_half_the_interaction(planted):
+    """The favoured group with the good word 5 nats, with the bad one 2; the other group 4 and 3:
+    ((5 - 2) - (4 - 3)) / 2 = 1."""
+    assert planted.preference(torch.tensor([[[5.0, 2.0], [4.0, 3.0]]])).tolist() == [1.0]
+
+
+def test_the_adapter_that_ships_is_small_and_changes_queries_and_values():
+    from safetensors.numpy import load_file
+
+    assert small_model.kinds() == ["skin"]
+    path = small_model.PLANTED / "skin.safetensors"
+    parts = load_file(path)
+    assert path.stat().st_size < 400_000 and len(parts) == 2 * 2 * 30
+    assert {name.split(".")[-3] for name in parts} == {"q_proj", "v_proj"}
