@@ -16,9 +16,11 @@ from math import exp, isnan, log
 from pathlib import Path
 
 import pytest
+import tiny
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
+from lm_eval_bias.harness import token_counts
 from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
@@ -458,6 +460,15 @@ def test_what_neither_name_mends_ends_in_the_sentence_that_helps(
     with refused(sentence):
         probabilities(serve(server), "a", "b")
     assert server.limits() == limits
+
+
+def test_a_prompt_has_the_tokens_of_a_tokenizer_that_is_named(tmp_path):
+    known, text = tiny.tokenizer(), "The sun rose."
+    known.save_pretrained(tmp_path)
+    named = {"tokenizer_backend": "huggingface", "tokenizer": str(tmp_path)}
+    lm, other = ChatLogprobs(model="m", **named), ChatLogprobs(model="m")
+    assert token_counts._count_line(lm, text) == len(known.tokenize(text)) > 3
+    assert token_counts._count_line(other, text) is None
 
 
 def test_null_in_extra_body_leaves_a_field_out(serve):
