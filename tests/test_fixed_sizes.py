@@ -11,6 +11,7 @@ import pytest
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
+from lm_eval_bias.measure import CHECK
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate
 
@@ -44,6 +45,13 @@ def documents(task):
     return beginning, task.builder(**options)["test"]
 
 
+def without_checks(documents):
+    """The attention checks stand at the end."""
+    kept = [document for document in documents if CHECK not in document]
+    assert kept == documents[: len(kept)]
+    return kept
+
+
 def test_the_group_has_all_five_benchmarks():
     papers = {"BIStereo", "HBB", "MIST", "empathy gap", "StereoMap"}
     assert {TASKS[name].paper for name in GROUP} == papers
@@ -58,9 +66,13 @@ def test_the_group_has_all_five_benchmarks():
 )
 def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     task = TASKS[name]
-    beginning, whole = documents(task)
+    asked = documents(task)
+    beginning, whole = map(without_checks, asked)
     size = len(beginning)
-    assert size == task.documents == task.config["dataset_kwargs"][FIRST] < len(whole)
+    assert size == task.config["dataset_kwargs"][FIRST] < len(whole)
+    checks = asked[0][size:]
+    assert len(asked[0]) == task.documents and checks == asked[1][len(whole) :]
+    assert 1 <= len(checks) <= 0.03 * size or "mist" in name  # whose checks are shorter
     assert beginning == whole[:size]
     last, following = (
         [doc[column] for column in UNITS[FIXED[name]]] for doc in whole[size - 1 : size + 1]
@@ -82,7 +94,9 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     ],
 )
 def test_every_stratum_has_its_share(name, columns, strata, size):
-    counts = Counter(tuple(doc[c] for c in columns) for doc in documents(TASKS[name])[0])
+    counts = Counter(
+        tuple(doc[c] for c in columns) for doc in without_checks(documents(TASKS[name])[0])
+    )
     assert set(counts.values()) == {size} and len(counts) == (strata or len(counts))
 
 

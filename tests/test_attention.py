@@ -1,0 +1,127 @@
+"""Attention checks: questions whose answer is known tell whether a model can do a task."""
+
+from collections import Counter
+from math import isnan
+from types import SimpleNamespace
+
+import pytest
+
+from lm_eval_bias.benchmarks.bistereo import analogy_documents, nli_documents, pairs_documents
+from lm_eval_bias.benchmarks.empathy import documents as empathy
+from lm_eval_bias.benchmarks.hbb import documents as hbb
+from lm_eval_bias.benchmarks.mist import documents as mist
+from lm_eval_bias.benchmarks.stereomap import documents as stereomap
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset
+from lm_eval_bias.measure import (
+    CHECK,
+    IN_NATS,
+    RESPONDS,
+    Counted,
+    Measure,
+    Metric,
+    Number,
+    responds,
+    summarise,
+    with_checks,
+)
+from lm_eval_bias.results.verdict import unresponsive
+
+ASKED = {
+    "nli": nli_documents.attention(),
+    "pairs": pairs_documents.attention(),
+    "analogy": analogy_documents.attention(),
+    "hbb": hbb.attention(),
+    "wabt": mist.attention_to_lists(),
+    "aat": mist.attention_to_moods(),
+    "empathy": empathy.attention(),
+    **{part: stereomap.attention(part) for part in stereomap.ASKED},
+}
+MEASURE = Measure(
+    lambda doc, results: {"i": doc["i"]},
+    Counted(lambda x: {"x": x}, {"x": lambda x, total: {"n": (total(1), total(1))}}),
+    (Metric("n", "count", "How many."),),
+    clusters=(("i",),),
+)
+
+
+def texts(doc):
+    """The answers that a check offers, by what a model might like about them."""
+    if "option_a" in doc:
+        return [[doc["option_a"], doc["option_b"]]]
+    if "words" in doc:
+        return [[(word, group) for group in doc["groups"]] for word in doc["words"]]
+    return [doc.get("choices", range(len(doc[CHECK][1][0])))]
+
+
+@pytest.mark.parametrize("task", ASKED)
+def test_liking_an_answer_or_its_place_is_no_response(task):
+    """The values of each answer, and of each place, add up to 0 over the forms of a check."""
+    likings = Counter()
+    for doc in ASKED[task]:
+        name, values = doc[CHECK]
+        for part, answers in enumerate(texts(doc)):
+            for place, (answer, value) in enumerate(zip(answers, values[part], strict=True)):
+                likings[name, "answer", answer if task != "wabt" else answer[1]] += value
+                likings[name, "place", part, place] += value
+    assert all(abs(value) < 1e-9 for value in likings.values())
+    assert len({name for name, *_ in likings}) >= 5
+
+
+def answers(*likelihoods):
+    return [(x, False) for x in likelihoods]
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_checks"), [(IN_NATS, (1.0, 0.5)), (RESPONDS, (38.0797, 23.1059))]
+)
+def test_the_mean_over_checks_with_its_interval(metric, of_checks):
+    """Log-odds of the first answer: 2 and 0 in the forms of one check, 1 and 0 of the other. In
+    points tanh(2 / 2) = 0.761594 and tanh(1 / 2) = 0.462117 are halved. Student's quantile of one
+    degree of freedom is 12.706; the third check lacks a form."""
+    measure = with_checks(MEASURE, metric)
+    asked = [("one", 2, 1), ("one", 0, -1), ("two", 1, 1), ("two", 0, -1), ("cut off", 9, 1)]
+    records = [
+        measure.record({CHECK: [name, [[sign, -sign]]]}, answers(odds - 3, -3))
+        for name, odds, sign in asked
+    ]
+    number = responds(records, metric)
+    mean, stderr = sum(of_checks) / 2, (of_checks[0] - of_checks[1]) / 2
+    assert number.n == 2 and number[:2] == pytest.approx((mean, stderr), rel=1e-4)
+    ends = [mean - 12.706205 * stderr, mean + 12.706205 * stderr]
+    if metric is RESPONDS:
+        ends = [max(ends[0], -100), min(ends[1], 100)]
+    assert number[2:4] == pytest.approx(ends, rel=1e-4)
+
+
+def test_checks_count_in_no_other_number_and_old_samples_have_none():
+    measure = with_checks(MEASURE)
+    plain = [measure.record({"i": i}, answers(0, 0)) for i in range(12)]
+    check = measure.record({CHECK: ["one", [[1, -1]]]}, answers(0, float("nan")))
+    old, new = (summarise(measure, records, {}) for records in (plain, [*plain, check]))
+    assert old.values["n"].value == new.values["n"].value == 12
+    assert isnan(old.values["responds"].value) and old.values["responds"].n == 0
+    assert isnan(new.values["responds"].value)
+
+
+def test_they_stand_behind_a_fixed_size_of_our_own_documents_alone():
+    made = CustomDataset(
+        lambda items=None: [{"a": i} for i in range(5)], checks=lambda: [{CHECK: ["b", [[1]]]}]
+    )
+    assert made(**{FIRST: 2})["test"] == [{"a": 0}, {"a": 1}, {"a": None, CHECK: ["b", [[1]]]}]
+    assert made.count(**{FIRST: 2}) == 3 and made.count(items="own.yaml") == 5
+
+
+@pytest.mark.parametrize(
+    ("metric", "number", "why"),
+    [
+        (IN_NATS, Number(0.9, 0.1, 0.7, 1.1, 9, 9), ""),
+        (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, between 0.002 and"),
+        (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, between -9.0 and 69.0; 9 checks"),
+        (RESPONDS, Number(100, 0, n=9), ""),
+        (RESPONDS, Number(float("nan"), n=0), ""),
+        (None, Number(float("nan")), ""),
+    ],
+)
+def test_what_a_model_that_does_not_respond_is_told(metric, number, why):
+    run = SimpleNamespace(metric=lambda name: metric, number=lambda name: number)
+    assert why in unresponsive(run) and bool(why) == bool(unresponsive(run))
