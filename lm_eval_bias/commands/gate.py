@@ -89,6 +89,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=("fail", "warn"),
         help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
     )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print values, settings, warnings and method, too"
+    )
     finished.add_include_path(parser)
 
 
@@ -178,7 +181,7 @@ def _judge(
     if arguments.junit:
         writing.whole(arguments.junit, junit(judged, datetime.now(UTC)))
     shown = page.page(judged, wanted, remarks, code)
-    print(text(shown, finished.width()))
+    print(text(shown if arguments.verbose else page.brief(shown, judged), finished.width()))
     print(shown.lead[0])  # a log ends with it
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:

@@ -128,6 +128,22 @@ def _name(verdict: Verdict) -> str:
     return f"{verdict.task} {subject(verdict)}".removeprefix(f"{EVERY} ")
 
 
+def brief(shown: Page, judged: Judged) -> Page:
+    """A line for each verdict, without values, settings and method."""
+    lines = [
+        line
+        for section, verdicts in zip(shown.sections, judged.values(), strict=True)
+        for line in [
+            section.title,
+            *(
+                "  " + ": ".join(filter(None, (WORDS[v.verdict], _name(v), v.reason, v.todo)))
+                for v in _ordered(verdicts)
+            ),
+        ]
+    ]
+    return shown._replace(lead=[*shown.lead, *lines], sections=[], remarks={}, legend=[])
+
+
 def _table(verdicts: Sequence[Verdict]) -> Table:
     rows = [
         [
