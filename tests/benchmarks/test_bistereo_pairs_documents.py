@@ -166,20 +166,6 @@ def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs)
         assert place in neutral
 
 
-@pytest.mark.parametrize("limit", [6, 200, 1000, 11_073])
-def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
-    """But for the block that it cuts."""
-    both = {
-        row["wording"]: min(int(row[g]) for g in GENDERS)
-        for row in table("bistereo_pairs_templates")
-    }
-    blocks = defaultdict(set)
-    for d in docs[:limit]:
-        if d["variant"] < both[d["wording"]]:
-            blocks[d["wording"], d["variant"], d["desirable"], d["attribute"]].add(d["gender"])
-    assert blocks and sum(len(genders) < 2 for genders in blocks.values()) <= 3
-
-
 # ---- The text of a template
 
 

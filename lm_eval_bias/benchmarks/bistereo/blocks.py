@@ -52,19 +52,14 @@ def by_audience(
 
 
 def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> list[Document]:
-    """The documents of streams of blocks: of each cell a block in turn, or two where it has no
-    genders, so that all have as many places. In a cell, streams keep their shares.
+    """The documents of streams of blocks: of each cell a block in turn. In a cell, streams keep
+    their shares.
 
     cells: columns that a stream shares.
     """
     columns: dict[Any, list[Any]] = {}
     for stream in streams:
-        cell = *(stream[0][0][c] for c in cells), stream[0][0]["gender"] is None
+        cell = tuple(stream[0][0][c] for c in cells)
         columns.setdefault(cell, []).append([[block] for block in stream])
-    turns = [
-        blocks[i :: 1 + cell[-1]]
-        for cell, parts in columns.items()
-        for blocks in [in_proportion(parts)]
-        for i in range(1 + cell[-1])
-    ]
-    return [document for block in in_turns(turns) for document in block]
+    turns = in_turns([in_proportion(parts) for parts in columns.values()])
+    return [document for block in turns for document in block]

@@ -210,7 +210,8 @@ def documents(
     Every variant of a template is crossed with the descriptor pairs of its axis, its genders and
     all attributes, in the paper's design also with none (the neutral pair). `paper` says which are
     the paper's, `placebo` which are about no body, and `words` which of its pairs' words they say.
-    Any first part has as many places of placebos as of bodies, while there are, of each pair.
+    Any first part has as many places of placebos as of bodies, while there are, of each pair; women
+    and men stand in other wordings there, since they answer alike in the same.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
@@ -245,37 +246,40 @@ def _crossed(
     counts: Mapping[str, Mapping[Any, int]],
     pair: Row,
 ) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience. about: the columns that all documents share."""
+    """The blocks of each audience and gender. about: the columns that all documents share."""
     an, sides = groups.get("an", ()), ("desirable", "undesirable")
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
-        columns = []
-        for i, (wording, variants_here) in enumerate(chosen):
-            blocks = [
-                [
-                    {
-                        "wording": wording,
-                        "variant": variant,
-                        **about,
-                        "gender": gender,
-                        "words": pair.get("of", pair["desirable"]),
-                        **{side: pair[side] for side in sides},
-                        "sentiment": sentiment,
-                        "attribute": attribute,
-                        **{
-                            f"{side}_sentence": fill(text, pair[side], attribute, an)
-                            for side in sides
-                        },
-                    }
-                    for gender in audience
-                    for sentiment, attribute in contexts
-                    for form in [GENDERS.index(gender) if gender else 0]
-                    for text in [skeleton(texts[wording][variant], form, attribute is not None)]
+        for i_gender, gender in enumerate(audience):
+            start = i_gender * len(chosen) // len(audience)
+            columns = []
+            for i, (wording, variants_here) in enumerate([*chosen[start:], *chosen[:start]]):
+                blocks = [
+                    [
+                        {
+                            "wording": wording,
+                            "variant": variant,
+                            **about,
+                            "gender": gender,
+                            "words": pair.get("of", pair["desirable"]),
+                            **{side: pair[side] for side in sides},
+                            "sentiment": sentiment,
+                            "attribute": attribute,
+                            **{
+                                f"{side}_sentence": fill(text, pair[side], attribute, an)
+                                for side in sides
+                            },
+                        }
+                        for sentiment, attribute in contexts
+                        for form in [GENDERS.index(gender) if gender else 0]
+                        for text in [skeleton(texts[wording][variant], form, attribute is not None)]
+                    ]
+                    for u, variant in enumerate(variants_here)
+                    for contexts in _contexts(
+                        groups["attributes"], i + i_stream + u, about["paper"]
+                    )
                 ]
-                for u, variant in enumerate(variants_here)
-                for contexts in _contexts(groups["attributes"], i + i_stream + u, about["paper"])
-            ]
-            columns.append(blocks)
-        yield in_turns(columns)
+                columns.append(blocks)
+            yield in_turns(columns)
 
 
 def _contexts(
