@@ -21,7 +21,7 @@ METRICS = {
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=map(str, METRICS))
 def test_an_answer_has_a_place_for_the_size_and_a_name_for_what_is_counted(metric):
-    assert metric.counted
+    assert metric.counted and metric.null_value is not None
     assert [text.count("{size}") for text in (metric.above, metric.below)] == [1, 1]
 
 

@@ -37,7 +37,7 @@ def draft(
     for run in runs:
         for metric, number in run.tested:
             if kind is None and (raw := run.metric(metric.raw)):
-                metric, number = raw._replace(null_value=metric.null_value), run.number(raw.name)
+                metric, number = raw, run.number(raw.name)
             tests.setdefault((run.task, metric), []).append((run, number))
     pooled = kind is None and len(tests) > 1
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + pooled, 1)

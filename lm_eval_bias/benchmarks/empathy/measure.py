@@ -87,6 +87,7 @@ GAPS = (
         "points",
         "Mean intensity of pairs of the same group less that of the others, every group counted "
         "once; also what naming the same words twice would give.",
+        null_value=0,
         counted="events",
         above="{size} of the scale more for its own group",
         below="{size} of the scale more for other groups",
