@@ -98,7 +98,7 @@ def test_the_tokens_of_an_answer_are_its_own(kind):
     lm = kind(llama(), tokenizer=tokenizer("bytes"))
     ask = getattr(lm, f"{token_counts.REQUEST}_in_chat")
     asked = requests(("<assistant>\n", "ab"), ("<assistant>:", "a"))
-    assert [count for _, _, count in ask(asked)] == [2, 1]
+    assert [count for _, _, count, _ in ask(asked)] == [2, 1]
 
 
 def test_an_answer_that_no_tokens_spell_is_an_error():

@@ -101,7 +101,7 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
     padded, which ConvBERT and FNet would read; the context is not scored."""
     model, pairs = lm(encoders(name), pll=metric, batch_size="auto"), WHOLE + CONTINUATIONS
     found = getattr(model, COUNTED)(tiny.asked(COUNTED, *pairs))
-    for (value, greedy, count), (context, rest) in zip(found, pairs, strict=True):
+    for (value, greedy, count, _), (context, rest) in zip(found, pairs, strict=True):
         start, encoded = len(context.rstrip()), one_by_one(encoders(name), context + rest, metric)
         tokens = [(log, best) for _, end, log, best in encoded if end > start]
         assert value == tiny.near(sum(log for log, _ in tokens)), rest
