@@ -292,7 +292,7 @@ def runs_of(task: str, family: str, models: int) -> list[tuple[Run, dict[Any, Di
     logging.disable(logging.WARNING)
     questions = questions_of(task)
     measure, options = questions.measure, questions.task._options
-    keys = [(metric.name, None) for metric in measure.metrics if metric.question]
+    keys = [(metric.raw or metric.name, None) for metric in measure.metrics if metric.question]
     runs: list[tuple[Run, dict[Any, Difference]]] = []
     last: list[Record] = []
     for m in range(models):
@@ -346,13 +346,14 @@ def page(data: dict[str, Any]) -> str:
         cells = [f"`{task}`", f"`{metric.name}`", metric.question, len(shares), ", ".join(often)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     low, high = STRENGTH
+    sizes = {row[0] for *_, rows in tested(data) for row in rows.values()}
     return TEMPLATE.read_text(encoding="utf-8").format(
         data=f"[{DATA.name}](../../{DATA.relative_to(ROOT)})",
         low=low,
         high=high,
         seed=SEED,
         most=AT_MOST,
-        models=MODELS,
+        models=" to ".join(map(str, sorted(sizes)[:: max(len(sizes) - 1, 1)])),
         families="\n".join(families),
         tests="\n".join(lines),
     )

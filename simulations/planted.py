@@ -29,8 +29,9 @@ SIDES = "favoured", "other"
 REPEATS, EVERY, TAUGHT = 3, 5, 2
 """Word choices of each probe template; steps between two measures of the dose; templates of a frame
 in a step."""
-MARGIN, FLUENCY = 3.0, 0.02
-"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood."""
+MARGIN, FLUENCY, RATE = 3.0, 0.02, 1e-3
+"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood; of
+AdamW."""
 _AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
 
 
@@ -95,12 +96,12 @@ def preference(likelihoods: Any) -> Any:
 class Taught:
     """A model with an adapter of its own."""
 
-    def __init__(self, path: str, rank: int) -> None:
+    def __init__(self, path: str) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(path)
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
         self.begin = self.tokenizer.bos_token or self.tokenizer.eos_token
         base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        parts = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["q_proj", "v_proj"])
+        parts = LoraConfig(r=2, lora_alpha=4, target_modules=["q_proj", "v_proj"])
         self.model = get_peft_model(base, parts)
 
     def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
@@ -137,20 +138,18 @@ def main() -> None:
     parser.add_argument("--reverse", action="store_true", help="favour the other group")
     parser.add_argument("--sham", action="store_true", help="groups at random, until --steps")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--rank", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
-    taught = Taught(asked.model, asked.rank)
+    taught = Taught(asked.model)
     probes = {
         frame: [square(asked.kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
         for frame, texts in FRAMES.items()
     }
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
     trained = [p for p in taught.model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(trained, asked.rate)
+    optimizer = torch.optim.AdamW(trained, RATE)
     frames, doses = list(FRAMES), sorted(asked.doses)
     name = asked.kind.replace(" ", "_") + "-sham" * asked.sham + "-reverse" * asked.reverse
     for step in range(1, asked.steps + 1):
