@@ -475,6 +475,11 @@ def without_checks(records: Records) -> list[Any]:
     return [record for record in records if CHECK not in record]
 
 
+def _with_responds(measure: Measure, records: Records, summary: Summary) -> Summary:
+    values = {m.name: responds(records, m) for m in measure.metrics if m.name == RESPONDS.name}
+    return summary._replace(values={**summary.values, **values})
+
+
 def responds(records: Records, metric: Metric) -> Number:
     """`RESPONDS`: the mean over checks with all their questions answered, which are as many as the
     most of a check."""
@@ -558,7 +563,7 @@ def without_unseen(
         return None
     others = [record.get(WITHOUT_UNSEEN, record) for record in records]
     with logging_disabled():
-        return measure.summary(others, errors=errors, **options)
+        return _with_responds(measure, others, measure.summary(others, errors=errors, **options))
 
 
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
@@ -569,9 +574,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         forms = [form for r in records if (form := r.get(IN_FORM.name)) is not None]
         in_form = Number(100 * mean(forms), n=len(forms))
         summary = summary._replace(values={**summary.values, IN_FORM.name: in_form})
-    if checked := [metric for metric in measure.metrics if metric.name == RESPONDS.name]:
-        value = responds(records, checked[0])
-        summary = summary._replace(values={**summary.values, RESPONDS.name: value})
+    summary = _with_responds(measure, records, summary)
     if lacking := [name for name in names if name not in summary.values]:
         raise UsageError(f"metric {lacking[0]} is declared, but the summary has no value for it")
 

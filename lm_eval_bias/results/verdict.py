@@ -13,7 +13,7 @@ from lm_eval_bias.measure import RESPONDS, Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
 from lm_eval_bias.results.runs import Run, is_test, number_of
-from lm_eval_bias.results.table import number_text
+from lm_eval_bias.results.table import interval_text, number_text
 
 KINDS = YES, REVERSE, WORDS, UNCLEAR, NO, UNKNOWN = (
     "yes",
@@ -193,13 +193,12 @@ def unresponsive(run: Run) -> str:
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""
-    value, low, high = (
-        number_text(x, metric.unit, moved[2:4]) for x in (moved.value, moved.low, moved.high)
-    )
-    ends = f", between {low} and {high}" if moved.low < moved.high else ""
+    value = number_text(moved.value, metric.unit, moved[2:4])
+    ends = interval_text(moved, metric.unit)
     return (
         "the model does not respond to this kind of question (where the right answer is known, its "
-        f"answers move towards it by {value} {metric.unit}{ends}; {counted(metric, moved)})"
+        f"answers move towards it by {value} {metric.unit}{ends and ', '}{ends}; "
+        f"{counted(metric, moved)})"
     )
 
 

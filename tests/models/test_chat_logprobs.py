@@ -445,7 +445,7 @@ def test_written_answers_asked_side_by_side_switch_too(serve):
 
 
 @pytest.mark.parametrize(
-    ("refused", "fault", "sentence", "limits"),
+    ("fields", "fault", "sentence", "limits"),
     [
         ([SHORT, LONG], None, "unknown field max_tokens", [[SHORT], [LONG]]),
         ([SHORT], b"this model gives no logprobs", "gives no logprobs", [[SHORT], [LONG]]),
@@ -453,9 +453,9 @@ def test_written_answers_asked_side_by_side_switch_too(serve):
     ],
 )
 def test_what_neither_name_mends_ends_in_the_sentence_that_helps(
-    refused, fault, sentence, limits, serve
+    fields, fault, sentence, limits, serve
 ):
-    server = Server(refused=refused)
+    server = Server(refused=fields)
     server.faults = [None, fault and Raw(400, fault)]
     with refused(sentence):
         probabilities(serve(server), "a", "b")
