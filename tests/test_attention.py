@@ -115,8 +115,8 @@ def test_they_stand_behind_a_fixed_size_of_our_own_documents_alone():
     ("metric", "number", "why"),
     [
         (IN_NATS, Number(0.9, 0.1, 0.7, 1.1, 9, 9), ""),
-        (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, between 0.002 and"),
-        (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, between -9.0 and 69.0; 9 checks"),
+        (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, [0.002, 0.006]"),
+        (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, [-9.0, 69.0]; 9 checks"),
         (RESPONDS, Number(100, 0, n=9), ""),
         (RESPONDS, Number(float("nan"), n=0), ""),
         (None, Number(float("nan")), ""),

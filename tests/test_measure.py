@@ -514,7 +514,7 @@ def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
 @every_measure
 def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_unit(name, answered):
     summary = answered(name)[2]
-    for m in EVERY[name].metrics:
+    for m in (m for m in EVERY[name].metrics if m.name != "responds"):  # test_attention.py
         whole = summary.values[m.name]
         assert not isnan(whole.value), m.name
         enough = (whole.clusters or 0) >= 10

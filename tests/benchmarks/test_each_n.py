@@ -90,12 +90,23 @@ def nli(records):
 def pairs(records):
     place = ("axis", "wording", "variant", "gender", "desirable", "undesirable")
     likelihoods = ("desirable_likelihood", "undesirable_likelihood")
-    usable = [r for r in records if None not in [r[name] for name in likelihoods]]
-    neutral = {tuple(r[c] for c in place) for r in usable if r["sentiment"] == "neutral"}
-    counted = [
-        r for r in usable if r["sentiment"] != "neutral" and tuple(r[c] for c in place) in neutral
+    answered = {
+        key: [r for r in of if None not in [r[name] for name in likelihoods]]
+        for key, of in grouped(records, *place).items()
+    }
+    # a neutral pair that was asked and not answered takes its place away
+    lost = {
+        key
+        for key, of in grouped(records, *place).items()
+        if any(r["sentiment"] == "neutral" and r not in answered[key] for r in of)
+    }
+    infused = [
+        [r for r in of if r["sentiment"] != "neutral"]
+        for key, of in answered.items()
+        if key not in lost
     ]
-    paper = [r for r in counted if r["paper"]]
+    paper = [r for of in infused for r in of if r["paper"]]
+    counted = [r for of in infused for r in of if len({r["sentiment"] for r in of}) == 2]
     contrast = sum(
         len(of)
         for of in grouped(paper, *place).values()
@@ -194,6 +205,7 @@ NAMES = {name: count for name in ASKED for start, count in COUNTS.items() if nam
 def test_each_number_has_the_n_of_its_own_units(name):
     _, records, summary = asked(name)
     counts = NAMES[name](records)
+    counts["responds"] = 0  # no checks were asked
     counts["in_form"] = sum(r.get("in_form") is not None for r in records)
     wrong = {}
     for metric in EVERY[name].metrics:

@@ -42,7 +42,7 @@ def test_a_comparison_with_it_is_that_with_the_runs(runs, saved, command):
     rules = saved.with_name("bias.yaml")
     rules.write_text(WORSE)
     judged = [
-        command("gate", runs / "new", "--rules", rules, "--baseline", old)
+        command("gate", runs / "new", "--rules", rules, "--baseline", old, "--verbose")
         for old in (runs / "old", saved)
     ]
     assert judged[0] == judged[1] and " before, " in " ".join(judged[0][1].split())
