@@ -106,4 +106,4 @@ def test_any_first_part_of_bistereo_has_as_many_placebos_as_bodies_of_every_word
 def test_subsets_are_parts_of_the_whole_in_its_order(built, module, options):
     part = module.build(**options, version=1.0, pretrained="somewhere")["test"]
     chosen = [d for d in built(module.documents) if options.items() <= d.items()]
-    assert part == chosen
+    assert [d for d in part if not d.get("check")] == chosen
