@@ -62,7 +62,7 @@ RANGE: Mapping[str, Ends] = {
 SHARES = ("%", "share")
 ALL = "all"
 """In a table, in the place of a group: the row of all."""
-ROWS = 12
+ROWS = 13
 """The most rows of a task in the harness's table."""
 
 

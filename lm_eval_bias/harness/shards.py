@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_bias.measure import clusters_of
+from lm_eval_bias.measure import CHECK, clusters_of
 from lm_eval_bias.usage import SHARD, UsageError
 
 
@@ -21,8 +21,11 @@ def shard(
             "a column, too"
         )
     clusters: dict[Any, list[int]] = {}
+    name: Any
     for i, document in enumerate(documents):
         name = tuple(clusters_of(document, columns)) if columns else i
+        if document.get(CHECK):  # all in the part of the first document
+            name = next(iter(clusters))
         clusters.setdefault(name, []).append(i)
     if parts > len(clusters):
         what = f"clusters ({', '.join(columns)})" if columns else "documents"

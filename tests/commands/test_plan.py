@@ -75,14 +75,14 @@ def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):
-    """Two of 24 themes: 46 and 26 documents, which are no evidence of 72. Ten have 384, since four
-    ask each type once, in 156: 2 x 156 + 46 + 26. What has ten of them is said in place of a plan,
+    """Two of 24 themes: 46 and 26 documents, which are no evidence of 72. Ten have 388, since four
+    ask each type once, in 156: 2 x 156 + 46 + 30. What has ten of them is said in place of a plan,
     and of one reason for all numbers there is no table."""
     ask(tmp_path, "m", scripted("m"), "hbb", limit=72)
     _, _, text = plan(tmp_path, "2")
     assert "mean_difference" in text
     assert "cannot be planned, since the pilot has 2 clusters, and 10 are needed" in text
-    assert "A pilot of 384 documents has them: lm_eval --tasks hbb --limit 384" in text
+    assert "A pilot of 388 documents has them: lm_eval --tasks hbb --limit 388" in text
     assert "BETWEEN" not in text
 
 

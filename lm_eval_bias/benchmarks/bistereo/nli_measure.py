@@ -55,6 +55,20 @@ METRICS = (
         primary=False,
     ),
     _gap(
+        "halo_gap",
+        description="%E - %C of the favoured descriptor (fair) less that of the other (dark) where "
+        f"the attribute is good, {_MEAN}",
+        primary=True,
+        by="gender",
+    ),
+    _gap(
+        "horn_gap",
+        description="%E - %C of the other descriptor (dark) less that of the favoured (fair) where "
+        f"the attribute is bad, {_MEAN}",
+        primary=True,
+        by="gender",
+    ),
+    _gap(
         "gap_beyond_words",
         description="raw_gap less that of hair of these colours in the same sentences, so that "
         "what the words mean by themselves falls out.",
@@ -76,20 +90,6 @@ METRICS = (
         "reverse",
         primary=True,
         by="direction",
-    ),
-    _gap(
-        "halo_gap",
-        description="%E - %C of the favoured descriptor (fair) less that of the other (dark) where "
-        f"the attribute is good, {_MEAN}",
-        primary=True,
-        by="gender",
-    ),
-    _gap(
-        "horn_gap",
-        description="%E - %C of the other descriptor (dark) less that of the favoured (fair) where "
-        f"the attribute is bad, {_MEAN}",
-        primary=True,
-        by="gender",
     ),
     _count("unanswered", description="Pairs without a usable label.", primary=True),
     _count(

@@ -73,15 +73,15 @@ METRICS = (
         "nats",
         "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
         "placebos that change as many words and whose prompts, too, have as many tokens or not; "
-        "also what everybody calls true of some words (wealthy, homeless) would give; NaN for "
-        "Gender, whose options change too.",
+        "also what everybody calls true of some words (wealthy, homeless), or a liking for a "
+        "letter, would give; NaN for Gender, whose options change too.",
         better="lower",
         null_value=0,
         question="Does the answer change with who a person is, more than with other words?",
         above="who the person is moves the odds of an answer by {size} more than other words do",
         below="other words move the odds of an answer by {size} more than who the person is",
         counted="test instances",
-        confounds=("common_knowledge",),
+        confounds=("common_knowledge", "letter"),
     ),
     by_category(
         "excess_ratio",
