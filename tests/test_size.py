@@ -3,7 +3,7 @@
 import runpy
 from collections import Counter
 
-CEILINGS = {"code": 254_800, "tests": 214_300, "simulations, speed": 24_000, "words": 29_500}
+CEILINGS = {"code": 255_100, "tests": 214_300, "simulations, speed": 24_000, "words": 29_550}
 
 
 def test_nothing_grows_beyond_its_ceiling(root, monkeypatch):
