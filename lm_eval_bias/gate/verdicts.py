@@ -268,15 +268,8 @@ def _judged(
     fails, passes = (levels(of_side, rules.alpha) for of_side in p)
     for verdict, test, fail, keep in zip(of_numbers, tests, fails, passes, strict=True):
         if test:
-            verdict.verdict, verdict.reason, verdict.todo = _decided(verdict, test, fail, keep)
-            if verdict.rule.condition == SIGNIFICANT and not fail.rejected:
-                least = decidable(test.error, verdict.number.clusters or 0, alpha)
-                verdict.verdict = INCONCLUSIVE if verdict.no_pass else PASS
-                verdict.todo, verdict.width_factor = "", nan
-                verdict.reason = verdict.no_pass or (
-                    f"a worsening of {with_unit(least, verdict.unit_of_difference)} is caught in "
-                    f"{100 * POWER:.0f} of 100 runs"
-                )
+            found = _decided(verdict, test, fail, keep, alpha)
+            verdict.verdict, verdict.reason, verdict.todo = found
     return verdicts
 
 
@@ -423,12 +416,20 @@ def _cap(verdict: Verdict, run: Run) -> NoReturn:
     raise _Settled(PASS, reason, "")
 
 
-def _decided(verdict: Verdict, test: Quantity, fails: Level, passes: Level) -> Settled:
+def _decided(
+    verdict: Verdict, test: Quantity, fails: Level, passes: Level, alpha: float
+) -> Settled:
+    """alpha: of the first of Holm's tests."""
     value, bound, unit = test.value, test.bound, verdict.unit_of_difference
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
     low, high = test.shown(level.alpha).tolist()
     verdict.number = verdict.number._replace(low=low, high=high)
     verdict.confidence = 1 - level.alpha
+    if verdict.rule.condition == SIGNIFICANT and not fails.rejected:
+        if verdict.no_pass:
+            return INCONCLUSIVE, verdict.no_pass, ""
+        least = with_unit(decidable(test.error, verdict.number.clusters or 0, alpha), unit)
+        return PASS, f"a worsening of {least} is caught in {100 * POWER:.0f} of 100 runs", ""
     low, high = test.interval(0.05)
     if (fails.rejected and low >= value) or (passes.rejected and high <= value):
         why = "the interval has zero width on the side of the bound"
