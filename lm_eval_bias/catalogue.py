@@ -91,7 +91,7 @@ class Task:
     def measure(self) -> Measure | None:
         """None for a task of another class."""
         measure = self._loaded("measure")
-        return measure and measure.with_settings(self.config.get("dataset_kwargs") or {})
+        return measure and measure.of_task(self.name, self.config.get("dataset_kwargs") or {})
 
     @cached_property
     def options(self) -> Any:

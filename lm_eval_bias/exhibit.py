@@ -53,8 +53,8 @@ class Figure(NamedTuple):
     with labels. facet: a panel for each value. low, high: interval. label: a point's text. mask:
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
-    is. test: the metric whose whole and parts are shown, and whose verdict is the heading. band:
-    what models without meaning have. model: what separates models that share a figure; None for a
+    is. test: the metric whose whole and parts are shown, and whose verdict is the heading.
+    model: what separates models that share a figure; None for a
     figure of its own for each.
     """
 
@@ -74,7 +74,6 @@ class Figure(NamedTuple):
     reference: float | None = None
     null: str = "no bias"
     test: str = ""
-    band: Ends | None = None
     model: Literal["colour", "facet"] | None = "facet"
 
 

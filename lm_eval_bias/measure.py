@@ -25,6 +25,7 @@ from math import inf, isnan, nan
 from types import NoneType
 from typing import Any, Literal, NamedTuple
 
+from lm_eval_bias.data.systematic_errors import of_our_items, systematic_errors
 from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
 from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.usage import WORDING, Options, UsageError
@@ -138,7 +139,8 @@ class Metric(NamedTuple):
     the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
     "analogies". confounds: families of models without meaning that have it too
     (simulations/null_models.py). raw: the metric of the same gap before that of placebos is taken
-    off. placebos: what these are, as "fair and dark hair".
+    off. placebos: what these are, as "fair and dark hair". systematic: of `metrics.errors.
+    with_systematic`, which widens its interval and its error.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Metric(NamedTuple):
     confounds: tuple[str, ...] = ()
     raw: str = ""
     placebos: str = ""
+    systematic: Sequence[tuple[float, float]] = ()
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -307,7 +310,7 @@ def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[
     or with their own, cut to their scale. estimates: `metrics.errors.Estimates`."""
     import numpy as np
 
-    from lm_eval_bias.metrics.errors import share_interval, t_interval
+    from lm_eval_bias.metrics.errors import share_interval, t_interval, with_systematic
 
     value, variance, df, clusters, n, ends = estimates
     stderr = np.sqrt(variance) if metric.stderr else np.full(len(value), nan)
@@ -315,7 +318,9 @@ def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[
         scale = RANGE[metric.unit][1]
         ends = share_interval(value / scale, stderr / scale, clusters, alpha)
         ends = [scale * end for end in ends]
-    low, high = ends or t_interval(value, stderr, df, alpha)
+    ends = ends or t_interval(value, stderr, df, alpha)
+    low, high, times = with_systematic(value, ends, clusters, metric.systematic)
+    stderr = stderr * times
     least, most = metric.scale or metric.unit_range
     high = np.minimum(high, n if metric.unit == "count" else most)
     columns = value, stderr, np.maximum(low, least), high, clusters, n
@@ -343,14 +348,23 @@ class Measure(NamedTuple):
     clusters: Sequence[tuple[str, ...]] = ()
     tabled: Sequence[Metric] = ()
 
-    def with_settings(self, settings: Options) -> Measure:
-        """With the questions of a task. settings: its `dataset_kwargs`."""
+    def of_task(self, task: str, settings: Options) -> Measure:
+        """With the questions of a task, and its systematic errors. settings: its
+        `dataset_kwargs`."""
+        known = systematic_errors(task)
 
-        def question(text: str | None) -> str | None:
-            return text and re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), text)
+        def of_metric(metric: Metric) -> Metric:
+            text, errors = metric.question, known.get(metric.name, {})
+            text = text and re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), text)
+            return metric._replace(question=text, systematic=tuple(map(tuple, errors.values())))
 
-        metrics = [metric._replace(question=question(metric.question)) for metric in self.metrics]
-        return self._replace(metrics=metrics)
+        return self._replace(metrics=[of_metric(metric) for metric in self.metrics])
+
+    def on(self, options: Options) -> Measure:
+        """Without systematic errors where the items of a run are not ours."""
+        if of_our_items(options):
+            return self
+        return self._replace(metrics=[metric._replace(systematic=()) for metric in self.metrics])
 
     def metric(self, name: str) -> Metric:
         """The metric of that name, of the tables, too; KeyError if there is none."""
@@ -528,6 +542,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
     """The summary of records, each number with its interval and its clusters. Records of several
     wordings give the summary of the first, with the table `WORDINGS`."""
     options = {key: value for key, value in options.items() if key != WORDING}
+    measure = measure.on(options)
     summaries = {
         name: _completed(measure, rows, options) for name, rows in by_wording(records).items()
     }

@@ -3,12 +3,11 @@
     python simulations/null_models.py                         # every family and task
     python simulations/null_models.py --quick                 # QUICK, of the tasks by likelihood
     python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
-    python simulations/null_models.py --rules docs/examples/ci/bias.yaml   # QUICK, judged by these
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
-of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in
-lm_eval_bias/benchmarks/null_models.json and leaves the others, then writes
-docs/explanation/null_models.md.
+of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in null_models.json and
+leaves the others; from all of them it estimates the systematic error of each test
+(lm_eval_bias/benchmarks/systematic_errors.json) and writes docs/explanation/null_models.md.
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ import logging
 import os
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -36,19 +33,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from families import FAMILIES, Asked, Row, word_count
 from lm_eval.tasks import TaskManager
-from scipy.stats import binom
+from lm_eval_bias.metrics.errors import NORMAL, with_systematic
+from scipy.stats import chi2
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.gate.rules import read as read_rules
-from lm_eval_bias.gate.verdicts import judge
 from lm_eval_bias.harness.sentence_pairs import modified
-from lm_eval_bias.measure import CHECK, Measure, Metric, Record, Summary, summarise
-from lm_eval_bias.results.paired import Difference, differences
-from lm_eval_bias.results.runs import Run
+from lm_eval_bias.measure import CHECK, Counted, Measure, Metric, Number, Record, Summary, summarise
 from lm_eval_bias.results.verdict import excluded
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "lm_eval_bias/benchmarks/null_models.json"
+DATA = Path(__file__).with_suffix(".json")
+ERRORS = ROOT / "lm_eval_bias/benchmarks/systematic_errors.json"
 PAGE = ROOT / "docs/explanation/null_models.md"
 TEMPLATE = Path(__file__).with_suffix(".md")
 SEED = 20260601
@@ -56,10 +51,25 @@ STRENGTH = 0.2, 1.5
 """Standard deviation of the log-odds in nats, drawn for each model, logarithms evenly."""
 NOISE = 0.1
 """Noise of each prompt, in parts of the strength."""
-LEVEL, AT_MOST = 0.05, 7
-MODELS = 40
+LEVEL = 0.05
+MODELS, FEWEST = 100, 10
+"""Models of each family; and how many need an interval for an estimate."""
+COMMON = "all others"
+"""The families that have no systematic error of their own, together."""
+DIAGNOSTICS = (
+    "position_preference",
+    "letter_mass",
+    "placebo_difference",
+    "entailment",
+    "contradiction",
+    "neutral",
+    "mean_intensity",
+)
+"""What a model without meaning likes, and how far placebos move it."""
 QUICK = ("random_weights", "echo", "bag_of_words", "bag_of_words_pooled", "noise")
 """The families that any change of a task should be asked of, in a few minutes."""
+Rows = Sequence[Sequence[float]]
+"""A number of each model of a family, as `numbers_of` has it."""
 
 
 class Sampled(NamedTuple):
@@ -92,7 +102,6 @@ TASKS = (
     "mist_wabt_likelihood_ci",
     "mist_aat_likelihood_ci",
     "empathy_religion_likelihood_ci",
-    "stereomap_extended_likelihood",
     *SAMPLED,
 )
 
@@ -106,7 +115,14 @@ class Questions:
         self.sampled = SAMPLED.get(name)
         limit = self.sampled.documents if self.sampled else None
         self.task.build_all_requests(rank=0, world_size=1, limit=limit)
-        self.measure: Measure = self.task.measure
+        own: Measure = self.task.measure
+        self.tests = [metric for metric in own.metrics if metric.question]
+        plain = [metric._replace(by=None, systematic=()) for metric in own.metrics]
+        tabled = [metric._replace(by=None) for metric in own.tabled]
+        self.measure = own._replace(metrics=plain, tabled=tabled)
+        if isinstance(own.counted, Counted):  # what tests nothing takes most of the time
+            counted = own.counted._replace(tables=None)
+            self.measure = self.measure._replace(counted=counted)
         self.documents: list[tuple[Any, list[Any], slice]] = []
         rows: list[Row] = []
         of_document: dict[int, list[Any]] = {}
@@ -137,9 +153,7 @@ class Questions:
         return records
 
     def summary(self, records: list[Record]) -> Summary:
-        if any(metric.question for metric in self.measure.metrics):
-            return summarise(self.measure, records, self.task._options)
-        return self.measure.summary(records, errors=False, **self.task._options)
+        return summarise(self.measure, records, self.task._options)
 
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
@@ -219,39 +233,32 @@ def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
     return scores + rng.gumbel(size=len(scores)) * (task in SAMPLED)
 
 
-def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[Any]]:
-    """metric -> models with a value, mean, 2.5th and 97.5th percentile, percent that exclude the
-    null value."""
-    task, table = questions.task.config.task, {}
-    summaries = [
-        questions.summary(questions.records(scores_of(family, task, questions.asked, m)))
-        for m in range(models)
-    ]
-    for metric in questions.measure.metrics:
-        both = [(s.values[metric.name], s.values[metric.raw or metric.name]) for s in summaries]
-        pairs = [pair for pair in both if not np.isnan(pair[0].value)]
-        if pairs:
-            values = np.array([number.value for number, _ in pairs])
-            cells = (values.mean(), *np.percentile(values, [2.5, 97.5]))
-            tests = [
-                excluded(metric, n.low, n.high) == excluded(metric, raw.low, raw.high) != 0
-                for n, raw in pairs
-                if metric.null_value is not None and not np.isnan([n.low, n.high]).any()
-            ]
-            share = round(100 * float(np.mean(tests)), 1) if tests else None
-            table[metric.name] = [len(values), *(float(f"{x:.4g}") for x in cells), share]
+def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[list[float]]]:
+    """Metric -> a row for each model: of a test, and of what it is before placebos are taken off,
+    the distance from the null value, the length of its interval on that side and its clusters; of
+    `DIAGNOSTICS` the value."""
+    task = questions.task.config.task
+    table: dict[str, list[list[float]]] = {}
+    for m in range(models):
+        records = questions.records(scores_of(family, task, questions.asked, m))
+        values = questions.summary(records).values
+        for metric in questions.tests:
+            for name in filter(None, (metric.name, metric.raw)):
+                table.setdefault(name, []).append(row_of(values[name], metric.null_value or 0.0))
+        for name in DIAGNOSTICS:
+            if name in values:
+                table.setdefault(name, []).append([rounded(values[name].value)])
     return table
 
 
-def failures(metric: Metric, rows: dict[str, list[Any]]) -> list[str]:
-    """The families whose models pass a test too often. rows: family -> its numbers."""
-    return [
-        family
-        for family, (n, *_, share) in rows.items()
-        if family not in metric.confounds
-        and (share or 0) > AT_MOST
-        and (n >= 200 or binom.sf(round(n * share / 100) - 1, n, LEVEL) <= LEVEL)
-    ]
+def row_of(number: Number, null_value: float) -> list[float]:
+    away = number.value - null_value
+    arm = number.value - number.low if away >= 0 else number.high - number.value
+    return [rounded(away), rounded(arm), number.clusters or 0]
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
@@ -262,48 +269,75 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
     result: dict[str, Any] = {}
     for family in families:
         begun = time.time()
-        for metric, row in numbers_of(questions, family, models).items():
-            result.setdefault(metric, {})[family] = row
+        for metric, rows in numbers_of(questions, family, models).items():
+            result.setdefault(metric, {})[family] = rows
         print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
     of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
     return task, {**of_task, "numbers": result}
 
 
-def judged(path: Path, families: Sequence[str], models: int) -> None:
-    """Print the verdicts of `gate` on models, each with the one before it as baseline."""
-    wanted = read_rules(path)
-    tasks = list(dict.fromkeys(rule.task for rule in wanted.rules if rule.metric))
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for family in families:
-            parts = list(pool.map(runs_of, tasks, repeat(family), repeat(models)))
-            found: Counter[str] = Counter()
-            for m in range(1, models):
-                before, now = ([part[i][0] for part in parts] for i in (m - 1, m))
-                changes = {part[m][0].task: part[m][1] for part in parts}
-                (verdicts,) = judge(
-                    wanted, now, before, lambda run, _, key, at=changes: at[run.task][key]
-                ).values()
-                found.update(v.verdict for v in verdicts if v.rule.metric)
-            print(f"{family}, {models - 1} models: {dict(found)}", flush=True)
+# ---- The systematic error of a test
 
 
-def runs_of(task: str, family: str, models: int) -> list[tuple[Run, dict[Any, Difference]]]:
-    """The runs of models, and how each differs from the one before it."""
-    logging.disable(logging.WARNING)
-    questions = questions_of(task)
-    measure, options = questions.measure, questions.task._options
-    keys = [(metric.raw or metric.name, None) for metric in measure.metrics if metric.question]
-    runs: list[tuple[Run, dict[Any, Difference]]] = []
-    last: list[Record] = []
-    for m in range(models):
-        records = questions.records(scores_of(family, task, questions.asked, m))
-        values, n = questions.summary(records).values, len(questions.documents)
-        numbers = {(name, None): number for name, number in values.items()}
-        model = (family, family, task, "1", None, {}, None, n, measure.metrics, numbers, {}, (), ())
-        one = Run(*model, Path(family, task, str(m)), of=n, condition={})
-        runs.append((one, differences(measure, last, records, options, keys) if last else {}))
-        last = records
-    return runs
+class Fit(NamedTuple):
+    """A family's systematic error, in standard deviations between clusters: its mean and spread,
+    the upper 95 % limit of the spread, and whether it is more than chance."""
+
+    mean: float
+    spread: float
+    limit: float
+    found: bool
+
+
+def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1, centred: bool = False) -> Fit:
+    """N(mean, spread²) beside each value's own standard error, by maximum likelihood. centred: the
+    mean is 0. tests: how many are fitted; what is found holds for all of them at 5 %. Source:
+    Schuemie and others, doi 10.1002/sim.5925; the limit is that of the profile likelihood."""
+    spreads = np.linspace(0, 3 * np.abs(values).max() + errors.max(), 3000)
+    variance = errors**2 + spreads[:, None] ** 2
+    means = 0 * spreads if centred else (values / variance).sum(1) / (1 / variance).sum(1)
+    squares = (values - means[:, None]) ** 2 / variance
+    likelihood = -0.5 * (np.log(variance) + squares).sum(1)
+    none = -0.5 * (np.log(errors**2) + values**2 / errors**2).sum()
+    best = int(likelihood.argmax())
+    limit = spreads[likelihood >= likelihood[best] - chi2.ppf(0.9, 1) / 2].max()
+    found = 2 * (likelihood[best] - none) > chi2.ppf(1 - LEVEL / tests, 2)
+    return Fit(*map(rounded, (means[best], spreads[best], limit)), bool(found))
+
+
+def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """The values of models in standard deviations between their clusters, and their errors: what is
+    the same for strong and weak models, and for few and many documents."""
+    away, arm, clusters = np.array([row for row in rows if row[1] > 0 and row[2] > 1]).T
+    return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
+
+
+def systematic(metric: Metric, rows: Mapping[str, Rows]) -> dict[str, Fit]:
+    """The systematic errors that widen an interval, by family. Those of which chance is all that is
+    seen are one, `COMMON`. rows: family -> those of its models."""
+    every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
+    fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
+    common = [both for f, both in every.items() if not fits[f].found]
+    both = [np.concatenate(column) for column in zip(*common, strict=True)]
+    of_common = {COMMON: fit(*both, centred=True)} if both else {}
+    known = {f: own for f, own in fits.items() if own.found and f not in metric.confounds}
+    return {**of_common, **known}
+
+
+def passing(
+    metric: Metric, rows: Rows, raw: Rows | None = None, fits: Iterable[Fit] = ()
+) -> tuple[int, int]:
+    """How many models pass a test, and of how many. raw: the same before placebos are taken off.
+    fits: the systematic errors that widen an interval."""
+    metric, errors = metric._replace(null_value=0.0), [(f.mean, f.limit) for f in fits]
+    passed = []
+    for (away, arm, clusters), (people, of_people, _) in zip(rows, raw or rows, strict=True):
+        if arm > 0 and of_people > 0:
+            low, high, _ = with_systematic(away, (away - arm, away + arm), clusters, errors)
+            side = excluded(metric, float(low), float(high))
+            before = excluded(metric, people - of_people, people + of_people)
+            passed.append(side == before != 0)
+    return sum(passed), len(passed)
 
 
 def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
@@ -321,49 +355,25 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
     old["tasks"][task]["numbers"] = {metric: rows for metric, rows in numbers.items() if rows}
 
 
-def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, dict[str, Any]]]:
-    """The numbers that test something: task, metric, family -> its numbers."""
+def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, dict[str, Rows], dict[str, Rows]]]:
+    """The tests: task, metric, family -> rows of its models, and those before placebos."""
     for task, known in data["tasks"].items():
         for metric in catalogue.task(task).measure.metrics:
             if metric.question is not None and metric.name in known["numbers"]:
-                yield task, metric, known["numbers"][metric.name]
+                raw = known["numbers"].get(metric.raw, {})
+                yield task, metric, known["numbers"][metric.name], raw
 
 
-def page(data: dict[str, Any]) -> str:
-    """docs/explanation/null_models.md."""
-    families = [
-        f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
-    ]
-    lines = []
-    for task, metric, rows in tested(data):
-        shares = {family: row[4] for family, row in rows.items() if row[4] is not None}
-        failed = failures(metric, rows)
-        often = [
-            f"{f'**{f}**' if f in failed else f} {shares[f]:g}" + " †" * (f in metric.confounds)
-            for f in FAMILIES
-            if shares.get(f, 0) > 100 * LEVEL
-        ]
-        cells = [f"`{task}`", f"`{metric.name}`", metric.question, len(shares), ", ".join(often)]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    low, high = STRENGTH
-    sizes = {row[0] for *_, rows in tested(data) for row in rows.values()}
-    return TEMPLATE.read_text(encoding="utf-8").format(
-        data=f"[{DATA.name}](../../{DATA.relative_to(ROOT)})",
-        low=low,
-        high=high,
-        seed=SEED,
-        most=AT_MOST,
-        models=" to ".join(map(str, sorted(sizes)[:: max(len(sizes) - 1, 1)])),
-        families="\n".join(families),
-        tests="\n".join(lines),
-    )
+def written(data: dict[str, Any]) -> None:
+    pass
 
 
 def as_text(data: dict[str, Any]) -> str:
     """JSON with a line for each metric and family."""
     text = json.dumps(data, indent=1, ensure_ascii=False)
-    flat = re.sub(r"\[[^][]*\]", lambda m: " ".join(m[0].split()), text)
-    return flat.replace("[ ", "[").replace(" ]", "]") + "\n"
+    for inner in (r"\[[^][]*\]", r"\[\s*\[[^\n]*(?:\n\s*\[[^\n]*)*\n\s*\]"):
+        text = re.sub(inner, lambda m: re.sub(r"\s+", " ", m[0]), text)
+    return text.replace("[ ", "[").replace(" ]", "]") + "\n"
 
 
 def main() -> None:
@@ -374,11 +384,7 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY")
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; by likelihood")
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
-    parser.add_argument("--rules", type=Path, metavar="FILE", help="judge them; write nothing")
     arguments = parser.parse_args()
-    if arguments.rules:
-        judged(arguments.rules, arguments.families or QUICK, arguments.models)
-        return
     data = (
         json.loads(DATA.read_text())
         if DATA.exists()
@@ -395,14 +401,7 @@ def main() -> None:
         for job in as_completed(jobs):
             merged(data, *job.result())
             DATA.write_text(as_text(data), encoding="utf-8")
-    PAGE.write_text(page(data), encoding="utf-8")
-    failed = [
-        f"{task}, {metric.name}: {rows[family][4]:g} % of the {rows[family][0]} models of the "
-        f"family {family} exclude {metric.null_value:g}"
-        for task, metric, rows in tested(data)
-        for family in failures(metric, rows)
-    ]
-    print("\n".join(failed) or "No family has a number that tests something.")
+    written(data)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan, tell
 from lm_eval_bias.gate import page, rules, verdicts
-from lm_eval_bias.gate.draft import NULL_BAND, draft
+from lm_eval_bias.gate.draft import draft
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import PAIRED, Rules
 from lm_eval_bias.gate.verdicts import Changes, Verdict
@@ -55,8 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--bound",
         metavar="BOUND",
         type=_bound,
-        help="for --init: a number, the most that a model may get worse, in points; or "
-        f"{NULL_BAND}, the most that models without meaning reach",
+        help="for --init: the most that a model may get worse, in points",
     )
     parser.add_argument(
         "--baseline",
@@ -209,9 +208,7 @@ def _with_documents(of_model: Sequence[Verdict], known: Mapping[str, catalogue.T
             verdict.todo += f": {planned}"
 
 
-def _bound(text: str) -> str | float:
-    if text == NULL_BAND:
-        return text
+def _bound(text: str) -> float:
     number = float(text)
     if not 0 < number < inf:
         raise ValueError(text)

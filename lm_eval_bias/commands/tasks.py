@@ -1,14 +1,13 @@
 """`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
 import argparse
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.null_bands import Family, families, null_models
+from lm_eval_bias.data.systematic_errors import systematic_errors
 from lm_eval_bias.measure import UNITS, Metric
-from lm_eval_bias.results.table import columns, number_text
+from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
 
@@ -86,19 +85,10 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         if metric.question is not None:
             print(f"  tests: {metric.question}")
         for task_name in asked:
-            if task_name in null_models() and (bands := families(task_name, name, {})):
-                print(f"  models without meaning, asked {task_name}:")
-                print(textwrap.indent(columns(_bands(bands), right={1, 2, 3}), "    "))
-
-
-def _bands(families: Sequence[Family]) -> list[tuple[str, ...]]:
-    """95 % of each family's models, and how often the interval excludes the null value."""
-    rows: list[tuple[str, ...]] = [("FAMILY", "MODELS", "95 % OF THEM", "EXCLUDE NO BIAS")]
-    for family in families:
-        share = "" if family.excluded is None else f"{family.excluded:.0f} %"
-        ends = f"{number_text(family.low)} to {number_text(family.high)}"
-        rows.append((family.name, str(family.models), ends, share))
-    return rows
+            if errors := systematic_errors(task_name).get(name):
+                each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
+                print(f"  systematic errors counted, {task_name}: {', '.join(each)}")
+                print("    (of models without meaning; standard deviations between clusters)")
 
 
 def row(metric: Metric) -> tuple[str, ...]:

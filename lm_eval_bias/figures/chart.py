@@ -151,11 +151,6 @@ def _categories(plan: Plan) -> Panel:
     notes = []
     if kind != "boxes" and any(item["l"] is not None for item in items):
         notes.append("Lines: 95 % intervals")
-    if figure.band:
-        low, high = ({"datum": end} for end in figure.band)
-        band = {"x": x | low, "x2": high}
-        marks = [ONCE | _layer("rect", band, color=INK, opacity=0.15), *marks]
-        notes.append("Shaded: what models without meaning have")
     if figure.reference is not None:
         null = {"x": x | {"datum": figure.reference}}
         marks.append(ONCE | _layer("rule", null, strokeDash=[5, 3]))

@@ -124,7 +124,7 @@ class BiasTask(Base):
                 f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
         settings = config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
-        self.measure: Measure = config.pop("measure").with_settings(settings)
+        self.measure: Measure = config.pop("measure").of_task(name, settings)
         self._read_request(name, config)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.data.null_bands import band, families
-from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
@@ -46,13 +44,12 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. band: the null band of a test. ranked: how many have ranks. paired:
+    """One number of all models. ranked: how many have ranks. paired:
     on the same documents."""
 
     name: str
     metric: Metric
     entries: Mapping[str, Entry]
-    band: Ends | None = None
     ranked: int = 0
     paired: bool = False
 
@@ -193,8 +190,7 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
         for run in runs
         if (number := run.numbers.get(key))
     }
-    nulls = families(task, metric.name, runs[0].options) if metric.question else []
-    column = Column(f"{task}/{metric.name}", metric, entries, band(nulls))
+    column = Column(f"{task}/{metric.name}", metric, entries)
     return _ranked(column, replicated) if direction(metric) else column
 
 

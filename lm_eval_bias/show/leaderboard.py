@@ -19,7 +19,6 @@ from lm_eval_bias.results.leaderboard import (
 )
 from lm_eval_bias.results.runs import Run, last_date, listed
 from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell, unit_text
-from lm_eval_bias.results.verdict import band_text
 from lm_eval_bias.show import page as pages
 from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.page import Page
@@ -95,8 +94,7 @@ def _about(column: Column) -> str:
     """Unit and goal, below a column's title."""
     if not column.ranked:
         return unit_text(column.metric.unit)
-    without = f"without meaning {band_text(column.band, column.metric)}" if column.band else ""
-    return ", ".join(filter(None, (about(column.metric), "paired" * column.paired, without)))
+    return ", ".join(filter(None, (about(column.metric), "paired" * column.paired)))
 
 
 def _figures(section: Section, number: int) -> list[Callable[[], str]]:
@@ -106,7 +104,7 @@ def _figures(section: Section, number: int) -> list[Callable[[], str]]:
         partial(
             page_figures.figure,
             exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
-                label="rank", band=column.band
+                label="rank"
             ),
             [
                 {
@@ -157,13 +155,11 @@ def place(entry: Entry) -> str:
 def _row(section: Section, run: Run, column: Column) -> dict[str, Any]:
     """The row of a number."""
     entry = column.entries[run.model]
-    band, rank = column.band or (None, None), entry.rank or (None, None)
+    rank = entry.rank or (None, None)
     return {
         "model": run.model,
         "task": run.task,
         **declared(column.metric),
-        "null_band_low": band[0],
-        "null_band_high": band[1],
         "asked": listed(section.settings),
         **entry.number._asdict(),
         "verdict": entry.verdict or None,

@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, exp, floor, isfinite, log10
 from typing import NamedTuple
 
-from lm_eval_bias.data.null_bands import band
-from lm_eval_bias.exhibit import Ends
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.table import number_cell, number_text, unit_text
-from lm_eval_bias.results.verdict import NO_BAND, Tested, band_text, strongest
+from lm_eval_bias.results.verdict import UNCALIBRATED, Tested, strongest
 
 WIDTH = 320
 """Of the picture of a row, in pixels."""
@@ -20,7 +18,6 @@ class Row(NamedTuple):
     label and alignment. text: the picture in words."""
 
     tests: list[Tested]
-    band: Ends | None
     at: Callable[[float], float]
     ticks: list[tuple[float, str, str]]
     text: str
@@ -46,8 +43,8 @@ def limits(test: Tested) -> list[str]:
     elif high - low > number.high - number.low:
         moved = f"{number_text(low, unit, (high,))} to {number_text(high, unit, (low,))}"
         lines.append(f"wording or chat template moves it more than the interval: {moved}")
-    if not test.families:
-        lines.append(NO_BAND)
+    if not test.calibrated:
+        lines.append(UNCALIBRATED)
     if number.clusters is None:
         lines.append(
             "the number of independent answers is not known, so the interval may be too short"
@@ -56,12 +53,11 @@ def limits(test: Tested) -> list[str]:
 
 
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
-    """The rows of the first figure, and what limits all answers of a model. Tests of a task and a
-    null band share a row."""
+    """The rows of the first figure, and what limits all answers of a model. Tests of a task share
+    a row."""
     groups: dict[object, list[Tested]] = {}
     for test in strongest(tests):
-        key = (test.run.task, test.metric.name, band(test.families))
-        groups.setdefault(key, []).append(test)
+        groups.setdefault((test.run.task, test.metric.name), []).append(test)
     limited: dict[str, list[Tested]] = {}
     for test in tests:
         for line in limits(test):
@@ -76,8 +72,8 @@ def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
 
 
 def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
-    metric, ends = tests[0].metric, band(tests[0].families)
-    at, low, high = _axis([test.number for test in tests], metric, ends)
+    metric = tests[0].metric
+    at, low, high = _axis([test.number for test in tests], metric)
     null = metric.null_value or 0.0
     ticks = [(null, _label(null, metric), "middle")]
     for end, side in ((low, "start"), (high, "end")):
@@ -85,23 +81,21 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
             unit = f" {unit_text(metric.unit)}" if side == "end" and metric.unit != "nats" else ""
             ticks.append((end, _label(end, metric) + unit, side))
     words = [with_unit(test.number, metric) for test in tests]
-    if ends is not None:
-        words.append(f"models without meaning {band_text(ends, metric)}")
     words.append(f"{number_text(null)} without bias")
     lines = []
     for line, those in limited.items():
         names = [test.run.model for test in tests if any(test is other for other in those)]
         if names:
             lines.append(f"{', '.join(names)}: {line}" if len(names) < len(tests) else line)
-    return Row(tests, ends, at, ticks, "; ".join(words), lines)
+    return Row(tests, at, ticks, "; ".join(words), lines)
 
 
 def _axis(
-    numbers: Iterable[Number], metric: Metric, ends: Ends | None
+    numbers: Iterable[Number], metric: Metric
 ) -> tuple[Callable[[float], float], float, float]:
     """A value -> its place in the picture of a row; and the ends of the axis, which are round."""
     values = [x for number in numbers for x in (number.low, number.value, number.high)]
-    values = [x for x in (*values, metric.null_value or 0.0, *(ends or ())) if isfinite(x)]
+    values = [x for x in (*values, metric.null_value or 0.0) if isfinite(x)]
     low, high = min(values), max(values)
     step = 10 ** floor(log10(high - low)) / 2 if high > low else 1
     least, most = metric.scale or metric.unit_range

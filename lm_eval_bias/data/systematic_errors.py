@@ -1,0 +1,33 @@
+"""How far a test moves without bias: systematic_errors.json, made by simulations/null_models.py.
+
+task -> metric -> family of models without meaning -> [mean, spread], as of
+`metrics.errors.with_systematic`; "all others" are the families of which chance is all that is seen.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lm_eval_bias.usage import Options
+
+FILE = Path(__file__).parents[1] / "benchmarks" / "systematic_errors.json"
+OTHER_ITEMS = ("items", "groups", "data")
+"""Options of a run on other items than ours, whose systematic errors nobody knows."""
+
+
+@cache
+def _known() -> Mapping[str, Any]:
+    tasks: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return tasks
+
+
+def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:
+    """Metric -> family -> mean and spread: of the task, or of its CI size."""
+    known = _known()
+    return known.get(task) or known.get(f"{task.removesuffix('_nightly')}_ci") or {}
+
+
+def of_our_items(options: Options) -> bool:
+    return all(options.get(name) is None for name in OTHER_ITEMS)
