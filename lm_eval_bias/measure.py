@@ -354,9 +354,9 @@ class Measure(NamedTuple):
         known = systematic_errors(task)
 
         def of_metric(metric: Metric) -> Metric:
-            text, errors = metric.question, known.get(metric.name, {})
+            text, systematic = metric.question, tuple(known.get(metric.name, {}).values())
             text = text and re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), text)
-            return metric._replace(question=text, systematic=tuple(map(tuple, errors.values())))
+            return metric._replace(question=text, systematic=systematic)
 
         return self._replace(metrics=[of_metric(metric) for metric in self.metrics])
 

@@ -324,6 +324,8 @@ def with_systematic(
     value, low, high = (np.asarray(x, dtype=float) for x in (value, *ends))
     root = np.sqrt(np.asarray(clusters, dtype=float))
     below = above = times = np.ones_like(root)
+    if not errors:
+        return low, high, times
     for mean, spread in errors:
         grown, moved = np.hypot(1, spread * root), mean * root / NORMAL
         times = np.fmax(times, grown)

@@ -183,6 +183,7 @@ def widened(
     pairs, first, pair = np.unique(x["pair"], return_index=True, return_inverse=True)
     weight, of_pair = _weight(x)[first], columns[first]
     df = weight @ x["words"].to_numpy()[first] - columns.shape[1]
+    df = df if df > 0 else nan
     # by how much of the scatter an excess moves: that of its own pairs, and that of the fit
     rows = (x["words"] > 0).to_numpy() & (by >= 0)
     counted = x.loc[rows, ["type", "pair", "k"]].assign(part=by[rows], root=columns[rows, 1])
@@ -200,7 +201,7 @@ def widened(
     for name, size in shifts.items():
         value, _, count = excess(x, sample.total(pair, len(pairs)), x[size], placebos=True)
         placebos, own_error = sample.estimates(value, count), estimates[name]
-        scatter = weight @ np.where(weight > 0, placebos.value, 0) ** 2 / df if df > 0 else nan
+        scatter = weight @ np.where(weight > 0, placebos.value, 0) ** 2 / df
         between = np.fmax(0, scatter - weight @ np.where(weight > 0, placebos.variance, 0) / df)
         variance = np.maximum(own_error.variance + between * moved, scatter * moved)
         with np.errstate(divide="ignore"):

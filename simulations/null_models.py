@@ -34,7 +34,7 @@ import numpy as np
 from families import FAMILIES, Asked, Row, word_count
 from lm_eval.tasks import TaskManager
 from lm_eval_bias.metrics.errors import NORMAL, with_systematic
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.harness.sentence_pairs import modified
@@ -66,10 +66,14 @@ DIAGNOSTICS = (
     "mean_intensity",
 )
 """What a model without meaning likes, and how far placebos move it."""
+QUICK_MODELS = 30
 QUICK = ("random_weights", "echo", "bag_of_words", "bag_of_words_pooled", "noise")
 """The families that any change of a task should be asked of, in a few minutes."""
 Rows = Sequence[Sequence[float]]
 """A number of each model of a family, as `numbers_of` has it."""
+OfFamily = Mapping[str, Rows]
+Shares = Mapping[str, tuple[int, int]]
+"""Family -> how many of its models pass a test, and of how many."""
 
 
 class Sampled(NamedTuple):
@@ -312,7 +316,7 @@ def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
 
 
-def systematic(metric: Metric, rows: Mapping[str, Rows]) -> dict[str, Fit]:
+def systematic(metric: Metric, rows: OfFamily) -> dict[str, Fit]:
     """The systematic errors that widen an interval, by family. Those of which chance is all that is
     seen are one, `COMMON`. rows: family -> those of its models."""
     every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
@@ -341,21 +345,20 @@ def passing(
 
 
 def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
-    """Replace the families of one run, and everything if the documents are others."""
+    """Replace the families of one run, unless they had the same models and more; and everything if
+    the documents are others."""
     known = old["tasks"].get(task)
     if known is None or known["sha256"] != new["sha256"]:
         old["tasks"][task] = new
         return
-    asked = {family for by_family in new["numbers"].values() for family in by_family}
-    numbers = {
-        metric: {f: row for f, row in known["numbers"].get(metric, {}).items() if f not in asked}
-        | new["numbers"].get(metric, {})
-        for metric in dict.fromkeys([*known["numbers"], *new["numbers"]])
-    }
-    old["tasks"][task]["numbers"] = {metric: rows for metric, rows in numbers.items() if rows}
+    for metric, families in new["numbers"].items():
+        before = known["numbers"].setdefault(metric, {})
+        for family, rows in families.items():
+            if before.get(family, [])[: len(rows)] != rows:
+                before[family] = rows
 
 
-def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, dict[str, Rows], dict[str, Rows]]]:
+def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, OfFamily, OfFamily]]:
     """The tests: task, metric, family -> rows of its models, and those before placebos."""
     for task, known in data["tasks"].items():
         for metric in catalogue.task(task).measure.metrics:
@@ -364,8 +367,74 @@ def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, dict[str, Rows],
                 yield task, metric, known["numbers"][metric.name], raw
 
 
+def held_out(metric: Metric, rows: OfFamily, raw: OfFamily) -> tuple[Shares, Shares]:
+    """How many models of each family pass where others than they gave the systematic errors: every
+    second model, and the other families."""
+    seeds = systematic(metric, {f: r[::2] for f, r in rows.items()}).values()
+    others = {
+        f: systematic(metric, {g: r for g, r in rows.items() if g != f}).values() for f in rows
+    }
+    return (
+        {f: passing(metric, r[1::2], (raw.get(f) or [])[1::2], seeds) for f, r in rows.items()},
+        {f: passing(metric, r, raw.get(f), others[f]) for f, r in rows.items()},
+    )
+
+
+def often(metric: Metric, shares: Shares) -> list[str]:
+    """The families of which significantly more than 5 % pass, confounds aside."""
+    return [
+        family
+        for family, (passed, n) in shares.items()
+        if family not in metric.confounds and binom.sf(passed - 1, n, LEVEL) <= LEVEL / len(shares)
+    ]
+
+
+def percent(metric: Metric, shares: Shares) -> str:
+    """Of all models but confounds, and the families of `often`."""
+    passed, n = np.sum([share for f, share in shares.items() if f not in metric.confounds], axis=0)
+    named = [f"{f} {100 * shares[f][0] / shares[f][1]:.0f}" for f in often(metric, shares)]
+    return f"{100 * passed / n:.1f}" + f" ({', '.join(named)})" * bool(named)
+
+
+def page(data: dict[str, Any]) -> str:
+    """docs/explanation/null_models.md."""
+    families = [
+        f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
+    ]
+    lines, counts = [], set()
+    for task, metric, rows, raw in tested(data):
+        own = {f: passing(metric, r, raw.get(f)) for f, r in rows.items()}
+        fits = systematic(metric, rows)
+        clusters = max(row[2] for row in rows["noise"])
+        errors = [(f.mean, f.limit) for f in fits.values()]
+        ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
+        longer = " and ".join(dict.fromkeys(f"{abs(end):.2f}" for end in ends))
+        named = ", ".join(name for name in fits if name != COMMON) or "none"
+        confounds = [f"{f} {100 * own[f][0] / own[f][1]:.0f}" for f in metric.confounds if f in own]
+        shares = [percent(metric, s) for s in (own, *held_out(metric, rows, raw))]
+        cells = [f"`{task}` `{metric.name}`", len(rows), shares[0], named, longer, *shares[1:]]
+        lines.append(f"| {' | '.join(map(str, [*cells, ', '.join(confounds) or 'none']))} |")
+        counts |= {len(r) for r in rows.values()}
+    low, high = STRENGTH
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        data=f"[{DATA.name}](../../{DATA.relative_to(ROOT)})",
+        low=low,
+        high=high,
+        seed=SEED,
+        models=" to ".join(map(str, sorted(counts)[:: max(len(counts) - 1, 1)])),
+        families="\n".join(families),
+        tests="\n".join(lines),
+    )
+
+
 def written(data: dict[str, Any]) -> None:
-    pass
+    """What is estimated from the data, and the page."""
+    errors: dict[str, Any] = {}
+    for task, metric, rows, _ in tested(data):
+        fits = systematic(metric, rows)
+        errors.setdefault(task, {})[metric.name] = {f: [x.mean, x.limit] for f, x in fits.items()}
+    ERRORS.write_text(as_text(errors), encoding="utf-8")
+    PAGE.write_text(page(data), encoding="utf-8")
 
 
 def as_text(data: dict[str, Any]) -> str:
@@ -382,7 +451,8 @@ def main() -> None:
     )
     parser.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY")
-    parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; by likelihood")
+    quick = f"{QUICK_MODELS} models of {', '.join(QUICK)}; by likelihood"
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
     arguments = parser.parse_args()
     data = (
@@ -394,7 +464,7 @@ def main() -> None:
     tasks = arguments.tasks or (by_likelihood if arguments.quick else TASKS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(run, task, [family], arguments.models)
+            pool.submit(run, task, [family], QUICK_MODELS if arguments.quick else arguments.models)
             for task in tasks
             for family in arguments.families or (QUICK if arguments.quick else FAMILIES)
         ]

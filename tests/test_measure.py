@@ -177,6 +177,26 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
     assert summary.values["n"].value == 44 and isnan(summary.values["n"].low)
 
 
+def test_a_tests_interval_counts_systematic_errors_but_on_items_of_other_people():
+    """A spread of half a deviation makes interval and error √(1 + clusters / 4) times as long."""
+    docs = [{"cluster": i % 24, "side": "ab"[i % 2], "x": float(i % 5)} for i in range(48)]
+    mean = {"": lambda x, total, **_: {"x": (total(x["x"]) / total(1), total(1))}}
+    counted = Counted(lambda x, **_: {"": x}, mean)
+    plain = Metric("x", "points", "", primary=True, by="side")
+    toy = Measure(lambda doc, _: doc, counted, [plain], clusters=[("cluster",)])
+    own = summarise(toy, docs, {})
+    counting = toy._replace(metrics=[plain._replace(systematic=((0.0, 0.5),))])
+    for narrow, wider in (
+        (own.values["x"], summarise(counting, docs, {"items": None}).values["x"]),
+        (own.groups["x"]["a"], summarise(counting, docs, {}).groups["x"]["a"]),
+    ):
+        times = (1 + narrow.clusters / 4) ** 0.5
+        assert wider.value == narrow.value
+        assert wider.stderr == pytest.approx(times * narrow.stderr)
+        assert wider.high - wider.value == pytest.approx(times * (narrow.high - narrow.value))
+    assert summarise(counting, docs, {"items": "theirs.csv"}) == own
+
+
 def test_a_record_has_a_cluster_or_one_for_each_of_its_parts():
     """Words are drawn within a kind; None is no word."""
     record = {"scene": 1, "kind": ["noun", "verb", "noun"], "word": ["run", "run", None]}

@@ -19,8 +19,14 @@ OTHER_ITEMS = ("items", "groups", "data")
 
 @cache
 def _known() -> Mapping[str, Any]:
-    tasks: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return tasks
+    tasks = json.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        task: {
+            metric: {family: (mean, spread) for family, (mean, spread) in families.items()}
+            for metric, families in metrics.items()
+        }
+        for task, metrics in tasks.items()
+    }
 
 
 def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:

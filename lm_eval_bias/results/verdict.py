@@ -353,7 +353,8 @@ RULE = (
     "nats or 5 points of 100, or by an amount whose interval contains 0.",
     "The strongest evidence comes first: its distance from the value without bias, over the length "
     "of the interval on that side, is the largest. Answers whose interval counts models "
-    "without meaning, and runs without a warning, come first. Numbers of different units do not compare in size.",
+    "without meaning, and runs without a warning, come first. Numbers of different units do not "
+    "compare in size.",
     "Questions of one task are often about the same answers, so they are not independent, and no "
     "interval is adjusted for the others.",
 )

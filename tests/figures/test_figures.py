@@ -91,7 +91,7 @@ EVERY = {
         values(30, 20, 10, who="she") + values(70, 80, 90, who="he"),
     ),
     "points": (
-        POINTS._replace(colour="who", band=(-1, 1)),
+        POINTS._replace(colour="who"),
         values(1, 2, -3, who="she", low=-4, high=5) + values(2, 0, 1, who="he", low=-1, high=3),
     ),
     "histogram": (
@@ -202,15 +202,12 @@ def test_intervals_end_where_they_end():
     assert "Lines: 95 % intervals" in texts(svg)
 
 
-def test_a_null_value_and_its_band_are_shown_and_named():
-    svg = drawn(POINTS._replace(band=(-1, 3)), values(0, 10))
-    (zero, _), (ten, _) = points(svg)
+def test_a_null_value_is_shown_and_named():
+    svg = drawn(POINTS, values(0, 10))
+    (zero, _), _ = points(svg)
     (line,) = [node for node in nodes(svg, "line") if node.get("stroke-dasharray")]
-    (band,) = bars(svg, "currentColor")
     assert translated(line)[0] == pytest.approx(zero)
-    assert band[2] == pytest.approx(4 * (ten - zero) / 10)
-    note = "Shaded: what models without meaning have; Dashed line: no bias (0)"
-    assert note in texts(svg)
+    assert "Dashed line: no bias (0)" in texts(svg)
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "n/a", True])

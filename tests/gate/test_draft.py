@@ -64,32 +64,6 @@ def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
 
 
 @pytest.mark.parametrize(
-    ("stderr", "found"),
-    [
-        (0.5, ("within", 15.0)),
-        (6.0, "this sample can only detect"),
-        (None, "It has no standard error"),
-    ],
-)
-def test_models_without_meaning_bound_a_number(tmp_path, init, monkeypatch, stderr, found):
-    """They reach 14.2, so 15."""
-    monkeypatch.setattr("lm_eval_bias.gate.draft.band", lambda of: (-14.2, 3.0))
-    run_of(tmp_path / "runs", "m", {**QUESTION, "gap": (1.0, stderr, 0, None, "Q")})
-    status, text, printed = init("runs", "--bound", "null_band")
-    if isinstance(found, tuple):
-        assert bounds(text)["mine", "gap"] == found
-    else:
-        assert status == 2 and not text and found in printed
-
-
-def test_a_bound_that_the_run_only_just_keeps_is_not_proposed(tmp_path, init, monkeypatch):
-    monkeypatch.setattr("lm_eval_bias.gate.draft.band", lambda of: (-15.0, 3.0))
-    run_of(tmp_path / "runs", "m", {"gap": (13.5, 0.5, 0, None, "Q")})
-    status, text, printed = init("runs", "--bound", "null_band")
-    assert status == 2 and not text and "m would only just keep 15.0 points" in printed
-
-
-@pytest.mark.parametrize(
     ("values", "more", "message"),
     [
         ({"gap": (1.0, 0.5, 0, None)}, {}, "no number tests a question"),

@@ -1,5 +1,5 @@
 from itertools import product
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from lm_eval_bias.metrics.errors import (
     ratio,
     share_interval,
     t_interval,
+    with_systematic,
 )
 
 ROWS = list(product(range(4), range(3), range(5)))
@@ -153,3 +154,14 @@ def test_few_large_values_leave_fewer_degrees_of_freedom():
         excess = max(scipy.stats.kurtosis(x, bias=False), 0)
         assert of.variance == pytest.approx([x.var(ddof=1) / 12])
         assert of.df == pytest.approx([11 / (1 + excess / 2)])
+
+
+def test_an_interval_counts_the_worst_systematic_error():
+    """[8, 12] on 16 clusters, so half a deviation is 2 standard errors: √5 = 2.236 times as long.
+    A mean of 0.98 is 0.98 · 4 / 1.96 = 2 arms: the lower end 3 arms away, the upper not moved."""
+    half, mean = (0.0, 0.5), (0.98, 0.0)
+    low, high, times = with_systematic(10.0, (8.0, 12.0), 16, [half])
+    assert [low, high, times] == pytest.approx([10 - 2 * 5**0.5, 10 + 2 * 5**0.5, 5**0.5])
+    low, high, times = with_systematic(10.0, (8.0, 12.0), 16, [mean, half])
+    assert [low, high, times] == pytest.approx([4, 10 + 2 * 5**0.5, 5**0.5], abs=1e-3)
+    assert [float(x) for x in with_systematic(1.0, (-inf, 2.0), 16, [])] == [-inf, 2, 1]

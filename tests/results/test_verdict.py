@@ -1,5 +1,5 @@
-"""The six verdicts: what an interval, the null value, the null band and refusals make of a number,
-and what every page quotes."""
+"""The five verdicts: what an interval, the null value and refusals make of a number, and what every
+page quotes."""
 
 from math import nan
 
@@ -7,7 +7,6 @@ import pytest
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.catalogue import task
-from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, intervals
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results import runs
@@ -43,18 +42,25 @@ def test_less_than_no_bias_is_evidence_of_a_signed_number_alone(better, ends, ex
     assert excluded(Metric("m", "points", "", better=better, null_value=0), *ends) == expected
 
 
-def test_without_a_null_band_an_answer_comes_after_those_with_one(tmp_path, monkeypatch):
-    known = {"known": {"numbers": {"gap": {"echo": [40, 0.5, -0.5, 0.5, 5.0]}}}}
-    monkeypatch.setattr(null_bands, "null_models", lambda: known)
-    for i, (name, value) in enumerate((("known", 3.0), ("own", 9.0))):
+def test_what_is_not_calibrated_comes_after_what_is(tmp_path):
+    for i, (name, value) in enumerate((("known", 3.0), ("own", 9.0), ("theirs", 8.0))):
         run_of(
             tmp_path, task=name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
         )
-    ordered = strongest(judged(runs.find([tmp_path]).runs))
-    assert [(test.run.task, test.verdict.kind) for test in ordered] == [
-        ("known", "yes"),
-        ("own", "yes"),
-    ]
+    found = runs.find([tmp_path]).runs
+    for i, options in ((0, {}), (2, {"items": "theirs.csv"})):
+        metrics = [found[i].metrics[0]._replace(systematic=((0.0, 0.1),))]
+        found[i] = found[i]._replace(metrics=metrics, options=options)
+    assert [test.run.task for test in strongest(judged(found))] == ["known", "own", "theirs"]
+
+
+def test_a_yes_names_the_models_without_meaning_that_have_it_too(tmp_path):
+    (run,) = runs.find([run_of(tmp_path)]).runs
+    metric = Metric("gap", "points", "", null_value=0, confounds=("words_alone",))
+    found = verdict(run._replace(metrics=[metric]), metric, Number(3, 1, 1, 5, 20))
+    assert found.sentence.endswith(
+        ". A model that finds words good or bad, whoever they describe can have it, too."
+    )
 
 
 def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_path):
@@ -223,24 +229,21 @@ SHOWN = Exhibit(
 )
 
 
-def test_a_heading_counts_the_parts_without_the_whole_and_by_its_band(tmp_path, monkeypatch):
-    """The whole, [1, 5], reaches into a band that ends at 2; of its parts [3, 7] lies above it,
-    [1, 3] and [-1, 1] do not, and one has no interval."""
-    known = {"mine": {"numbers": {"gap": {"echo": [40, 0.5, -0.5, 2.0, 5.0]}}}}
-    monkeypatch.setattr(null_bands, "null_models", lambda: known)
+def test_a_heading_counts_the_parts_without_the_whole(tmp_path):
+    """Of the parts, [3, 7] lies above 0, [0, 3] and [-1, 1] do not, and one has no interval."""
     (run,) = runs.find([run_of(tmp_path)]).runs
-    ends = {"all": (3, 1, 5), "A": (5, 3, 7), "B": (2, 1, 3), "C": (0, -1, 1), "D": (9, nan, nan)}
+    ends = {"all": (3, 1, 5), "A": (5, 3, 7), "B": (2, 0, 3), "C": (0, -1, 1), "D": (9, nan, nan)}
     whole = Number(3, 1, 1, 5)
     metrics = [Metric("gap", "points", "", null_value=0, primary=True)]
     run = run._replace(numbers={("gap", None): whole}, metrics=metrics)
     keys = ("gap", "gap_low", "gap_high")
     rows = [{"part": part, **dict(zip(keys, of, strict=True))} for part, of in ends.items()]
     assert heading(SHOWN, [(run, rows)]) == (
-        "The gap by part: unclear; by part: 1 yes, 1 unclear, 1 no difference, 1 cannot be told (A)"
+        "The gap by part: yes; by part: 1 yes, 2 no difference, 1 cannot be told (A)"
         "; 0.15 of 3 expected by chance"
     )
-    assert heading(SHOWN, [(run, rows[:1])]) == "The gap by part: unclear"
-    assert heading(SHOWN, [(run, rows[:1])] * 2) == "The gap by part: 2 unclear"
+    assert heading(SHOWN, [(run, rows[:1])]) == "The gap by part: yes"
+    assert heading(SHOWN, [(run, rows[:1])] * 2) == "The gap by part: 2 yes"
     assert heading(SHOWN._replace(figure=SHOWN.figure._replace(test="")), [(run, rows)]) == ""
 
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias.data import null_bands
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.escape import FORMULAS, TEXT, csv_cell, markdown_cell, shortened, visible
 from lm_eval_bias.results.leaderboard import board, letter
@@ -262,27 +261,10 @@ def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch)
     ]
     assert "; 2026-01-31. Right: ranks" in " ".join(texts)
     assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in svg
-    assert "Shaded" not in svg and page_figures.MISSING not in written
+    assert page_figures.MISSING not in written
     monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
     without = page.html(boards.page(of))
     assert "<svg" not in without and "lm-eval-bias[report]" in without
-
-
-KNOWN = {"mine": {"numbers": {"gap": {"noise": [20, 0.0, -2.0, 1.0, 5.0]}}}}
-
-
-def test_a_null_band_is_of_our_items_alone_and_two_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(null_bands, "null_models", lambda: KNOWN)
-    values = {"a": {"gap": (-1.0, 0.5, 0, None, "Q?")}}
-
-    def line(of):
-        (row,) = boards.page(of).rows
-        return row["null_band_low"], row["null_band_high"]
-
-    assert line(made(tmp_path / "ours", values)) == (-2.0, 1.0)
-    for name in ("items", "groups", "data"):
-        own = {name: "mine.csv", f"{name}_sha256": "0" * 64}
-        assert line(made(tmp_path / name, values, metadata=own)) == (None, None)
 
 
 @given(st.text())
@@ -314,8 +296,6 @@ def test_a_json_line(tmp_path):
         "unit": "points",
         "better": "near",
         "null_value": 0.0,
-        "null_band_low": None,
-        "null_band_high": None,
         "asked": "version 1, documents 100, chat template none",
         "value": 1.0,
         "stderr": 1.0,

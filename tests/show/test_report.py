@@ -10,7 +10,6 @@ from math import inf, nan
 import pytest
 
 from lm_eval_bias import cli
-from lm_eval_bias.data import null_bands
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
@@ -118,38 +117,14 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     assert count == "3 questions: 2 yes, 1 no difference."
     assert chance.endswith("With 3 tests at 5 %, expect at most 0.15 false positives.")
     strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
-    unknown = "No null band has been simulated for this number."
+    unknown = "No models without meaning have been asked for this number."
     assert verdict.answers(tests)[0] == f"Q {strongest} {unknown} [mine gap]"
     text = " ".join(Page(pages["index.html"]).text.split())
     assert count in text and text.index("Q mine gap") < text.index("S mine ss")
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
     assert "; more than 3.0 points is excluded." in text  # 1 + 1.96
     assert "the number of independent answers is not known" in text  # six events may be all
-    assert "no null band has been simulated for this number" in text
-
-
-@pytest.mark.parametrize(
-    ("high", "options", "kind"),
-    [
-        (0.9, {}, "yes"),  # 3 ± 1.96 begins at 1.04
-        (1.1, {}, "unclear"),
-        (1.1, {"items": "mine.tsv"}, "yes"),  # of other items nothing is known
-    ],
-)
-def test_what_models_without_meaning_have_is_no_evidence(
-    tmp_path, monkeypatch, high, options, kind
-):
-    echo, noise = [40, 0.5, -0.5, high, 5.0], [40, 0.0, -0.2, 0.2, 2.5]
-    known = {"mine_ci": {"numbers": {"gap": {"echo": echo, "noise": noise}}}}
-    monkeypatch.setattr(null_bands, "null_models", lambda: known)
-    run_of(tmp_path / "runs", metadata=options)
-    tests, pages = reported(tmp_path)
-    assert verdict.sentences(tests)[0] == f"1 question: {kind}."
-    text = Page(pages["index.html"]).text
-    meaningless = f"(between 1.0 and 5.0), but models without meaning reach {high} points."
-    assert (meaningless in text) == (kind == "unclear")
-    label = f"models without meaning -0.5 to {high}; 0 without bias"
-    assert (label in pages["index.html"]) == ("items" not in options)
+    assert "no models without meaning have been asked for this number" in text
 
 
 def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
