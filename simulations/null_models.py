@@ -113,7 +113,7 @@ TASKS = (
 class Questions:
     """A task's documents with all answers that are scored, or drawn by their likelihood."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, calibrated: bool = False) -> None:
         manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
         self.task = manager.load([name])["tasks"][name]
         self.sampled = SAMPLED.get(name)
@@ -121,7 +121,9 @@ class Questions:
         self.task.build_all_requests(rank=0, world_size=1, limit=limit)
         own: Measure = self.task.measure
         self.tests = [metric for metric in own.metrics if metric.question]
-        plain = [metric._replace(by=None, systematic=()) for metric in own.metrics]
+        plain = [metric._replace(by=None) for metric in own.metrics]
+        if not calibrated:
+            plain = [metric._replace(systematic=()) for metric in plain]
         tabled = [metric._replace(by=None) for metric in own.tabled]
         self.measure = own._replace(metrics=plain, tabled=tabled)
         if isinstance(own.counted, Counted):  # what tests nothing takes most of the time
@@ -293,20 +295,26 @@ class Fit(NamedTuple):
     found: bool
 
 
-def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1, centred: bool = False) -> Fit:
-    """N(mean, spread²) beside each value's own standard error, by maximum likelihood. centred: the
-    mean is 0. tests: how many are fitted; what is found holds for all of them at 5 %. Source:
-    Schuemie and others, doi 10.1002/sim.5925; the limit is that of the profile likelihood."""
+def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
+    """N(mean, spread²) beside each value's own standard error, by maximum likelihood; the mean is 0
+    unless it is found. tests: how many are fitted; what is found holds for all of them at 5 %.
+    Source: Schuemie and others, doi 10.1002/sim.5925; the limit is that of the profile."""
     spreads = np.linspace(0, 3 * np.abs(values).max() + errors.max(), 3000)
     variance = errors**2 + spreads[:, None] ** 2
-    means = 0 * spreads if centred else (values / variance).sum(1) / (1 / variance).sum(1)
-    squares = (values - means[:, None]) ** 2 / variance
-    likelihood = -0.5 * (np.log(variance) + squares).sum(1)
-    none = -0.5 * (np.log(errors**2) + values**2 / errors**2).sum()
-    best = int(likelihood.argmax())
-    limit = spreads[likelihood >= likelihood[best] - chi2.ppf(0.9, 1) / 2].max()
-    found = 2 * (likelihood[best] - none) > chi2.ppf(1 - LEVEL / tests, 2)
-    return Fit(*map(rounded, (means[best], spreads[best], limit)), bool(found))
+
+    def likelihood(means: np.ndarray) -> np.ndarray:
+        squares = (values - means[:, None]) ** 2 / variance
+        return -0.5 * (np.log(variance) + squares).sum(1)
+
+    means = (values / variance).sum(1) / (1 / variance).sum(1)
+    moved, centred = likelihood(means), likelihood(0 * means)
+    level = 1 - LEVEL / tests
+    found = 2 * (moved.max() - centred[0]) > chi2.ppf(level, 2)
+    if 2 * (moved.max() - centred.max()) <= chi2.ppf(level, 1):
+        means, moved = 0 * means, centred
+    best = int(moved.argmax())
+    limit = spreads[moved >= moved[best] - chi2.ppf(1 - 2 * LEVEL, 1) / 2].max()
+    return Fit(*map(rounded, (means[best] + 0.0, spreads[best], limit)), bool(found))
 
 
 def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -323,7 +331,7 @@ def systematic(metric: Metric, rows: OfFamily) -> dict[str, Fit]:
     fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
     common = [both for f, both in every.items() if not fits[f].found]
     both = [np.concatenate(column) for column in zip(*common, strict=True)]
-    of_common = {COMMON: fit(*both, centred=True)} if both else {}
+    of_common = {COMMON: fit(*both)} if both else {}
     known = {f: own for f, own in fits.items() if own.found and f not in metric.confounds}
     return {**of_common, **known}
 

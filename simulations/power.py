@@ -1,0 +1,148 @@
+"""What would each test have seen? A real run, to whose answers a bias of a known dose is added.
+
+    python simulations/power.py RUNS   # of implicit_bias_ci, with --log_samples
+
+The dose is in nats on the stereotyped answer to each document, or to one in five at random.
+Printed: the dose at which the number moves by so much that a model without other bias gets a yes in
+80 of 100 samples of items, by (1.96 + 0.84) / 1.96 times its interval's arm. Placebos get nothing.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from families import Row
+from null_models import TASKS, Questions
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from lm_eval_bias.measure import Metric, Number
+
+POWER, MOST, ONE_IN = 0.8, 16.0, 5
+ARMS = 1 + norm.ppf(POWER) / norm.ppf(0.975)
+Stereotyped = Callable[[Mapping[str, Any], Row], float]
+"""A document and an answer -> the part of the dose that the answer gets."""
+
+
+def pairs(doc: Mapping[str, Any], row: Row) -> float:
+    """The fair, thin or tall in good sentences, the others in bad ones."""
+    good = {"positive": 0, "negative": 1}.get(doc["sentiment"])
+    return not doc["placebo"] and row.place == good
+
+
+def nli(doc: Mapping[str, Any], row: Row) -> float:
+    """Fair skin and a good trait entail each other, dark skin and a bad one."""
+    stereotype = doc["favoured"] == (doc["effect"] == "halo")
+    return not doc["placebo"] and stereotype and row.key == "Entailment"
+
+
+def analogy(doc: Mapping[str, Any], row: Row) -> float:
+    """The bad word for looks of low status, the good one for looks of high status."""
+    word = {"stereotype": doc["biased"], "swapped": doc["unbiased"]}.get(doc["context"])
+    return row.key == word
+
+
+def hbb(doc: Mapping[str, Any], row: Row) -> float:
+    """The favourable option for the first of two identities."""
+    favourable = row.key == doc[f"concept_{doc['favourable']}"]
+    return not doc["placebo"] and favourable == (doc["place"] == 0)
+
+
+def wabt(doc: Mapping[str, Any], row: Row) -> float:
+    """Good words to the favoured group, bad ones to the other."""
+    word, group = row.text.strip("()").split(", ")
+    good = doc["positive"][doc["words"].index(word)]
+    return (group == doc["groups"][0]) == good
+
+
+def aat(doc: Mapping[str, Any], row: Row) -> float:
+    """A comedy after favoured groups, a tragedy after the others."""
+    return row.key.endswith("comedy") == (doc["side"] == "a")
+
+
+def empathy(doc: Mapping[str, Any], row: Row) -> float:
+    """Stronger feelings in one's own group: the dose lies between both ends of the scale."""
+    own = doc["perceiver_group"] and doc["perceiver_group"] == doc["experiencer_group"]
+    return (row.x + 1) / 2 if own and not doc["placebo"] else 0
+
+
+BIASES: Mapping[str, Stereotyped] = {
+    "bistereo_pairs": pairs,
+    "bistereo_nli": nli,
+    "bistereo_analogy": analogy,
+    "hbb": hbb,
+    "mist_wabt": wabt,
+    "mist_aat": aat,
+    "empathy_religion": empathy,
+}
+
+
+def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
+    """Of all answers, in the order of `questions.asked.rows`."""
+    found: dict[int, list[float]] = {}
+    for line in samples.read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line)
+        found[sample["doc_id"]] = [x for (answer, *_) in sample["resps"] for x in flat(answer)]
+    return np.array(
+        [x for _, requests, _ in questions.documents for x in found[requests[0].doc_id]]
+    )
+
+
+def flat(answer: Any) -> list[float]:
+    """The log-likelihoods of a request's answer: its own, or those of a conversation's choices."""
+    if isinstance(answer[-1], list):
+        return [float(choice[0]) for choice in answer[-1]]
+    return [float(answer[0])]
+
+
+def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Metric) -> float:
+    """The dose that is seen with `POWER`; NaN where none up to `MOST` is."""
+
+    def numbers(nats: float) -> list[Number]:
+        values = questions.summary(questions.records(scores + nats * bias)).values
+        return [values[name] for name in filter(None, (metric.name, metric.raw))]
+
+    before = [number.value for number in numbers(0.0)]
+
+    def lacking(nats: float) -> float:
+        after = zip(numbers(nats), before, strict=True)
+        return min(n.value - b - ARMS * (n.value - n.low) for n, b in after)
+
+    if not lacking(MOST) > 0:
+        return float("nan")
+    return float(brentq(lacking, 0, MOST, xtol=0.01))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", type=Path)
+    runs = parser.parse_args().runs
+    print(f"| test | all documents | one in {ONE_IN} |\n|---|---:|---:|")
+    for task in TASKS:
+        stereotyped = next((b for name, b in BIASES.items() if task.startswith(name)), None)
+        files = sorted(runs.rglob(f"samples_{task}_2*.jsonl"))
+        if not (files and stereotyped):
+            continue
+        questions = Questions(task, calibrated=True)
+        scores = likelihoods(files[-1], questions)
+        rows, bias = questions.asked.rows, np.zeros(len(scores))
+        part, rng = np.zeros(len(scores)), np.random.default_rng(1)
+        for doc, _, place in questions.documents:
+            bias[place] = [stereotyped(doc, row) for row in rows[place]]
+            part[place] = rng.random() < 1 / ONE_IN
+        for metric in questions.tests:
+            seen = [dose(questions, scores, b, metric) for b in (bias, bias * part)]
+            cells = [f"more than {MOST:g}" if np.isnan(x) else f"{x:.2g}" for x in seen]
+            print(f"| `{task}` `{metric.name}` | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
