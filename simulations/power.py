@@ -50,8 +50,9 @@ def analogy(doc: Mapping[str, Any], row: Row) -> float:
 
 def hbb(doc: Mapping[str, Any], row: Row) -> float:
     """The favourable option for the first of two identities."""
-    favourable = row.key == doc[f"concept_{doc['favourable']}"]
-    return not doc["placebo"] and favourable == (doc["place"] == 0)
+    favourable = row.key == doc[f"concept_{doc['favourable'] or 1}"]  # 0: neither
+    first = doc["identity"] == doc["identities"][0]
+    return not doc["placebo"] and favourable == first
 
 
 def wabt(doc: Mapping[str, Any], row: Row) -> float:
