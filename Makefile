@@ -13,25 +13,29 @@ endef
 export HF_HUB_OFFLINE = 1
 
 .NOTPARALLEL:
-.PHONY: help null-models demo docs test test-all test-lowest lint bench clean
+.PHONY: help null-models planted demo docs test test-all test-lowest lint bench clean
 
 # This list.
 help:
 	@awk '/^# /{said = substr($$0, 3)} /^[a-z-]+:/{if (said) printf "%-12s %s\n", substr($$1, 1, index($$1, ":") - 1), said} !/^#/{said = ""}' Makefile
 
-# Two tasks of a small model, the harness's table, the answers and the address of a report.
-demo: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model \
-		--tasks bistereo_analogy,mist_wabt_likelihood_ci --log_samples --output_path results
-	$(BIN)/lm-eval-bias report results -o report
+# A small model, and the same with a planted bias: two tasks, and a report with both, in ten minutes.
+demo: .venv/installed .model/lm_eval_bias.json .planted/lm_eval_bias.json
+	for model in model planted; do $(BIN)/lm_eval --model hf-prefix --model_args pretrained=.$$model \
+		--tasks bistereo_pairs_ci,bistereo_analogy --log_samples --output_path results/$$model || exit; done
+	$(BIN)/lm-eval-bias report small=results/model planted=results/planted -o report
 
 # Compare the speed of hf-prefix with that of hf.
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 
-# What models without meaning say: lm_eval_bias/benchmarks/null_models.json and docs/explanation/null_models.md.
-null-models: .venv/installed .model/lm_eval_bias.json
+# What models without meaning say: systematic_errors.json and docs/explanation/null_models.md.
+null-models: .venv/tests .model/lm_eval_bias.json
 	$(BIN)/python simulations/null_models.py --quick
+
+# The bias that ships, planted again: planted/.
+planted: .venv/tests .model/lm_eval_bias.json
+	$(BIN)/python simulations/planted.py skin --doses 1
 
 # The site, in site/; a link or an anchor that leads nowhere is an error. The variable silences an advertisement.
 docs: .venv/docs
@@ -91,5 +95,8 @@ lint: .venv/tests
 .model/lm_eval_bias.json: | .venv/installed
 	$(BIN)/lm-eval-bias model .model
 
+.planted/lm_eval_bias.json: | .venv/installed
+	$(BIN)/lm-eval-bias model .planted --planted skin
+
 clean:
-	rm -rf .venv .venv-lowest .model .axe .eee results report site
+	rm -rf .venv .venv-lowest .model .planted .axe .eee results report site
