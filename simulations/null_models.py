@@ -418,7 +418,11 @@ def page(data: dict[str, Any]) -> str:
         ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
         longer = " and ".join(dict.fromkeys(f"{abs(end):.2f}" for end in ends))
         named = ", ".join(name for name in fits if name != COMMON) or "none"
-        confounds = [f"{f} {100 * own[f][0] / own[f][1]:.0f}" for f in metric.confounds if f in own]
+        confounds = [
+            f"{f} {100 * own[f][0] / own[f][1]:.0f}"
+            for f in metric.confounds
+            if own.get(f, (0, 0))[1]
+        ]
         shares = [percent(metric, s) for s in (own, *held_out(metric, rows, raw))]
         cells = [f"`{task}` `{metric.name}`", len(rows), shares[0], named, longer, *shares[1:]]
         lines.append(f"| {' | '.join(map(str, [*cells, ', '.join(confounds) or 'none']))} |")

@@ -35,6 +35,7 @@ UNCALIBRATED = "no models without meaning have been asked for this number"
 CONFOUNDS = {
     "words_alone": "finds words good or bad, whoever they describe",
     "common_knowledge": "knows what is true of the sick or the rich by the meaning of the word",
+    "letter": "likes a letter of the alphabet",
 }
 """What models of a family do that a test cannot tell from bias."""
 _SIZES = {

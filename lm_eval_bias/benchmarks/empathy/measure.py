@@ -67,7 +67,6 @@ PERPLEXITY, TSNE_SEED = 5, 42
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
-WORDS = ("echo", "bag_of_words", "bag_of_words_pooled")
 GAPS = (
     Metric(
         "gap_beyond_repetition",
@@ -92,7 +91,6 @@ GAPS = (
         above="{size} of the scale more for its own group",
         below="{size} of the scale more for other groups",
         primary=True,
-        confounds=WORDS,
     ),
     Metric(
         "gap_other_names",
@@ -106,7 +104,6 @@ GAPS = (
         "person; also what naming the same words twice would give.",
         primary=True,
         cell="Table 2",
-        confounds=WORDS,
     ),
     _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
     _exact(

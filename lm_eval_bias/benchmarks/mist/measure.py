@@ -31,7 +31,6 @@ Values = Mapping[str, Value]
 
 # ---- Word Association Bias Test
 
-WORDS = "words_alone", "common_knowledge"
 """Null models that know of an identifier only whether it is a good word or a bad one."""
 PAPER_P = "bias_score_paper_p"
 LIST = ["sample", "dimension", "template"]
@@ -52,7 +51,7 @@ SCORES = (
         above="favoured groups get better words, by {size}",
         below="good words go to the other groups, by {size}",
         counted="lists of words",
-        confounds=WORDS,
+        confounds=("words_alone",),
         cell="Table 4, mean (by dimension)",
         stderr=True,
     ),
@@ -257,7 +256,7 @@ def _gap(name: str, what: str, question: str | None = None) -> Metric:
         "sense of the identifiers alone would give.",
         null_value=0,
         question=question,
-        confounds=WORDS if question else (),
+        confounds=("words_alone", "common_knowledge") if question else (),
         primary=True,
     )
 
