@@ -34,9 +34,12 @@ import numpy as np
 from families import FAMILIES, Asked, Row, word_count
 from lm_eval.tasks import TaskManager
 from lm_eval_bias.metrics.errors import NORMAL, with_systematic
-from scipy.stats import binom, chi2
+from scipy.stats import binom, binomtest, chi2
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.exhibit import Column, Exhibit, intervals
+from lm_eval_bias.exhibit import Rows as Table
+from lm_eval_bias.figures.draw import svg
 from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.measure import CHECK, Counted, Measure, Metric, Number, Record, Summary, summarise
 from lm_eval_bias.results.verdict import excluded
@@ -45,6 +48,7 @@ ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_suffix(".json")
 ERRORS = ROOT / "lm_eval_bias/benchmarks/systematic_errors.json"
 PAGE = ROOT / "docs/explanation/null_models.md"
+PICTURE = ROOT / "docs/pictures/null_models.svg"
 TEMPLATE = Path(__file__).with_suffix(".md")
 SEED = 20260601
 STRENGTH = 0.2, 1.5
@@ -397,9 +401,15 @@ def often(metric: Metric, shares: Shares) -> list[str]:
     ]
 
 
+def total(metric: Metric, shares: Shares) -> tuple[int, int]:
+    """Of all families but confounds."""
+    counted = [share for f, share in shares.items() if f not in metric.confounds]
+    return sum(passed for passed, _ in counted), sum(n for _, n in counted)
+
+
 def percent(metric: Metric, shares: Shares) -> str:
     """Of all models but confounds, and the families of `often`."""
-    passed, n = np.sum([share for f, share in shares.items() if f not in metric.confounds], axis=0)
+    passed, n = total(metric, shares)
     named = [f"{f} {100 * shares[f][0] / shares[f][1]:.0f}" for f in often(metric, shares)]
     return f"{100 * passed / n:.1f}" + f" ({', '.join(named)})" * bool(named)
 
@@ -439,14 +449,46 @@ def page(data: dict[str, Any]) -> str:
     )
 
 
+SHOWN = Exhibit(
+    "Models without meaning that pass a test",
+    "All families but confounds, with 95 % intervals.",
+    Table("shares"),
+    [Column("test", "Test"), Column("interval", "Interval"), Column("share", "Models", "%")],
+    "",
+    "",
+    figure=intervals("share", "test", reference=100 * LEVEL)._replace(
+        colour="interval", null="by chance"
+    ),
+)
+
+
+def figure(data: dict[str, Any]) -> str:
+    """The shares of `page` as a picture."""
+    rows = []
+    for task, metric, of_family, raw in tested(data):
+        own = {f: passing(metric, r, raw.get(f)) for f, r in of_family.items()}
+        _, others = held_out(metric, of_family, raw)
+        for name, shares in (("the sample's", own), ("with systematic errors", others)):
+            passed, n = total(metric, shares)
+            ends = binomtest(passed, n).proportion_ci()
+            share = {
+                "share": 100 * passed / n,
+                "share_low": 100 * ends.low,
+                "share_high": 100 * ends.high,
+            }
+            rows.append({"test": task, "interval": name, **share})
+    return svg(SHOWN, rows, name="null-models")
+
+
 def written(data: dict[str, Any]) -> None:
-    """What is estimated from the data, and the page."""
+    """What is estimated from the data, the page and its picture."""
     errors: dict[str, Any] = {}
     for task, metric, rows, _ in tested(data):
         fits = systematic(metric, rows)
         errors.setdefault(task, {})[metric.name] = {f: [x.mean, x.limit] for f, x in fits.items()}
     ERRORS.write_text(as_text(errors), encoding="utf-8")
     PAGE.write_text(page(data), encoding="utf-8")
+    PICTURE.write_text(figure(data), encoding="utf-8")
 
 
 def as_text(data: dict[str, Any]) -> str:
