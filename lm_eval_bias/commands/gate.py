@@ -19,13 +19,17 @@ from lm_eval_bias.gate.rules import PAIRED, Rules
 from lm_eval_bias.gate.verdicts import Changes, Verdict
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find, listed
+from lm_eval_bias.results.table import with_unit
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
+Pairs = dict[tuple[Path, str], Pair]
+"""By the results and the task of the run that is judged."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return PASSED
     before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
     if wanted is None:
-        made = draft(finished_runs.runs, before.runs, changes(known), arguments.bound)
+        made = draft(finished_runs.runs, before.runs, changes(known, {}), arguments.bound)
         writing.whole(arguments.rules, made)
         print(f"{made}\nwrote {arguments.rules}")
         return PASSED
@@ -156,9 +160,10 @@ def _judge(
     rules.check(wanted, runs, known, baseline)
     if any(rule.condition in PAIRED for rule in wanted.rules):
         _check_baseline(runs, baseline)
-    judged = verdicts.judge(wanted, runs, baseline, changes(known))
+    pairs: Pairs = {}
+    judged = verdicts.judge(wanted, runs, baseline, changes(known, pairs))
     for of_model in judged.values():
-        _with_documents(of_model, known)
+        _with_documents(of_model, known, pairs)
     all_verdicts = [verdict for of_model in judged.values() for verdict in of_model]
     code = status(verdicts.overall(all_verdicts), arguments.inconclusive)
     tasks = {verdict.task for verdict in all_verdicts}
@@ -193,12 +198,20 @@ def _judge(
     return code
 
 
-def _with_documents(of_model: Sequence[Verdict], known: Mapping[str, catalogue.Task]) -> None:
-    """Say what would decide the inconclusive rules of a model, in documents where that can be
-    planned."""
+def _with_documents(
+    of_model: Sequence[Verdict], known: Mapping[str, catalogue.Task], pairs: Pairs
+) -> None:
+    """Say what moved the failing changes of a model most, and what would decide its inconclusive
+    rules, in documents where that can be planned."""
     pilots: dict[str, plan.Pilot | None] = {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
+        if run and metric and verdict.change and verdict.verdict == verdicts.FAIL:
+            moved = pairs[run.results, task].moved_most((metric.name, verdict.rule.group))
+            for gain, record in moved:
+                texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
+                size = with_unit(gain, verdict.unit_of_difference)
+                verdict.todo += f"; {size} of it by {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
         if task not in pilots:
@@ -250,12 +263,11 @@ def _check_baseline(runs: Sequence[Run], baseline: Sequence[Run]) -> None:
 # ---- Changes against the baseline
 
 
-def changes(known: Mapping[str, catalogue.Task]) -> Changes:
-    """Paired changes; the answers of two runs are read once for all rules."""
-    pairs: dict[tuple[Path, Path, str], Pair] = {}
+def changes(known: Mapping[str, catalogue.Task], pairs: Pairs) -> Changes:
+    """Paired changes; the answers of two runs are read once for all rules, and kept in `pairs`."""
 
     def change(now: Run, before: Run, key: Key) -> Difference:
-        which = (now.results, before.results, now.task)
+        which = now.results, now.task
         if which not in pairs:
             with finished.reader(known, 2) as answers:
                 pairs[which] = paired(before, now, answers)

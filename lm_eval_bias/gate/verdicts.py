@@ -275,14 +275,21 @@ def _judged(
 
 def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     """All `SIGNIFICANT` rules together, so that a small worsening everywhere counts: the sum of
-    their changes in standard errors, over the root of their number (Stouffer)."""
-    parts = [v for v in verdicts if v.quantity and v.rule.condition == SIGNIFICANT]
-    z = [v.quantity.value / v.quantity.error for v in parts if v.quantity]
+    their changes in standard errors, over the root of their number (Stouffer). Of a task, whose
+    numbers depend on each other, the mean is one."""
+    parts = [v for v in verdicts if v.rule.condition == SIGNIFICANT and v is not verdict]
+    z: dict[str, list[float]] = {}
+    for v in parts:
+        if v.quantity:
+            z.setdefault(v.task, []).append(v.quantity.value / v.quantity.error)
+        else:
+            verdict.no_pass = f"{v.task} {subject(v)} has no change to pool"
     if len(z) < 2:
-        raise _Settled(INCONCLUSIVE, f"{len(z)} rules of this kind have a change to pool", "")
-    total, df = sum(z) / len(z) ** 0.5, min(v.number.clusters or 0 for v in parts) - 1
+        raise _Settled(INCONCLUSIVE, f"{len(z)} tasks have a change to pool", "")
+    total = sum(sum(own) / len(own) for own in z.values()) / len(z) ** 0.5
+    df = min(v.number.clusters or 0 for v in parts if v.quantity) - 1
     verdict.number = Number(total, clusters=df + 1)
-    verdict.no_pass = next(filter(None, (v.no_pass for v in parts)), "")
+    verdict.no_pass = next(filter(None, (v.no_pass for v in parts)), verdict.no_pass)
 
     def interval(alpha: float) -> Floats:
         return total + student(alpha, df) * np.array([-1.0, 1.0])

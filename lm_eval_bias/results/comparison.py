@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite, isnan, nan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import Metric, Number
+import numpy as np
+
+from lm_eval_bias.measure import Metric, Number, Record, logging_disabled
+from lm_eval_bias.metrics.errors import Ints
 from lm_eval_bias.metrics.holm import holm
+from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference, Reader, Replicates, difference, replicated
-from lm_eval_bias.results.runs import ACROSS, CHAT_TEMPLATE, Run, against, check_metrics, different
+from lm_eval_bias.results.runs import (
+    ACROSS,
+    CHAT_TEMPLATE,
+    Key,
+    Run,
+    against,
+    check_metrics,
+    different,
+)
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
@@ -142,6 +155,32 @@ class Pair(NamedTuple):
             for group in (None, *split.get(metric.name, ()))
             for key in [(metric.name, group)]
         ]
+
+    def moved_most(self, key: Key, most: int = 3) -> list[tuple[float, Record]]:
+        """The answers that made a number of the second run worse: how much less bad it would be
+        with the first run's answer, and the record.
+
+        They are searched for: of parts of like records those that move it most are divided again.
+        None of runs with other numbers of answers, or with more than takes a minute.
+        """
+        measure, options = self.runs[1].measure, self.runs[1].options
+        old, new = (np.array(side.records, dtype=object) for side in self.runs)
+        if len(old) != len(new) or len(new) > 10_000:
+            return []
+
+        def bad(again: Ints) -> float:
+            records = new.copy()
+            records[again] = old[again]
+            summary = measure.summary(records.tolist(), errors=False, **options)
+            return badness(summary.number(key).value, measure.metric(key[0]))
+
+        parts = [np.array(sorted(range(len(new)), key=lambda i: str(new[i])))]
+        with logging_disabled():
+            while max(map(len, parts)) > 1:
+                cuts = [cut for part in parts for cut in np.array_split(part, 4) if cut.size]
+                parts = heapq.nsmallest(2 * most, cuts, key=bad)
+            now = bad(parts[0][:0])
+            return [(now - bad(part), new[part[0]]) for part in parts[:most]]
 
 
 def paired(

@@ -93,6 +93,7 @@ class Replicates:
         self, measure: Measure, records: Rows, options: Options, replicates: Mapping[Key, Replicate]
     ) -> None:
         self.measure, self.records, self.replicates = measure, records, replicates
+        self.options = options
         self.summary = summarise_or_explain(measure, list(records), options)
         others = without_unseen(measure, records, options, errors=False)
         self.others = others or self.summary

@@ -277,9 +277,17 @@ def number_in(folder):
     return row["value"]
 
 
-def test_a_model_that_leans_further_fails_by_the_paired_change(asked, gate):
-    status, out, _ = gate(PAIRED, asked / "new", "--baseline", asked / "old", "--verbose")
+def test_a_model_that_leans_further_fails_by_the_paired_change(
+    asked, gate, tmp_path, checked, monkeypatch
+):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    more = ("--verbose", "--junit", tmp_path / "j.xml")
+    status, out, _ = gate(PAIRED, asked / "new", "--baseline", asked / "old", *more)
     assert status == 1 and "at most 2 points worse than the baseline" in out and " before, " in out
+    (suite,) = checked((tmp_path / "j.xml").read_text())
+    written = suite.find("testcase/failure").text, (tmp_path / "summary.md").read_text()
+    for shown in (out, *written):  # each names three analogies
+        assert len(re.findall("points of it by [^;]+::", shown)) == 3
     worse = abs(number_in(asked / "new") - 50) - abs(number_in(asked / "old") - 50)
     assert f" {worse:.1f} points worse, [" in out
 

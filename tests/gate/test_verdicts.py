@@ -316,16 +316,18 @@ def test_a_model_that_nobody_could_read_does_not_pass(tmp_path):
 def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z, verdict):
     """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
     are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""
-    names = ("a", "b", "c", "d")
+    tasks = ("a", "b", "c", "d")
     for name, value in (("old", 2.0), ("new", 2.0 + z / 2)):
-        run_of(tmp_path / name, "m", dict.fromkeys(names, (value, 0.5, 0, None)))
+        for i, task in enumerate(tasks):
+            run_of(tmp_path / name, "m", {"gap": (value, 0.5, 0, None)}, task=task, minutes=i)
     half = gate.student(0.05, 23) / 2
 
     def paired(*_):
         return Difference(2.0, 2 + z / 2, z / 2, 0.5, z / 2 - half, z / 2 + half, 0.5, 24)
 
-    rules = [f"metric: {name}, worse_than_baseline: significantly" for name in names]
-    text = rule(*rules) + '  - {task: "*", worse_than_baseline: significantly}\n'
+    rows = [f"{{task: {task}, metric: gap, worse_than_baseline: significantly}}" for task in tasks]
+    rows += ['{task: "*", worse_than_baseline: significantly}']
+    text = "rules:\n" + "".join(f"  - {row}\n" for row in rows)
     *alone, together = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
     assert [one.verdict for one in alone] == [PASS] * 4
     assert together.verdict == verdict and together.number.value == pytest.approx(2 * z)

@@ -2,10 +2,12 @@
 
 import json
 from math import log
+from types import SimpleNamespace
 
 import pytest
 
 from lm_eval_bias.results.changed import MOST, changed
+from lm_eval_bias.results.comparison import Pair
 
 
 def written(path, samples):
@@ -60,3 +62,27 @@ def test_ten_are_shown(tmp_path):
     sides = [[chosen(n, a=0.5, b=share) for n in range(30)] for share in (0.1, 0.9)]
     first, second = (written(tmp_path / str(i), side) for i, side in enumerate(sides))
     assert len(changed(first, second)) == MOST == 10
+
+
+def test_the_answers_that_made_a_number_worse_are_found(benchmark_named):
+    """Of 200 one is better by 90 points, three are worse by 40, 50 and 30, and the others by 0.1:
+    without the three the mean, above 0 in both runs, is less by 0.25, 0.2 and 0.15."""
+    measure = benchmark_named("worlds/gate").MEASURE
+    worse = {7: 40.0, 9: -90.0, 81: 50.0, 199: 30.0}
+    runs = [
+        SimpleNamespace(
+            measure=measure,
+            options={},
+            records=[
+                {"theme": i % 13, "gap": 20 + second * worse.get(i, 0.1), "i": i}
+                for i in range(200)
+            ],
+        )
+        for second in (0, 1)
+    ]
+    moved = Pair.moved_most(SimpleNamespace(runs=runs), ("gap", None))
+    assert [(round(gain, 9), record["i"]) for gain, record in moved] == [
+        (0.25, 81),
+        (0.2, 7),
+        (0.15, 199),
+    ]
