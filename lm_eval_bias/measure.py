@@ -139,8 +139,9 @@ class Metric(NamedTuple):
     the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
     "analogies". confounds: families of models without meaning that have it too
     (simulations/null_models.py). raw: the metric of the same gap before that of placebos is taken
-    off. placebos: what these are, as "fair and dark hair". systematic: of `metrics.errors.
-    with_systematic`, which widens its interval and its error.
+    off. between_models: the metric by which a gate compares two, if that is neither. placebos: what
+    these are, as "fair and dark hair". systematic: of `metrics.errors.with_systematic`, which
+    widens its interval and its error.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Metric(NamedTuple):
     counted: str = ""
     confounds: tuple[str, ...] = ()
     raw: str = ""
+    between_models: str = ""
     placebos: str = ""
     systematic: Sequence[tuple[float, float]] = ()
 

@@ -34,7 +34,7 @@ def draft(
     tests: dict[tuple[str, Metric], list[tuple[Run, Number]]] = {}
     for run in runs:
         for metric, number in run.tested:
-            if wanted is None and (raw := run.metric(metric.raw)):
+            if wanted is None and (raw := run.metric(metric.between_models or metric.raw)):
                 metric, number = raw, run.number(raw.name)
             tests.setdefault((run.task, metric), []).append((run, number))
     pooled = wanted is None and len(tests) > 1

@@ -379,7 +379,7 @@ def _incomplete(run: Run) -> str:
 def _no_pass(run: Run, rule: Rule, cap: float) -> str:
     if why := _incomplete(run):
         return why
-    tests = {name for m in run.metrics if is_test(m) for name in (m.name, m.raw)}
+    tests = {name for m in run.metrics if is_test(m) for name in (m.name, m.raw, m.between_models)}
     if rule.metric in tests and (why := unresponsive(run)):
         return f"it cannot be told: {why}"
     for name, percent in unusable(run, rule.group).items():

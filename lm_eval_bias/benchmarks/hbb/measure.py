@@ -82,6 +82,7 @@ METRICS = (
         below="other words move the odds of an answer by {size} more than who the person is",
         counted="test instances",
         confounds=("common_knowledge", "letter"),
+        between_models="log_odds_difference",
     ),
     by_category(
         "excess_ratio",
