@@ -22,7 +22,6 @@ from lm_eval_bias.results.comparison import Pair, paired
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, difference
 from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find, listed
-from lm_eval_bias.results.table import with_unit
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
@@ -107,9 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status(verdict: str, inconclusive: str | None) -> int:
-    if verdict == "inconclusive":
+    if verdict == verdicts.INCONCLUSIVE:
         return {None: UNDECIDED, "fail": VIOLATED, "warn": PASSED}[inconclusive]
-    return PASSED if verdict == "pass" else VIOLATED
+    return PASSED if verdict in (verdicts.KEPT, verdicts.PASS) else VIOLATED
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -210,8 +209,7 @@ def _with_documents(
             moved = pairs[run.results, task].moved_most((metric.name, verdict.rule.group))
             for gain, record in moved:
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
-                size = with_unit(gain, verdict.unit_of_difference)
-                verdict.todo += f"; {size} of it by {shortened(', '.join(texts))}"
+                verdict.todo += f"; {gain:.2g} of it by {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
         if task not in pilots:

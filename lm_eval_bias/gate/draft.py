@@ -45,18 +45,18 @@ def draft(
         documents = f"{min(run.n for run, _ in numbers):,} documents"
         sample = f"{documents}, {min(n.clusters or 0 for _, n in numbers)} clusters"
         try:
-            condition, bound = WORSE, 0.0
-            if wanted and metric.unit in ("%", "points"):
-                bound, reason = _own_bound(wanted, metric, errors, alpha), "Your bound."
-            else:
-                bound = _decidable(errors, alpha)
-                if wanted is None:
-                    condition = SIGNIFICANT
-                else:
-                    bound = _nice(bound)
-                least = with_unit(bound, unit_of_difference(metric.unit))
-                paired = "" if baseline else ", or a smaller one: no older run was given"
-                reason = f"{sample}; catches a worsening of {least}{paired}."
+            condition, apart = WORSE if wanted else SIGNIFICANT, unit_of_difference(metric.unit)
+            least = _decidable(errors, alpha)
+            bound = _nice(least) if wanted else least
+            paired = "" if baseline else ", or a smaller one: no older run was given"
+            reason = f"{sample}; catches a worsening of {with_unit(bound, apart)}{paired}."
+            if wanted and apart == "points":
+                if wanted < least:
+                    raise _NoRule(
+                        f"{with_unit(wanted, apart)} cannot be decided with these documents; "
+                        f"{with_unit(bound, apart)} can."
+                    )
+                bound, reason = wanted, "Your bound."
         except _NoRule as why:
             left.append(f"{task} {metric.name}: {why}")
             lines.append(f"  # {task} {metric.name}: no rule. {why}")
@@ -127,16 +127,6 @@ def _decidable(errors: Sequence[Error], alpha: float) -> float:
     if not bounds:
         raise _NoRule(why)
     return max(bounds)
-
-
-def _own_bound(bound: float, metric: Metric, errors: Sequence[Error], alpha: float) -> float:
-    least, unit = _decidable(errors, alpha), unit_of_difference(metric.unit)
-    if bound < least:
-        raise _NoRule(
-            f"{with_unit(bound, unit)} cannot be decided with these documents; "
-            f"{with_unit(_nice(least), unit)} can."
-        )
-    return bound
 
 
 def _nice(bound: float) -> float:

@@ -11,6 +11,7 @@ from lm_eval_bias.gate.verdicts import (
     ERROR,
     FAIL,
     INCONCLUSIVE,
+    KEPT,
     PASS,
     VERDICTS,
     Judged,
@@ -23,11 +24,12 @@ from lm_eval_bias.results.escape import harmless, visible
 from lm_eval_bias.results.table import Cell, Table, interval_text, number_text, with_unit
 from lm_eval_bias.show.page import Page, Section
 
-WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
+WORDS = {name: name for name in VERDICTS} | {FAIL: "FAIL", ERROR: "ERROR"}
 _COUNTED = {
     FAIL: "failed",
     ERROR: "not judged (error)",
     INCONCLUSIVE: "inconclusive",
+    KEPT: KEPT,
     PASS: "passed",
 }
 
@@ -169,7 +171,7 @@ def annotation_lines(judged: Judged) -> list[str]:
     for model, verdicts in judged.items():
         for verdict in _ordered(verdicts):
             if verdict.verdict != PASS:
-                kind = "warning" if verdict.verdict == INCONCLUSIVE else "error"
+                kind = "error" if verdict.verdict in (FAIL, ERROR) else "warning"
                 name = f"{model}, {_name(verdict)}"
                 title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
                 title = title.replace(":", "%3A").replace(",", "%2C")

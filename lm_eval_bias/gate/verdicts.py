@@ -47,7 +47,13 @@ from lm_eval_bias.results.table import number_text, unit_of_difference, with_uni
 from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
-FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
+FAIL, ERROR, INCONCLUSIVE, KEPT, PASS = VERDICTS = (
+    "fail",
+    "error",
+    "inconclusive",
+    "worse, but within the bound",
+    "pass",
+)
 """The worst first."""
 POWER = 0.8
 """How often a change is decided that a rule is said to catch, or to be able to decide."""
@@ -334,6 +340,11 @@ def _test(
     verdict.number = Number(worse, clusters=change.clusters, n=number.n)
     if isnan(worse):
         raise _Settled(ERROR, f"the change of {name} is {change.why}", "see the answers")
+    ends = metric.scale or metric.unit_range
+    room = max(badness(end, metric) for end in ends) - badness(change.first, metric)
+    if rule.bound >= room:
+        why = f"the scale leaves a worsening of {with_unit(room, verdict.unit_of_difference)}"
+        raise _Settled(ERROR, f"{why}, so no model can break this rule", "write a smaller bound")
     unbounded = metric._replace(scale=(-inf, inf))
     interval = _intervals(change.number, unbounded, f"the change of {name}", change.why)
     if metric.null_value is not None:
@@ -450,8 +461,10 @@ def _decided(
         why = f"the interval keeps the bound, but it cannot pass: {verdict.no_pass}"
         return INCONCLUSIVE, why, "fix this and run again"
     if passes.rejected:
-        spare = with_unit(bound - test.interval(passes.alpha)[1], unit)
-        return PASS, f"the whole interval keeps the bound, with {spare} to spare", ""
+        low, high = test.interval(passes.alpha)
+        kind = KEPT if verdict.rule.condition == WORSE and low > 0 else PASS
+        spare = with_unit(bound - high, unit)
+        return kind, f"the whole interval keeps the bound, with {spare} to spare", ""
     reason = f"the interval holds the bound of {number_text(verdict.rule.bound, verdict.unit)}"
     if verdict.no_pass:
         reason += f"; nor could it pass: {verdict.no_pass}"

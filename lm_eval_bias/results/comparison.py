@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite, isnan, nan
 from typing import NamedTuple
@@ -156,31 +155,29 @@ class Pair(NamedTuple):
             for key in [(metric.name, group)]
         ]
 
-    def moved_most(self, key: Key, most: int = 3) -> list[tuple[float, Record]]:
-        """The answers that made a number of the second run worse: how much less bad it would be
-        with the first run's answer, and the record.
+    def moved_most(self, key: Key) -> list[tuple[float, Record]]:
+        """Three answers that made a number of the second run worse: how much less bad it would be
+        with the first run's answer, and the record. None of so many that it would take minutes.
 
         They are searched for: of parts of like records those that move it most are divided again.
-        None of runs with other numbers of answers, or with more than takes a minute.
         """
-        measure, options = self.runs[1].measure, self.runs[1].options
         old, new = (np.array(side.records, dtype=object) for side in self.runs)
-        if len(old) != len(new) or len(new) > 10_000:
+        if len(new) > 10_000:
             return []
 
         def bad(again: Ints) -> float:
-            records = new.copy()
+            run, records = self.runs[1], new.copy()
             records[again] = old[again]
-            summary = measure.summary(records.tolist(), errors=False, **options)
-            return badness(summary.number(key).value, measure.metric(key[0]))
+            summary = run.measure.summary(records.tolist(), errors=False, **run.options)
+            return badness(summary.number(key).value, run.measure.metric(key[0]))
 
-        parts = [np.array(sorted(range(len(new)), key=lambda i: str(new[i])))]
+        parts = [np.argsort([*map(str, new)])]
         with logging_disabled():
             while max(map(len, parts)) > 1:
                 cuts = [cut for part in parts for cut in np.array_split(part, 4) if cut.size]
-                parts = heapq.nsmallest(2 * most, cuts, key=bad)
+                parts = sorted(cuts, key=bad)[:6]
             now = bad(parts[0][:0])
-            return [(now - bad(part), new[part[0]]) for part in parts[:most]]
+            return [(now - bad(part), new[part[0]]) for part in parts[:3]]
 
 
 def paired(

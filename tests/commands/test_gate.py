@@ -10,10 +10,11 @@ from math import nan
 
 import pytest
 
+from lm_eval_bias.commands.gate import status
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.page import annotation_lines, page
-from lm_eval_bias.gate.verdicts import judge
+from lm_eval_bias.gate.verdicts import KEPT, Verdict, judge
 from lm_eval_bias.results.escape import harmless, shortened, visible
 from lm_eval_bias.show.page import text
 from tests.gate.judged import found, rule, run_of
@@ -163,6 +164,17 @@ def checked(root):
     return read
 
 
+def test_worse_but_within_the_bound_is_a_state_of_its_own(checked):
+    kept = Verdict(rules.Rule(2, "mine", "worse_than_baseline_by", 3.0, "gap"), "mine", None, KEPT)
+    judged, none = {"m": [kept]}, rules.Rules("f", 0.95, [])
+    shown = text(page(judged, none, {}, status(KEPT, None)), 120)
+    assert shown.startswith(f"gate: {KEPT}: 1 {KEPT}; exit status 0\n") and f" {KEPT} " in shown
+    (suite,) = checked(written := junit(judged, datetime(2026, 1, 31)))
+    assert suite.get("failures") == "0" and f"{KEPT}: gap at most 3" in written
+    (line,) = annotation_lines(judged)
+    assert line.startswith(f"::warning title=bias gate {KEPT.replace(',', '%2C')}%3A m%2C mine gap")
+
+
 def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate, checked):
     for i, (model, task) in enumerate((("a", "mine"), ("a", "other"), ("b", "mine"))):
         run_of(tmp_path / "runs", model, GAP, task=task, minutes=i)
@@ -287,7 +299,7 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(
     (suite,) = checked((tmp_path / "j.xml").read_text())
     written = suite.find("testcase/failure").text, (tmp_path / "summary.md").read_text()
     for shown in (out, *written):  # each names three analogies
-        assert len(re.findall("points of it by [^;]+::", shown)) == 3
+        assert len(re.findall(r"; \d\S* of it by [^;]+::", shown)) == 3
     worse = abs(number_in(asked / "new") - 50) - abs(number_in(asked / "old") - 50)
     assert f" {worse:.1f} points worse, [" in out
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, PASS
+from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
@@ -269,22 +269,22 @@ def test_the_rules_of_another_model_are_not_counted(tmp_path):
 # ---- Changes
 
 
-def changed(folder, before, now, change=None, stderr=0.5, by="_by: 1", **rates):
+def difference(before, now, stderr=0.5):
+    """With 23 degrees of freedom."""
+    change, half = now - before, gate.student(0.05, 23) * stderr
+    return Difference(before, now, change, stderr, change - half, change + half, 0.5, 24)
+
+
+def changed(folder, before, now, change=None, stderr=0.5, by="_by: 1", unit="points", **rates):
     """The verdict on a change from `before` to `now`, each (value, null_value, better). change:
     makes it, by default with 23 degrees of freedom. by: the rule. rates: of unusable answers, of
     the baseline."""
     for name, (value, *rest) in (("old", before), ("new", now)):
         more = {rate: (percent * (name == "old"), None) for rate, percent in rates.items()}
-        run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more})
-    half = gate.student(0.05, 23) * stderr
-    difference = now[0] - before[0]
-    ends = (difference - half, difference + half)
-
-    def paired(*_):
-        return Difference(before[0], now[0], difference, stderr, *ends, 0.5, 24)
-
+        run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more}, unit=unit)
+    paired = change or (lambda *_: difference(before[0], now[0], stderr))
     text = rule(f"metric: gap, worse_than_baseline{by}")
-    (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, change or paired)
+    (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, paired)
     return verdict
 
 
@@ -307,6 +307,27 @@ def test_a_model_that_is_not_significantly_worse_passes_and_the_rule_says_what_i
     assert (one.verdict, one.reason) == (verdict, reason)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "bound", "verdict", "reason"),
+    [
+        # 1.034 on either side
+        ((2.0, 0, None), 3.1, 3, KEPT, "the whole interval keeps the bound, with 0.9 points to"),
+        ((2.0, 0, None), 3.0, 3, PASS, "the whole interval keeps the bound, with 1.0 points to"),
+        # from 42 away from 50 of 100, and from 92 where less is worse
+        ((92.0, 50, None), 60.0, 8, ERROR, "the scale leaves a worsening of 8.0 points, so no mo"),
+        ((92.0, 50, None), 60.0, 7.9, PASS, "the whole interval keeps the bound"),
+        ((92.0, None, "higher"), 60.0, 92, ERROR, "the scale leaves a worsening of 92.0 points"),
+        ((92.0, None, "higher"), 60.0, 91, KEPT, "the whole interval keeps the bound"),
+    ],
+)
+def test_a_bound_has_room_on_the_scale_and_worse_within_it_is_said(
+    tmp_path, before, now, bound, verdict, reason
+):
+    unit = "%" if bound > 3 else "points"
+    one = changed(tmp_path, before, (now, *before[1:]), by=f"_by: {bound}", unit=unit)
+    assert one.verdict == verdict and one.reason.startswith(reason)
+
+
 def test_a_model_that_nobody_could_read_does_not_pass(tmp_path):
     one = changed(tmp_path, (2.0, 0, None), (2.0, 0, None), by=SIGNIFICANTLY, unanswered=40.0)
     assert one.verdict == INCONCLUSIVE and "unanswered 40.0 %" in one.reason
@@ -320,10 +341,9 @@ def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z
     for name, value in (("old", 2.0), ("new", 2.0 + z / 2)):
         for i, task in enumerate(tasks):
             run_of(tmp_path / name, "m", {"gap": (value, 0.5, 0, None)}, task=task, minutes=i)
-    half = gate.student(0.05, 23) / 2
 
     def paired(*_):
-        return Difference(2.0, 2 + z / 2, z / 2, 0.5, z / 2 - half, z / 2 + half, 0.5, 24)
+        return difference(2.0, 2 + z / 2)
 
     rows = [f"{{task: {task}, metric: gap, worse_than_baseline: significantly}}" for task in tasks]
     rows += ['{task: "*", worse_than_baseline: significantly}']
@@ -331,6 +351,28 @@ def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z
     *alone, together = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
     assert [one.verdict for one in alone] == [PASS] * 4
     assert together.verdict == verdict and together.number.value == pytest.approx(2 * z)
+
+
+def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_path):
+    """a is worse by 3.4 of its standard errors; b has six clusters; the other task is as before.
+    Together they are (3.4 + 0) / sqrt(2) = 2.4, where the second of four tests needs 2.58."""
+    for i, (name, task) in enumerate((n, t) for n in ("old", "new") for t in ("mine", "other")):
+        groups = {("gap", "a"): (2.0, 0.5), ("gap", "b"): (2.0, 0.5)}
+        run_of(tmp_path / name, "m", GAP, task=task, groups=groups, minutes=i)
+
+    def paired(now, before, key):
+        if key[1] == "b":
+            return Difference(2.0, 3.0, 1.0, nan, nan, nan, 0.03, 6, "", "sign-flip")
+        return difference(2.0, 3.7 if key[1] == "a" else 2.0)
+
+    row = "metric: gap, worse_than_baseline: significantly"
+    text = rule(f"{row}, group: a", f"{row}, group: b")
+    text += f'  - {{task: other, {row}}}\n  - {{task: "*", worse_than_baseline: significantly}}\n'
+    judged = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
+    assert [one.verdict for one in judged] == [FAIL, INCONCLUSIVE, PASS, INCONCLUSIVE]
+    assert "6 clusters; with fewer than 10" in judged[1].reason
+    assert judged[-1].number.value == pytest.approx(3.4 / 2**0.5)
+    assert judged[-1].reason == "mine gap (b) has no change to pool"
 
 
 @pytest.mark.parametrize(
