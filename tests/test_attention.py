@@ -1,6 +1,6 @@
 """Attention checks: questions whose answer is known tell whether a model can do a task."""
 
-from collections import Counter
+import random
 from math import isnan
 from types import SimpleNamespace
 
@@ -36,6 +36,12 @@ ASKED = {
     "empathy": empathy.attention(),
     **{part: stereomap.attention(part) for part in stereomap.ASKED},
 }
+OWN = {
+    word: doc["groups"][values.index(1)]
+    for doc in ASKED["wabt"]
+    for word, values in zip(doc["words"][1:-1], doc[CHECK][1], strict=True)
+}
+"""The group of each word of a list."""
 MEASURE = Measure(
     lambda doc, results: {"i": doc["i"]},
     Counted(lambda x: {"x": x}, {"x": lambda x, total: {"n": (total(1), total(1))}}),
@@ -49,22 +55,42 @@ def texts(doc):
     if "option_a" in doc:
         return [[doc["option_a"], doc["option_b"]]]
     if "words" in doc:
-        return [[(word, group) for group in doc["groups"]] for word in doc["words"]]
+        return [doc["groups"]] * len(doc[CHECK][1])
     return [doc.get("choices", range(len(doc[CHECK][1][0])))]
 
 
+def nothing(doc, part, answer, place):
+    return ()
+
+
+def answer_and_place(doc, part, answer, place):
+    named = doc["named"].index(answer) if "named" in doc else None
+    return answer, ("place", part, place), ("named", part, named)
+
+
+def neighbours(doc, part, answer, place):
+    """In a list of words: the groups of the word before and the word behind."""
+    words = doc.get("words", [])[part : part + 3 : 2]
+    return [(way, OWN[word] == answer) for way, word in enumerate(words)]
+
+
+@pytest.mark.parametrize("metric", [RESPONDS, IN_NATS])
+@pytest.mark.parametrize("likes", [nothing, answer_and_place, neighbours])
 @pytest.mark.parametrize("task", ASKED)
-def test_liking_an_answer_or_its_place_is_no_response(task):
-    """The values of each answer, and of each place, add up to 0 over the forms of a check."""
-    likings = Counter()
+def test_who_likes_an_answer_or_its_place_does_not_respond(task, likes, metric):
+    def score(*asked):
+        return sum(random.Random(repr(liked)).gauss(0, 3) for liked in likes(*asked))
+
+    records = []
     for doc in ASKED[task]:
-        name, values = doc[CHECK]
-        for part, answers in enumerate(texts(doc)):
-            for place, (answer, value) in enumerate(zip(answers, values[part], strict=True)):
-                likings[name, "answer", answer if task != "wabt" else answer[1]] += value
-                likings[name, "place", part, place] += value
-    assert all(abs(value) < 1e-9 for value in likings.values())
-    assert len({name for name, *_ in likings}) >= 5
+        scores = [
+            score(doc, part, answer, place)
+            for part, offered in enumerate(texts(doc))
+            for place, answer in enumerate(offered)
+        ]
+        records.append(with_checks(MEASURE, metric).record(doc, answers(*scores)))
+    number = responds(records, metric)
+    assert number.n >= 5 and abs(number.value) < 1e-9
 
 
 def answers(*likelihoods):

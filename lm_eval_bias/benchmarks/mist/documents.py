@@ -27,6 +27,7 @@ from lm_eval_bias.data.schema import (
     not_the_whole,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks
+from lm_eval_bias.measure import CHECK
 from lm_eval_bias.usage import Options, whole_number
 
 SEED, LAST_SEED = 20250601, 2**32 - 1
@@ -211,7 +212,7 @@ def word_lists_in_both_orders(
 
 
 def attention_to_lists() -> list[Document]:
-    values = [[1, -1], [-1, 1], [-1, 1], [1, -1]]
+    values = [[1, -1], [1, -1], [-1, 1], [-1, 1]]
     return checks(lexicon("mist_checks")["wabt"], values, template=1)
 
 
@@ -221,7 +222,10 @@ build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=atte
 
 def pair_choices(doc: Document) -> list[str]:
     """Each word's pair with S_a and its pair with S_b, in the form that the prompt asks for."""
-    return [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]]
+    words = doc["words"]
+    if doc.get(CHECK):  # those in the middle: mist_checks.yaml
+        words = words[1:-1]
+    return [f"({word}, {group})" for word in words for group in doc["groups"]]
 
 
 # ---- Affective Attribution Test
