@@ -48,7 +48,7 @@ ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_suffix(".json")
 ERRORS = ROOT / "lm_eval_bias/benchmarks/systematic_errors.json"
 PAGE = ROOT / "docs/explanation/null_models.md"
-PICTURE = ROOT / "docs/pictures/null_models.svg"
+PICTURE = PAGE.with_suffix(".svg")
 TEMPLATE = Path(__file__).with_suffix(".md")
 SEED = 20260601
 STRENGTH = 0.2, 1.5
@@ -477,7 +477,8 @@ def figure(data: dict[str, Any]) -> str:
                 "share_high": 100 * ends.high,
             }
             rows.append({"test": task, "interval": name, **share})
-    return svg(SHOWN, rows, name="null-models")
+    drawn = svg(SHOWN, rows, name="null-models")
+    return drawn.replace("<svg ", '<svg style="background:white" ', 1)  # a page may be dark
 
 
 def written(data: dict[str, Any]) -> None:
