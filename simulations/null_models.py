@@ -20,7 +20,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from importlib.metadata import version
@@ -303,7 +303,7 @@ def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
     """N(mean, spread²) beside each value's own standard error, by maximum likelihood; the mean is 0
     unless it is found. tests: how many are fitted; what is found holds for all of them at 5 %.
     Source: Schuemie and others, doi 10.1002/sim.5925; the limit is that of the profile."""
-    spreads = np.linspace(0, 3 * np.abs(values).max() + errors.max(), 3000)
+    spreads = (3 * np.abs(values).max() + errors.max()) * np.linspace(0, 1, 400) ** 2
     variance = errors**2 + spreads[:, None] ** 2
 
     def likelihood(means: np.ndarray) -> np.ndarray:
@@ -328,31 +328,34 @@ def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
 
 
-def systematic(metric: Metric, rows: OfFamily) -> dict[str, Fit]:
+def systematic(metric: Metric, rows: OfFamily, *, out: bool = False) -> list[dict[str, Fit]]:
     """The systematic errors that widen an interval, by family. Those of which chance is all that is
-    seen are one, `COMMON`. rows: family -> those of its models."""
+    seen are one, `COMMON`. rows: family -> those of its models. out: then without each family, in
+    their order."""
     every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
     fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
-    common = [both for f, both in every.items() if not fits[f].found]
-    both = [np.concatenate(column) for column in zip(*common, strict=True)]
-    of_common = {COMMON: fit(*both)} if both else {}
-    known = {f: own for f, own in fits.items() if own.found and f not in metric.confounds}
-    return {**of_common, **known}
+
+    def known(without: str = "") -> dict[str, Fit]:
+        alike = [every[f] for f, own in fits.items() if not own.found and f != without]
+        both = [np.concatenate(column) for column in zip(*alike, strict=True)]
+        own = {f: x for f, x in fits.items() if x.found and f not in (*metric.confounds, without)}
+        return {COMMON: fit(*both), **own} if both else own
+
+    return [known(), *map(known, rows)] if out else [known()]
 
 
 def passing(
-    metric: Metric, rows: Rows, raw: Rows | None = None, fits: Iterable[Fit] = ()
+    metric: Metric, rows: Rows, people: Rows | None = None, fits: Mapping[str, Fit] = {}
 ) -> tuple[int, int]:
-    """How many models pass a test, and of how many. raw: the same before placebos are taken off.
+    """How many models pass a test, and of how many. people: the same before placebos are taken off.
     fits: the systematic errors that widen an interval."""
-    metric, errors = metric._replace(null_value=0.0), [(f.mean, f.limit) for f in fits]
+    metric, errors = metric._replace(null_value=0.0), [(f.mean, f.limit) for f in fits.values()]
     passed = []
-    for (away, arm, clusters), (people, of_people, _) in zip(rows, raw or rows, strict=True):
-        if arm > 0 and of_people > 0:
+    for (away, arm, clusters), (raw, of_raw, _) in zip(rows, people or rows, strict=True):
+        if arm > 0 and of_raw > 0:
             low, high, _ = with_systematic(away, (away - arm, away + arm), clusters, errors)
             side = excluded(metric, float(low), float(high))
-            before = excluded(metric, people - of_people, people + of_people)
-            passed.append(side == before != 0)
+            passed.append(side == excluded(metric, raw - of_raw, raw + of_raw) != 0)
     return sum(passed), len(passed)
 
 
@@ -379,17 +382,36 @@ def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, OfFamily, OfFami
                 yield task, metric, known["numbers"][metric.name], raw
 
 
-def held_out(metric: Metric, rows: OfFamily, raw: OfFamily) -> tuple[Shares, Shares]:
-    """How many models of each family pass where others than they gave the systematic errors: every
-    second model, and the other families."""
-    seeds = systematic(metric, {f: r[::2] for f, r in rows.items()}).values()
-    others = {
-        f: systematic(metric, {g: r for g, r in rows.items() if g != f}).values() for f in rows
-    }
-    return (
-        {f: passing(metric, r[1::2], (raw.get(f) or [])[1::2], seeds) for f, r in rows.items()},
-        {f: passing(metric, r, raw.get(f), others[f]) for f, r in rows.items()},
-    )
+class Tested(NamedTuple):
+    """A test: its systematic errors, and how many models pass with the interval of the sample, and
+    where every second model or the other families gave the systematic errors."""
+
+    task: str
+    metric: Metric
+    rows: OfFamily
+    fits: Mapping[str, Fit]
+    own: Shares
+    seeds: Shares
+    others: Shares
+
+
+def judged(data: dict[str, Any]) -> Iterator[Tested]:
+    for task, metric, rows, raw in tested(data):
+        people = {f: raw.get(f, r) for f, r in rows.items()}
+        (half,) = systematic(metric, {f: r[::2] for f, r in rows.items()})
+        fits, *without = systematic(metric, rows, out=True)
+        yield Tested(
+            task,
+            metric,
+            rows,
+            fits,
+            {f: passing(metric, r, people[f]) for f, r in rows.items()},
+            {f: passing(metric, r[1::2], people[f][1::2], half) for f, r in rows.items()},
+            {
+                f: passing(metric, r, people[f], left)
+                for (f, r), left in zip(rows.items(), without, strict=True)
+            },
+        )
 
 
 def often(metric: Metric, shares: Shares) -> list[str]:
@@ -414,15 +436,13 @@ def percent(metric: Metric, shares: Shares) -> str:
     return f"{100 * passed / n:.1f}" + f" ({', '.join(named)})" * bool(named)
 
 
-def page(data: dict[str, Any]) -> str:
+def page(tests: Sequence[Tested]) -> str:
     """docs/explanation/null_models.md."""
     families = [
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]
     lines, counts = [], set()
-    for task, metric, rows, raw in tested(data):
-        own = {f: passing(metric, r, raw.get(f)) for f, r in rows.items()}
-        fits = systematic(metric, rows)
+    for task, metric, rows, fits, own, seeds, others in tests:
         clusters = max(row[2] for row in rows["noise"])
         errors = [(f.mean, f.limit) for f in fits.values()]
         ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
@@ -433,7 +453,7 @@ def page(data: dict[str, Any]) -> str:
             for f in metric.confounds
             if own.get(f, (0, 0))[1]
         ]
-        shares = [percent(metric, s) for s in (own, *held_out(metric, rows, raw))]
+        shares = [percent(metric, s) for s in (own, seeds, others)]
         cells = [f"`{task}` `{metric.name}`", len(rows), shares[0], named, longer, *shares[1:]]
         lines.append(f"| {' | '.join(map(str, [*cells, ', '.join(confounds) or 'none']))} |")
         counts |= {len(r) for r in rows.values()}
@@ -462,34 +482,32 @@ SHOWN = Exhibit(
 )
 
 
-def figure(data: dict[str, Any]) -> str:
+def figure(tests: Sequence[Tested]) -> str:
     """The shares of `page` as a picture."""
     rows = []
-    for task, metric, of_family, raw in tested(data):
-        own = {f: passing(metric, r, raw.get(f)) for f, r in of_family.items()}
-        _, others = held_out(metric, of_family, raw)
-        for name, shares in (("the sample's", own), ("with systematic errors", others)):
-            passed, n = total(metric, shares)
+    for test in tests:
+        for name, shares in (("the sample's", test.own), ("with systematic errors", test.others)):
+            passed, n = total(test.metric, shares)
             ends = binomtest(passed, n).proportion_ci()
             share = {
                 "share": 100 * passed / n,
                 "share_low": 100 * ends.low,
                 "share_high": 100 * ends.high,
             }
-            rows.append({"test": task, "interval": name, **share})
+            rows.append({"test": test.task, "interval": name, **share})
     drawn = svg(SHOWN, rows, name="null-models")
     return drawn.replace("<svg ", '<svg style="background:white" ', 1)  # a page may be dark
 
 
 def written(data: dict[str, Any]) -> None:
     """What is estimated from the data, the page and its picture."""
-    errors: dict[str, Any] = {}
-    for task, metric, rows, _ in tested(data):
-        fits = systematic(metric, rows)
-        errors.setdefault(task, {})[metric.name] = {f: [x.mean, x.limit] for f, x in fits.items()}
+    tests, errors = list(judged(data)), {}
+    for test in tests:
+        of_test = {family: [x.mean, x.limit] for family, x in test.fits.items()}
+        errors.setdefault(test.task, {})[test.metric.name] = of_test
     ERRORS.write_text(as_text(errors), encoding="utf-8")
-    PAGE.write_text(page(data), encoding="utf-8")
-    PICTURE.write_text(figure(data), encoding="utf-8")
+    PAGE.write_text(page(tests), encoding="utf-8")
+    PICTURE.write_text(figure(tests), encoding="utf-8")
 
 
 def as_text(data: dict[str, Any]) -> str:
