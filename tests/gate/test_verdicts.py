@@ -3,13 +3,14 @@ unchanged model is failed."""
 
 from math import inf, nan
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS
-from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.measure import Metric, Number, number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, parse, rule, run_of, verdicts
@@ -453,3 +454,34 @@ def test_a_baseline_of_one_model_is_that_of_all(tmp_path):
     assert gate.baseline_of(now, found(tmp_path / "old").runs).model == "b"
     assert gate.baseline_of(now, found(tmp_path / "one").runs).model == "c"
     assert gate.baseline_of(now._replace(identity="d"), found(tmp_path / "old").runs) is None
+
+
+def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
+    """Noise of each run alone, in tasks of 12 to 40 clusters that both are asked, judged by a rule
+    for each and all together: more than 18 of 200 fail once in 100 times if it were 5 %."""
+    rng, tasks = np.random.default_rng(1), {"a": 12, "b": 20, "c": 30, "d": 40}
+    row = "worse_than_baseline: significantly"
+    rules = parse(
+        "".join(["rules:\n", *(f"  - {{task: {t}, metric: gap, {row}}}\n" for t in tasks)])
+        + f'  - {{task: "*", {row}}}\n'
+    )
+    run_of(tmp_path, "m", GAP)
+    (run,) = found(tmp_path).runs
+    run = run._replace(metrics=[Metric("gap", "points", "", better="lower")])
+
+    def fails():
+        runs, changes = ([], []), {}
+        for task, clusters in tasks.items():
+            of = rng.normal(3, 4, clusters) + rng.normal(0, 3, (2, clusters))
+            *sides, change = (
+                number((x.mean(), x.std(ddof=1) / clusters**0.5), clusters)
+                for x in (*of, of[1] - of[0])
+            )
+            changes[task] = Difference(*of.mean(axis=1), *change[:4], nan, clusters)
+            for side, into in zip(sides, runs, strict=True):
+                into.append(run._replace(task=task, numbers={("gap", None): side}))
+        judged = gate.judge(rules, runs[1], runs[0], lambda now, *_: changes[now.task])
+        return gate.overall(judged["m"]) == FAIL
+
+    assert stats.binom.ppf(0.99, 200, 0.05) == 18
+    assert 0 < sum(fails() for _ in range(200)) <= 18
