@@ -72,7 +72,7 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     assert size == task.config["dataset_kwargs"][FIRST] < len(whole)
     checks = asked[0][size:]
     assert len(asked[0]) == task.documents and checks == asked[1][len(whole) :]
-    assert 1 <= len(checks) <= 0.03 * size or "mist" in name  # whose checks are shorter
+    assert 1 <= len(checks) <= 0.03 * size or "mist" in name  # wabt: shorter; aat: few documents
     assert beginning == whole[:size]
     last, following = (
         [doc[column] for column in UNITS[FIXED[name]]] for doc in whole[size - 1 : size + 1]
