@@ -105,7 +105,7 @@ def _axis(
 
 
 def _label(value: float, metric: Metric) -> str:
-    return f"×{exp(value):.2g}" if metric.unit == "nats" else f"{value:.4g}"
+    return f"×{exp(value):.3g}" if metric.unit == "nats" else f"{value:.4g}"
 
 
 def with_unit(number: Number, metric: Metric) -> str:
