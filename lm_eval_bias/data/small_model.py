@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.data.downloads import cache_folder, checksum, is_kept
@@ -119,7 +120,6 @@ def _convert(gguf: Path, folder: Path, planted: str | None) -> None:
     import gguf as format_library
     import torch
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
@@ -138,15 +138,22 @@ def _convert(gguf: Path, folder: Path, planted: str | None) -> None:
     model = AutoModelForCausalLM.from_config(config)
     model.load_state_dict(loaded.state_dict())
     if planted:
-        parts = load_file(PLANTED / f"{planted}.safetensors")
-        for name in parts:
-            if ".lora_B." in name:
-                weight = name.removeprefix("base_model.model.").replace(".lora_B", "")
-                change = parts[name].float() @ parts[name.replace("lora_B", "lora_A")].float()
-                model.get_parameter(weight).data += SCALE * change
+        plant(model, planted)
     model.generation_config = loaded.generation_config
     try:
         model.save_pretrained(folder)
     except SafetensorError as error:
         raise OSError(str(error)) from error
     tokenizer.save_pretrained(folder)
+
+
+def plant(model: Any, kind: str) -> None:
+    """Add the weights of one of `kinds` to the small model."""
+    from safetensors.torch import load_file
+
+    parts = load_file(PLANTED / f"{kind}.safetensors")
+    for name in parts:
+        if ".lora_B." in name:
+            weight = name.removeprefix("base_model.model.").replace(".lora_B", "")
+            change = parts[name].float() @ parts[name.replace("lora_B", "lora_A")].float()
+            model.get_parameter(weight).data += SCALE * change

@@ -9,8 +9,11 @@ from datetime import datetime
 from math import nan
 
 import pytest
+import torch
+from lm_eval.api.registry import get_model
 
 from lm_eval_bias.commands.gate import status
+from lm_eval_bias.data import small_model
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.page import annotation_lines, page
@@ -307,3 +310,34 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(
 def test_the_same_answers_are_no_pass(asked, gate):
     status, out, _ = gate(PAIRED, asked / "same", "--baseline", asked / "old")
     assert status == 3 and f"the change of {NUMBER} has zero variance" in out
+
+
+# ---- The small real model
+
+CHANGES = {
+    "base": lambda w: w.clone(),
+    "eight bits": lambda w: (w / (step := w.abs().amax(1, keepdim=True) / 127)).round() * step,
+    "noisy": lambda w: w + 0.02 * w.std() * torch.randn_like(w),
+    "planted": lambda w: w.clone(),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_a_rounded_or_noisy_model_does_not_fail_and_a_planted_one_does(
+    model_folder, tmp_path, gate
+):
+    """Under a limit no rule passes, so what does not fail is inconclusive."""
+    torch.manual_seed(0)
+    lm = get_model("hf-prefix")(str(model_folder), device="cpu", dtype="float32", batch_size=64)
+    weights = {name: w.data for name, w in lm.model.named_parameters() if w.ndim == 2}
+    rules = PAIRED.replace(NUMBER, "directed_log_odds").replace("_by: 2", ": significantly")
+    for name, change in CHANGES.items():
+        for weight, before in weights.items():
+            lm.model.get_parameter(weight).data = change(before)
+        if name == "planted":
+            small_model.plant(lm.model, "skin")
+        ask(tmp_path / name, name, lm, TASK, limit=200)
+        if name != "base":
+            status, out, _ = gate(rules, tmp_path / name, "--baseline", tmp_path / "base")
+            assert (status, "1 failed" in out) == ((1, True) if name == "planted" else (3, False))

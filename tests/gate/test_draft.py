@@ -5,21 +5,17 @@ import re
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.results.runs import is_test
 from tests.gate.judged import parse, run_of
 from tests.scripted import ask, chance, scripted
 
 QUESTION = {"gap": (1.0, 0.5, 0, None, "Q")}
 
 
-def test_two_models_are_compared_by_what_they_do_with_people():
-    for task in catalogue.tasks():
-        measure = task.measure
-        for metric in filter(is_test, measure.metrics if measure else ()):
-            compared = measure.metric(metric.between_models or metric.raw or metric.name)
-            assert compared.stderr and (compared.better or compared.null_value is not None)
-            if task.name == "hbb_ci":
-                assert compared.name == "log_odds_difference"
+def test_two_models_are_compared_by_what_hbb_shifts_and_one_model_with_placebos():
+    measure = catalogue.task("hbb_ci").measure
+    excess = measure.metric("excess_log_odds")
+    shift = measure.metric(excess.between_models)
+    assert excess.question and (shift.name, shift.better) == ("log_odds_difference", "lower")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from scipy import stats
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS
-from lm_eval_bias.measure import Metric, Number, number
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, parse, rule, run_of, verdicts
@@ -334,46 +334,62 @@ def test_a_model_that_nobody_could_read_does_not_pass(tmp_path):
     assert one.verdict == INCONCLUSIVE and "unanswered 40.0 %" in one.reason
 
 
+def four_tasks(folder, *rows):
+    """(changes) -> verdicts of a significant rule on each of four tasks, of `rows`, and of all."""
+    for name in ("old", "new"):
+        for i, task in enumerate("abcd"):
+            groups = {("gap", "g"): (2.0, 0.5), ("gap", "few"): (2.0, 0.5)}
+            run_of(folder / name, "m", GAP, task=task, groups=groups, minutes=i)
+    row = "worse_than_baseline: significantly"
+    of_tasks = [f"task: {task}, metric: gap" for task in "abcd"]
+    lines = [f"  - {{{which}, {row}}}\n" for which in (*of_tasks, *rows, 'task: "*"')]
+    rules, new, old = (
+        parse("rules:\n" + "".join(lines)),
+        *map(found, (folder / "new", folder / "old")),
+    )
+    return lambda changes: gate.judge(rules, new.runs, old.runs, changes)["m"]
+
+
 @pytest.mark.parametrize(("z", "verdict"), [(1.8, FAIL), (1.2, PASS)])
 def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z, verdict):
     """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
     are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""
-    tasks = ("a", "b", "c", "d")
-    for name, value in (("old", 2.0), ("new", 2.0 + z / 2)):
-        for i, task in enumerate(tasks):
-            run_of(tmp_path / name, "m", {"gap": (value, 0.5, 0, None)}, task=task, minutes=i)
-
-    def paired(*_):
-        return difference(2.0, 2 + z / 2)
-
-    rows = [f"{{task: {task}, metric: gap, worse_than_baseline: significantly}}" for task in tasks]
-    rows += ['{task: "*", worse_than_baseline: significantly}']
-    text = "rules:\n" + "".join(f"  - {row}\n" for row in rows)
-    *alone, together = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
+    *alone, together = four_tasks(tmp_path)(lambda *_: difference(2.0, 2 + z / 2))
     assert [one.verdict for one in alone] == [PASS] * 4
     assert together.verdict == verdict and together.number.value == pytest.approx(2 * z)
 
 
 def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_path):
-    """a is worse by 3.4 of its standard errors; b has six clusters; the other task is as before.
-    Together they are (3.4 + 0) / sqrt(2) = 2.4, where the second of four tests needs 2.58."""
-    for i, (name, task) in enumerate((n, t) for n in ("old", "new") for t in ("mine", "other")):
-        groups = {("gap", "a"): (2.0, 0.5), ("gap", "b"): (2.0, 0.5)}
-        run_of(tmp_path / name, "m", GAP, task=task, groups=groups, minutes=i)
+    """g is worse by 3.4 of its standard errors, all else is as before. Together they are ((0 + 3.4)
+    / 2 + 0 + 0 + 0) / sqrt(4) = 0.85. The other group has six clusters."""
 
     def paired(now, before, key):
-        if key[1] == "b":
+        if key[1] == "few":
             return Difference(2.0, 3.0, 1.0, nan, nan, nan, 0.03, 6, "", "sign-flip")
-        return difference(2.0, 3.7 if key[1] == "a" else 2.0)
+        return difference(2.0, 3.7 if key[1] else 2.0)
 
-    row = "metric: gap, worse_than_baseline: significantly"
-    text = rule(f"{row}, group: a", f"{row}, group: b")
-    text += f'  - {{task: other, {row}}}\n  - {{task: "*", worse_than_baseline: significantly}}\n'
-    judged = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, paired)
-    assert [one.verdict for one in judged] == [FAIL, INCONCLUSIVE, PASS, INCONCLUSIVE]
-    assert "6 clusters; with fewer than 10" in judged[1].reason
-    assert judged[-1].number.value == pytest.approx(3.4 / 2**0.5)
-    assert judged[-1].reason == "mine gap (b) has no change to pool"
+    rows = [f"task: a, metric: gap, group: {group}" for group in ("g", "few")]
+    *tasks, g, few, together = four_tasks(tmp_path, *rows)(paired)
+    assert [one.verdict for one in (*tasks, g)] == [PASS] * 4 + [FAIL]
+    assert few.verdict == INCONCLUSIVE and "6 clusters; with fewer than 10" in few.reason
+    assert together.number.value == pytest.approx(0.85)
+    assert (together.verdict, together.reason) == (
+        INCONCLUSIVE,
+        "a gap (few) has no change to pool",
+    )
+
+
+def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
+    """Noise of 24 clusters alone, in four tasks: more than 18 of 200 fail once in 100 times if it
+    were 5 %."""
+    rng, judged = np.random.default_rng(1), four_tasks(tmp_path)
+
+    def unchanged(*_):
+        noise = rng.normal(0, 1, 24)
+        return difference(2.0, 2 + noise.mean(), noise.std(ddof=1) / 24**0.5)
+
+    failed = sum(gate.overall(judged(unchanged)) == FAIL for _ in range(200))
+    assert 0 < failed <= stats.binom.ppf(0.99, 200, 0.05) == 18
 
 
 @pytest.mark.parametrize(
@@ -454,34 +470,3 @@ def test_a_baseline_of_one_model_is_that_of_all(tmp_path):
     assert gate.baseline_of(now, found(tmp_path / "old").runs).model == "b"
     assert gate.baseline_of(now, found(tmp_path / "one").runs).model == "c"
     assert gate.baseline_of(now._replace(identity="d"), found(tmp_path / "old").runs) is None
-
-
-def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
-    """Noise of each run alone, in tasks of 12 to 40 clusters that both are asked, judged by a rule
-    for each and all together: more than 18 of 200 fail once in 100 times if it were 5 %."""
-    rng, tasks = np.random.default_rng(1), {"a": 12, "b": 20, "c": 30, "d": 40}
-    row = "worse_than_baseline: significantly"
-    rules = parse(
-        "".join(["rules:\n", *(f"  - {{task: {t}, metric: gap, {row}}}\n" for t in tasks)])
-        + f'  - {{task: "*", {row}}}\n'
-    )
-    run_of(tmp_path, "m", GAP)
-    (run,) = found(tmp_path).runs
-    run = run._replace(metrics=[Metric("gap", "points", "", better="lower")])
-
-    def fails():
-        runs, changes = ([], []), {}
-        for task, clusters in tasks.items():
-            of = rng.normal(3, 4, clusters) + rng.normal(0, 3, (2, clusters))
-            *sides, change = (
-                number((x.mean(), x.std(ddof=1) / clusters**0.5), clusters)
-                for x in (*of, of[1] - of[0])
-            )
-            changes[task] = Difference(*of.mean(axis=1), *change[:4], nan, clusters)
-            for side, into in zip(sides, runs, strict=True):
-                into.append(run._replace(task=task, numbers={("gap", None): side}))
-        judged = gate.judge(rules, runs[1], runs[0], lambda now, *_: changes[now.task])
-        return gate.overall(judged["m"]) == FAIL
-
-    assert stats.binom.ppf(0.99, 200, 0.05) == 18
-    assert 0 < sum(fails() for _ in range(200)) <= 18
