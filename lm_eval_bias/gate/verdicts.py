@@ -286,6 +286,7 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     parts = [v for v in verdicts if v.rule.condition == SIGNIFICANT and v is not verdict]
     z: dict[str, list[float]] = {}
     for v in parts:
+        verdict.no_pass = v.no_pass or verdict.no_pass
         if v.quantity:
             z.setdefault(v.task, []).append(v.quantity.value / v.quantity.error)
         else:
@@ -295,7 +296,6 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     total = sum(sum(own) / len(own) for own in z.values()) / len(z) ** 0.5
     df = min(v.number.clusters or 0 for v in parts if v.quantity) - 1
     verdict.number = Number(total, clusters=df + 1)
-    verdict.no_pass = next(filter(None, (v.no_pass for v in parts)), verdict.no_pass)
 
     def interval(alpha: float) -> Floats:
         return total + student(alpha, df) * np.array([-1.0, 1.0])
