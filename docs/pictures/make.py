@@ -1,9 +1,9 @@
 """The picture of a report in the README: its first screen, and figures of it below if asked for.
 
-    python docs/pictures/make.py [RUNS] [--figure ID ...] [-o FILE]
+    python docs/pictures/make.py [RUNS ...] [--figure ID ...] [-o FILE]
     python docs/pictures/make.py --gallery FOLDER
 
-RUNS are finished runs, by default `results`, which `make demo` writes. Needs the extras `report`
+RUNS are finished runs, by default those that `make demo` writes. Needs the extras `report`
 and `test`, and a Chromium. FOLDER is where the commands of docs/gallery.md were typed.
 """
 
@@ -63,10 +63,9 @@ def main() -> int:
     )
     parser.add_argument(
         "runs",
-        nargs="?",
-        type=Path,
-        default=Path("results"),
-        help="finished runs of one model; default: results",
+        nargs="*",
+        default=["small=results/model", "planted=results/planted"],
+        help="finished runs; default: those of make demo",
     )
     parser.add_argument(
         "--figure", action="append", default=[], metavar="ID", help="a figure's address on the page"
@@ -83,15 +82,12 @@ def main() -> int:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        status = cli.main(["report", str(arguments.runs), "-o", f"{folder}/report"])
+        status = cli.main(["report", *arguments.runs, "-o", f"{folder}/report"])
         if status:
             return status
-        pages = sorted(
-            path for path in Path(folder, "report").glob("*.html") if path.name != "index.html"
-        )
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme="light")
-        tab.goto(pages[0].as_uri())
+        tab.goto(Path(folder, "report", "index.html").as_uri())
         found = tab.evaluate(_KEEP, arguments.figure)
         if found["missing"]:
             sys.exit(

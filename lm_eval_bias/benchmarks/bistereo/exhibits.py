@@ -189,13 +189,29 @@ CONTRASTS = Exhibit(
     "descriptor by itself; each row holds for other templates and attributes.",
     caveat="The two are not independent, and the rows of an axis and of all axes share their "
     "pairs, so that several are no several findings.",
-    figure=intervals("value", "who", facet="contrast", reference=0),
     then=_of_contrasts,
     needs="pairs of positive and of negative context that are both answered",
 )
 
 
-PAIRS = (FIGURES[0], SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
+GAPS = Exhibit(
+    name="The gap by axis",
+    caption="How much likelier fair, thin or tall people are in good than in bad sentences, less "
+    "the same of hair and things",
+    source=Numbers(by="axis", whole="all axes"),
+    columns=(
+        AXIS,
+        Column("gap_beyond_words", "Beyond words", "nats"),
+        Column("raw_gap", "People alone", "nats"),
+    ),
+    how_to_read="An interval right of 0 is the stereotype, beyond what the words mean of things.",
+    caveat="A model that has learned “dark is ugly” says it of things, too, which takes from "
+    "this gap; the table has the gap of people alone.",
+    figure=intervals("gap_beyond_words", "axis", reference=0)._replace(test="gap_beyond_words"),
+)
+
+
+PAIRS = (FIGURES[0], GAPS, SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
 
 
 # ---- BIStereo-NLI
