@@ -12,6 +12,7 @@ from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import unit_of_difference, with_unit
+from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
 _STEPS = (1, 1.5, 2, 3, 4, 5, 7, 10)
@@ -46,6 +47,8 @@ def draft(
         sample = f"{documents}, {min(n.clusters or 0 for _, n in numbers)} clusters"
         try:
             condition, apart = WORSE if wanted else SIGNIFICANT, unit_of_difference(metric.unit)
+            if why := next(filter(None, (unresponsive(run) for run, _ in numbers)), ""):
+                raise _NoRule(f"{why[0].upper()}{why[1:]}.")
             least = _decidable(errors, alpha)
             bound = _nice(least) if wanted else least
             paired = "" if baseline else ", or a smaller one: no older run was given"
@@ -84,7 +87,7 @@ def draft(
             f"confidence: {LEAST_CONFIDENCE:g}",
             "rules:",
             *lines,
-            *[together] * pooled,
+            *[together] * (pooled and len(tests) - len(left) > 1),
             *(
                 f"  # {task}: no rule. It describes, and tests no question."
                 for task in sorted({run.task for run in runs} - {task for task, _ in tests})

@@ -71,6 +71,18 @@ def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
     assert "# mine wide: no rule. 4.0 points cannot be decided with these documents" in text
 
 
+@pytest.mark.parametrize(("moved", "rules"), [(1.0, 1), (20.0, 3)])
+def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, moved, rules):
+    """Its attention checks move the answers by 1 point of 100; 5 are needed."""
+    responds = {"responds": (moved, 0.1, None, None)}
+    run_of(tmp_path / "runs", "m", {**QUESTION, **responds})
+    run_of(tmp_path / "other", "m", QUESTION, task="other", minutes=1)
+    _, text, _ = init("runs", "other")
+    written = [rule for rule in parse(text).rules if rule.condition == "worse_than_baseline"]
+    assert len(written) == rules
+    assert ("# mine gap: no rule. The model does not respond" in text) == (moved < 5)
+
+
 @pytest.mark.parametrize(
     ("values", "more", "message"),
     [
