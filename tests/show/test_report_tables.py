@@ -37,7 +37,7 @@ NUMBERS = [
 
 def run(task="mist_wabt", **changes):
     tables = {"numbers": NUMBERS}
-    one = Run("m", "m", task, "1", None, {}, None, 10, (), {}, tables, (), (), Path("r.json"))
+    one = Run("m", "m", task, "1.1", None, {}, None, 10, (), {}, tables, (), (), Path("r.json"))
     return one._replace(**{"generation": sent(task), **changes})
 
 
@@ -90,7 +90,7 @@ def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_no
         ),
         (
             {"options": {"samples": 50}, "version": "2"},
-            "this run is of version 2 of the task, and the comparison was made for version 1",
+            "this run is of version 2 of the task, and the comparison was made for version 1.1",
         ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
     ],
