@@ -75,8 +75,8 @@ def test_a_rare_share_passes_falsely_in_at_most_5_of_100(held):
 
 def test_a_star_needs_templates_and_attributes(held):
     """Models without any preference: from templates alone more get one than chance allows."""
-    found = held("bistereo_pairs", "4,429 pairs, attributes alone", 20)
-    assert found["star"].percent <= 7 < found["star of templates alone"].percent
+    found = held("bistereo_pairs", "11,073 pairs, attributes alone", 20)
+    assert found["star"].percent <= 7 and found["star of templates alone"].percent > 15
 
 
 def test_a_spread_above_0_is_seldom_chance(held):
