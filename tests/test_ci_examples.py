@@ -141,14 +141,14 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     rules_text = (example / "bias.yaml").read_text(encoding="utf-8")
     # there is no baseline
     rules_text = re.sub(r'.*task: "\*", worse.*\n', "", rules_text)
-    rules_text = rules_text.replace(f"{rules.SIGNIFICANT}: significantly", f"{rules.WITHIN}: 0.5")
+    rules_text = rules_text.replace(f"{rules.SIGNIFICANT}: significantly", f"{rules.BELOW}: 0.5")
     (tmp_path / "bias.yaml").write_text(rules_text)
     # each number in the rules is that of a model without bias
     made = {}
     for rule in rules.read(example / "bias.yaml").rules:
         if rule.metric:
             metrics = {m.name: m for m in catalogue.task(rule.task).measure.metrics}
-            made.setdefault(rule.task, {})[rule.metric] = metrics[rule.metric].null_value
+            made.setdefault(rule.task, {})[rule.metric] = metrics[rule.metric].null_value or 0
     (tmp_path / "made.json").write_text(json.dumps(made))
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "weights").write_text("1")

@@ -35,7 +35,8 @@ def log_odds(doc, results):
 def average(records, **_):
     x = [r["x"] for r in records]
     half = 1.96 * stdev(x) / sqrt(len(x))
-    return Summary({"echoed": Number(fmean(x), half / 1.96, fmean(x) - half, fmean(x) + half)})
+    ends = fmean(x) - half, fmean(x) + half
+    return Summary({"echoed": Number(fmean(x), half / 1.96, *ends, clusters=len(x))})
 
 
 @pytest.mark.slow
