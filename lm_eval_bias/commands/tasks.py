@@ -65,7 +65,7 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
     tasks: dict[Metric, list[str]] = {}
     for task in known.values():
         for metric in task.measure.metrics if task.measure else ():
-            tasks.setdefault(metric, []).append(task.name)
+            tasks.setdefault(metric._replace(systematic=()), []).append(task.name)
     names = {metric.name for metric in tasks}
     if name not in names:
         near = nearest(name, known.keys() | names, "see lm-eval-bias tasks")
@@ -84,11 +84,16 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         print(f"  tasks: {', '.join(asked)}")
         if metric.question is not None:
             print(f"  tests: {metric.question}")
+        counted: dict[str, list[str]] = {}
         for task_name in asked:
-            if errors := systematic_errors(task_name).get(name):
-                each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
-                print(f"  systematic errors counted, {task_name}: {', '.join(each)}")
-                print("    (of models without meaning; standard deviations between clusters)")
+            errors = systematic_errors(task_name).get(name, {})
+            each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
+            counted.setdefault(", ".join(each), []).append(task_name)
+        for errors_of, those in counted.items():
+            if errors_of:
+                print("  systematic errors of models without meaning, in standard deviations")
+                print(f"    between clusters, that the interval counts in {', '.join(those)}:")
+                print(f"    {errors_of}")
 
 
 def row(metric: Metric) -> tuple[str, ...]:
