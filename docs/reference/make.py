@@ -102,7 +102,7 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         of: dict[Metric, list[str]] = {}
         for task in tasks:
             for metric in task.measure.metrics:
-                of.setdefault(metric, []).append(task.name)
+                of.setdefault(metric._replace(systematic=()), []).append(task.name)
         everything = [task.name for task in tasks]
         lines += ["", f"## {folder}", ""]
         lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
