@@ -86,14 +86,14 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
             print(f"  tests: {metric.question}")
         counted: dict[str, list[str]] = {}
         for task_name in asked:
-            errors = systematic_errors(task_name).get(name, {})
-            each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
-            counted.setdefault(", ".join(each), []).append(task_name)
+            if errors := systematic_errors(task_name).get(name):
+                each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
+                counted.setdefault(", ".join(each), []).append(task_name)
         for errors_of, those in counted.items():
-            if errors_of:
-                print("  systematic errors of models without meaning, in standard deviations")
-                print(f"    between clusters, that the interval counts in {', '.join(those)}:")
-                print(f"    {errors_of}")
+            print(
+                "  systematic errors of models without meaning, in standard deviations between\n"
+                f"    clusters, that the interval counts in {', '.join(those)}:\n    {errors_of}"
+            )
 
 
 def row(metric: Metric) -> tuple[str, ...]:
