@@ -107,7 +107,8 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 import lm_eval_bias.data.lexicons as lexicons, lm_eval_bias.metrics.halo
 assert len(lexicons.table("hbb_concepts")) >= 200 and lexicons.lexicon("hbb")
-for name in ("tasks/hbb/README.md", "tasks/hbb/documents.json", "benchmarks/hbb/pipeline.yaml"):
+for name in ("tasks/hbb/README.md", "tasks/hbb/documents.json", "benchmarks/hbb/pipeline.yaml",
+             "benchmarks/systematic_errors.json", "data/planted/skin.safetensors"):
     folder, _, rest = name.partition("/")
     assert files(f"lm_eval_bias.{folder}").joinpath(rest).is_file()
 for group, name, value in (
