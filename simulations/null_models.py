@@ -369,7 +369,7 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
     for metric, families in new["numbers"].items():
         before = known["numbers"].setdefault(metric, {})
         for family, rows in families.items():
-            if before.get(family, [])[: len(rows)] != rows:
+            if repr(before.get(family, [])[: len(rows)]) != repr(rows):  # nan is not nan
                 before[family] = rows
 
 

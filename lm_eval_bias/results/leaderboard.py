@@ -44,8 +44,7 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. paired:
-    on the same documents."""
+    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
 
     name: str
     metric: Metric

@@ -119,13 +119,14 @@ def test_no_family_passes_a_test_and_the_package_has_what_the_models_give(null_m
 
 
 def test_a_run_replaces_its_families_and_leaves_the_others(null_models):
-    row, newer, more = [[1.0, 2.0, 9]], [[3.0, 2.0, 9]], [[1.0, 2.0, 9], [4.0, 2.0, 9]]
+    row, newer = [[1.0, float("nan"), 9]], [[3.0, 2.0, 9]]
+    more = [[1.0, float("nan"), 9], [4.0, 2.0, 9]]
     of_task = {"documents": 2, "sha256": "a", "numbers": {"delta": {"echo": more, "noise": row}}}
     data = {"version": "1", "tasks": {"mine": of_task}}
     again = {"delta": {"noise": newer, "echo": row}}  # the first of the models known already
     null_models.merged(data, "mine", {**of_task, "numbers": again})
-    assert data["tasks"]["mine"]["numbers"] == {"delta": {"echo": more, "noise": newer}}
+    assert data["tasks"]["mine"]["numbers"]["delta"] == {"echo": more, "noise": newer}
     lines = null_models.as_text(data).split("\n")
-    assert '     "echo": [[1.0, 2.0, 9], [4.0, 2.0, 9]],' in lines
+    assert '     "echo": [[1.0, NaN, 9], [4.0, 2.0, 9]],' in lines
     null_models.merged(data, "mine", {**of_task, "sha256": "b", "numbers": {}})
     assert data["tasks"]["mine"]["numbers"] == {}

@@ -163,13 +163,8 @@ SECTION_4_1_2 = Exhibit(
 )
 
 
-def _of_contrasts(rows: Table) -> Table:
-    names = {ALL: "all axes"}
-    return [
-        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"}
-        for row in rows
-        if is_number(row.get("value"))
-    ]
+def _with_value(rows: Table) -> Table:
+    return [row for row in rows if is_number(row.get("value"))]
 
 
 CONTRASTS = Exhibit(
@@ -189,7 +184,7 @@ CONTRASTS = Exhibit(
     "descriptor by itself; each row holds for other templates and attributes.",
     caveat="The two are not independent, and the rows of an axis and of all axes share their "
     "pairs, so that several are no several findings.",
-    then=_of_contrasts,
+    then=_with_value,
     needs="pairs of positive and of negative context that are both answered",
 )
 
