@@ -59,7 +59,7 @@ def running(handler):
     """The address of a server with this handler."""
     handler.log_message = lambda *_: None
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:

@@ -104,19 +104,21 @@ def saved_file(tracker: Any, task: str | None = None) -> Path:
     return folder / (f"{stem}_{date}.json" if task is None else f"samples_{task}_{date}.jsonl")
 
 
-_failures: list[str] = []
+OUT_OF_BUDGET = 75
+"""The exit status of a run that is whole but for what its budget left no room for."""
+_failures: dict[str, int] = {}
 
 
-def fail_at_end(sentence: str) -> None:
-    """Let the command `lm_eval` write everything, and end with a sentence and status 1."""
+def fail_at_end(sentence: str, status: int = 1) -> None:
+    """Let the command `lm_eval` write everything, and end with a sentence and a status: of several
+    the least."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.stem == "__main__" else program.stem
     if name.replace("-", "_") != "lm_eval":
         return
     if not _failures:
         atexit.register(_end)
-    if sentence not in _failures:
-        _failures.append(sentence)
+    _failures[sentence] = status
 
 
 def _end() -> None:
@@ -125,7 +127,7 @@ def _end() -> None:
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(min(_failures.values()))
 
 
 # ---- A model by itself

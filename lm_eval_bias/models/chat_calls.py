@@ -7,18 +7,26 @@ import json
 import logging
 import os
 import random
+import re
 import textwrap
-from dataclasses import dataclass
-from time import monotonic
+import zlib
+from asyncio import sleep
+from collections import Counter
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
 from typing import Any
+from urllib.parse import urlsplit
 
 from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.usage import UsageError
 
-from .replies import COST, FIRST_CHOICE, TOKENS_READ, TOKENS_WRITTEN
+from .replies import Reply
 
 try:
-    from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+    from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector
 except ModuleNotFoundError as error:
     raise UsageError(
         f"the package {error.name} is missing; run: pip install 'lm-eval[api]'"
@@ -31,6 +39,12 @@ AGAIN = frozenset({408, 409, 425, 429})
 """The statuses below 500 after which a request is sent again."""
 LONGEST = 60.0
 """Seconds between two tries, if the server names no time."""
+LARGEST = 16 * 2**20
+"""Bytes of a reply, uncompressed. With the likelihoods of a prompt of 10,000 tokens it has two
+megabytes."""
+SPENT = "what calls took"
+"""The key in the harness's cache of what calls took, in all runs with it."""
+GOES_ON = "With --use_cache the same command goes on from here"
 
 
 class Refused(UsageError):
@@ -45,124 +59,229 @@ class Refused(UsageError):
 class Fault(Exception):
     """Another try may help. after: seconds that the server named."""
 
-    def __init__(self, text: str, after: float | None = None) -> None:
+    def __init__(self, text: str, after: float = 0.0) -> None:
         super().__init__(text)
         self.after = after
 
 
+class Spent(UsageError):
+    """A call was not sent, since it may cost more than is left of the budget."""
+
+
 @dataclass
 class Server:
-    """Answers calls inside `async with`. at_once: how many side by side. per_minute: the most
+    """Answers calls inside `async with`. at_once: how many side by side. timeout, longest_wait:
+    seconds for a whole reply, and those that a server may ask to wait. per_minute: the most
     requests and tokens; None: any. prices: dollars for a million tokens read and written. most:
-    dollars. calls, tokens, cost: what calls took. The key, from the environment, is in no text."""
+    dollars. used, earlier: what this run took, and others with its cache, the `ledger`: calls,
+    failed_calls beside them, unpriced_calls among them, tokens, dollars. is_over: nothing is left.
+    The key, from the environment, is in no text."""
 
     url: str
     at_once: int
     tries: int
     timeout: float
+    longest_wait: float
     verify: bool
     per_minute: tuple[float | None, float | None]
     prices: tuple[float | None, float | None]
     most: float | None
-    calls: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    used: Any = field(default_factory=Counter)
+    earlier: Any = field(default_factory=Counter)
+    ledger: MutableMapping[str, Any] | None = None
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self._key, host, self._rate = os.environ.get(KEY, ""), _host(self.url), 0.0
+        if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
+            raise UsageError(f"{KEY}: a key has no blank, no line break and no letter like ä")
+        self._headers = {"Accept-Encoding": "gzip"}
+        if self._key and re.search(r"\.azure\.(com|us|cn)$", host):
+            self._headers["api-key"] = self._key
+        elif self._key:
+            self._headers["Authorization"] = f"Bearer {self._key}"
+
+    def keep_in(self, cache: MutableMapping[str, Any]) -> None:
+        """Add up what calls take over all runs with a cache."""
+        self.ledger, self.earlier = cache, Counter(cache.get(SPENT, {}))
+        if self.earlier["unpriced_calls"]:
+            self.earlier["dollars"] = self._price(self.earlier) or 0
 
     async def __aenter__(self) -> None:
         self._gate, self._free = asyncio.Semaphore(self.at_once), 0.0
-        self._key = os.environ.get(KEY, "")
-        headers = {"Authorization": f"Bearer {self._key}"}
-        if ".azure." in self.url:
-            headers = {"api-key": self._key}
+        self._finished = asyncio.Condition()
+        self._reserved: list[float] = []
         self._session = ClientSession(
             connector=TCPConnector(limit=self.at_once, ssl=self.verify),
             timeout=ClientTimeout(total=self.timeout),
-            headers=headers if self._key else {},
+            headers=self._headers,
+            auto_decompress=False,
         )
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
+        self._write()
 
-    async def __call__(self, payload: Json) -> dict[str, Any]:
-        """The reply. Raises Refused, and UsageError after the last try."""
-        async with self._gate:
+    async def __call__(self, payload: Json) -> Reply:
+        """The reply. Raises Refused, Spent, and UsageError after the last try."""
+        async with self._gate, self._within_budget(len(json.dumps(payload))) as size:
             for tried in range(self.tries):
                 try:
                     reply = await self._once(payload)
                     break
                 except Fault as fault:
                     last = fault
+                self.used["failed_calls"] += 1
                 logger.info("%s: %s", self.url, last)
+                if last.after > self.longest_wait:
+                    raise UsageError(
+                        f"{self.url}: {last}; it asks to wait for {last.after:,.0f} seconds, more "
+                        f"than longest_wait={self.longest_wait:g} in --model_args. {GOES_ON}"
+                    )
                 if tried + 1 < self.tries:
-                    await asyncio.sleep(_pause(tried) if last.after is None else last.after)
+                    await sleep(max(_pause(tried), last.after))
             else:
-                raise UsageError(
-                    f"{self.url}: asked {self.tries} times in vain: {last}. With --use_cache the "
-                    "same command goes on from here"
-                )
-        self._add(reply)
+                raise UsageError(f"{self.url}: asked {self.tries} times in vain: {last}. {GOES_ON}")
+            self._add(reply, size)
         return reply
 
-    async def _once(self, payload: Json) -> dict[str, Any]:
+    async def _once(self, payload: Json) -> Reply:
         # about four characters are a token
         await self._turn(len(json.dumps(payload.get("messages"))) / 4)
+        call = self._session.post(self.url, json=payload, allow_redirects=False)
         try:
-            async with self._session.post(self.url, json=payload) as response:
-                status, headers = response.status, response.headers
-                text = (await response.read()).decode(errors="replace")
+            async with call as response:
+                status, headers, text = response.status, response.headers, await _text(response)
         except TimeoutError:
-            raise Fault("no answer in time (timeout=SECONDS in --model_args)") from None
-        except ClientError as error:  # its repr has the headers, and so the key
+            raise Fault("no whole answer in time (timeout=SECONDS in --model_args)") from None
+        except (ClientError, zlib.error) as error:  # its repr has the headers, and so the key
             raise Fault(self._brief(f"{type(error).__name__}: {error}")) from None
         if status in AGAIN or status >= 500:
-            after = _seconds(headers.get("Retry-After"))
-            self._free = max(self._free, monotonic() + (after or 0.0))
+            after = _seconds(headers.get("Retry-After", ""))
+            self._free = max(self._free, monotonic() + min(after, self.longest_wait))
             raise Fault(f"status {status}: {self._brief(text)}", after)
-        if status >= 400:
+        if 300 <= status < 400:
+            place = headers.get("Location")
+            text = f"it sends to {place}, where your key does not go; if you trust it, name it"
+        if status >= 300:
             raise Refused(f"{self.url}: status {status}: {self._brief(text)}", status, text)
         try:
-            reply = json.loads(text)
-        except ValueError:
-            raise Fault(f"no whole JSON: {self._brief(text)}") from None
-        if FIRST_CHOICE.read(reply) is None:
-            raise Fault(f"no chat completion: {self._brief(text)}")
-        return reply
+            return Reply.read(text)
+        except ValueError as error:
+            raise Fault(f"no chat completion: {self._brief(f'{error}: {text}')}") from None
 
     async def _turn(self, tokens: float) -> None:
         """Wait until the limits allow a request of so many tokens."""
         needs = [n * 60 / m for n, m in zip((1, tokens), self.per_minute, strict=True) if m]
         start = max(self._free, monotonic())
         self._free = start + max(needs, default=0.0)
-        await asyncio.sleep(start - monotonic())
+        await sleep(start - monotonic())
 
     def _brief(self, text: str) -> str:
         text = text.replace(self._key, "***") if self._key else text
-        return textwrap.shorten(text, 300, placeholder=" ...")
+        return textwrap.shorten(text[:3000], 300, placeholder=" ...")
 
     # ---- The budget
 
-    def _add(self, reply: Json) -> None:
-        counts = [field.read(reply) or 0 for field in (TOKENS_READ, TOKENS_WRITTEN)]
-        self.calls += 1
-        self.tokens += sum(counts)
-        cost = COST.read(reply)
-        if cost is None and any(counts) and None not in self.prices:
-            cost = sum(n * (p or 0) for n, p in zip(counts, self.prices, strict=True)) / 1e6
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-        if self.cost is None and self.most is not None:
+    @asynccontextmanager
+    async def _within_budget(self, size: int) -> AsyncIterator[int]:
+        """Reserve what a call of so many bytes may cost. The first is alone. Raises Spent."""
+        if self.most is None:
+            yield size
+            return
+        async with self._finished:
+            while self._reserved and not (self.used["calls"] and self._is_left(size)):
+                await self._finished.wait()
+            self.is_over = self.is_over or not self._is_left(size)
+            if self.is_over:
+                raise Spent(f"max_cost is reached ({self.spent})")
+            cost = self._estimate(size)
+            self._reserved.append(cost)
+        try:
+            yield size
+        finally:
+            async with self._finished:
+                self._reserved.remove(cost)
+                self._finished.notify_all()
+
+    def _is_left(self, size: int) -> bool:
+        spent, most = self.used["dollars"] + self.earlier["dollars"], self.most or 0
+        return spent < most and spent + sum(self._reserved) + self._estimate(size) <= most
+
+    def _estimate(self, size: int) -> float:
+        """Dollars of a call, by the dearest of this run for its bytes, or the mean of others."""
+        if self.used["calls"]:
+            return size * self._rate
+        return self.earlier["dollars"] / max(self.earlier["calls"], 1)
+
+    def _add(self, reply: Reply, size: int) -> None:
+        took = Counter(calls=1, tokens_read=reply.tokens_read, tokens_written=reply.tokens_written)
+        dollars = self._price(took) if reply.dollars is None else reply.dollars
+        if dollars is None and self.most is not None:
             raise UsageError(
                 "max_cost in --model_args: the server names no cost of a call; add input_price and "
                 "output_price, in dollars for a million tokens"
             )
+        self._rate = max(self._rate, (dollars or 0) / size)
+        self.used.update(took, dollars=dollars or 0, unpriced_calls=dollars is None)
+        if self.most is not None or self.used["calls"] % 64 == 0:
+            self._write()
 
-    @property
-    def is_over(self) -> bool:
-        return self.most is not None and (self.cost or 0.0) >= self.most
+    def _write(self) -> None:
+        if self.ledger is not None:
+            self.ledger[SPENT] = dict(self.used + self.earlier)
+
+    def _price(self, took: Any) -> float | None:
+        """In dollars; None if unknown."""
+        tokens = took["tokens_read"], took["tokens_written"]
+        if None in self.prices or not any(tokens):
+            return None
+        return sum(n * (p or 0) for n, p in zip(tokens, self.prices, strict=True)) / 1e6
 
     @property
     def spent(self) -> str:
-        cost = f", ${self.cost:.4f}" if self.cost else ""
-        return f"{self.calls:,} calls, {self.tokens:,} tokens{cost}"
+        more = f"; earlier runs with this cache: {_shown(self.earlier)}" if self.earlier else ""
+        return f"{_shown(self.used)}{more}"
+
+
+def _shown(used: Any) -> str:
+    dollars = f", ${used['dollars']:.4f}" if used["dollars"] else ""
+    return (
+        f"{used['calls']:,} calls, {used['tokens_read'] + used['tokens_written']:,} tokens{dollars}"
+    )
+
+
+def _host(url: str) -> str:
+    """Of an address; UsageError for one that is none, or that holds a secret."""
+    try:
+        address = urlsplit(url)
+        host = address.hostname if address.scheme in ("http", "https") else None
+    except ValueError:
+        host = None
+    if not host:
+        raise UsageError(f"base_url in --model_args: {url!r} is no address of a server")
+    if "@" in address.netloc:
+        raise UsageError(
+            "base_url in --model_args holds a name or a password, which would stand in the "
+            f"results; put the key into the environment variable {KEY}"
+        )
+    return host
+
+
+async def _text(response: ClientResponse) -> str:
+    """Raises Fault for more than LARGEST."""
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST:
+            break
+    content = b"".join(parts)
+    if response.headers.get("Content-Encoding", "").lower() in ("gzip", "deflate"):
+        content = zlib.decompressobj(47).decompress(content, LARGEST + 1)
+    if len(content) > LARGEST:
+        raise Fault(f"an answer of more than {LARGEST >> 20} MB")
+    return content.decode(errors="replace")
 
 
 def _pause(tried: int) -> float:
@@ -170,8 +289,13 @@ def _pause(tried: int) -> float:
     return random.uniform(0, min(LONGEST, 2**tried))
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def _seconds(retry_after: str) -> float:
+    """0 if it is neither a number nor a date."""
     try:
-        return max(0.0, float(retry_after or ""))
-    except ValueError:  # absent, or a date
-        return None
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
+    except ValueError:
+        return 0.0

@@ -24,8 +24,8 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.likelihoods import Likelihood, Read
 from lm_eval_bias.usage import UsageError, nearest
 
-from .chat_calls import KEY, Refused, Server
-from .replies import MODEL, Beginning, Begun, Top, beginning, steps, tokens_read, turn
+from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
+from .replies import Beginning, Begun, Reply, beginning, steps, turn
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +48,9 @@ INSTEAD = "ask a task with written answers, or a model of your own with --model 
 
 class ChatLogprobs(LocalChatCompletion):
     """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether to
-    ask for longer choices. max_cost: dollars. input_price, output_price: dollars for a million
-    tokens. extra_body: fields of a request; null removes one. Others: those of
-    `local-chat-completions`."""
+    ask for longer choices. longest_wait: seconds that a server may ask to wait. max_cost: dollars
+    that all runs with a cache may cost. input_price, output_price: dollars for a million tokens.
+    extra_body: fields of a request; null removes one. Others: those of `local-chat-completions`."""
 
     NAME = "chat-logprobs"
 
@@ -66,6 +66,7 @@ class ChatLogprobs(LocalChatCompletion):
         prefill: bool = True,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
+        longest_wait: float = 600,
         max_cost: float | None = None,
         input_price: float | None = None,
         output_price: float | None = None,
@@ -100,6 +101,7 @@ class ChatLogprobs(LocalChatCompletion):
             at_once=num_concurrent,
             tries=self.max_retries,
             timeout=self.timeout,
+            longest_wait=longest_wait,
             verify=self.verify_certificate,
             per_minute=(requests_per_minute, tokens_per_minute),
             prices=(input_price, output_price),
@@ -127,7 +129,14 @@ class ChatLogprobs(LocalChatCompletion):
         super().set_cache_hook(cache_hook)
         if cache_hook.dbdict is not None:
             ways = self._top_logprobs, self.ignore_case, self._prefill, self._extra_body
-            cache_hook.dbdict.encode_key = lambda key: f"{self.base_url} {self.model} {ways} {key}"
+            way = f"{self.base_url} {self.model} {ways} "
+            cache_hook.dbdict.encode_key = lambda key: f"{'' if key == SPENT else way}{key}"
+            self.server.keep_in(cache_hook.dbdict)
+
+    def get_model_info(self) -> dict[str, Any]:
+        """For the results file: what the calls of this run took, and those of earlier ones."""
+        used, earlier = self.server.used, self.server.earlier
+        return {"api_usage": used, "api_usage_of_earlier_runs_with_this_cache": earlier}
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
@@ -155,21 +164,27 @@ class ChatLogprobs(LocalChatCompletion):
         """By our calls: those of the harness write the key into the log."""
         messages = [self.create_message(request.args) for request in requests]
 
-        async def ask(message: Any, request: Any) -> str:
+        async def ask(message: Any, request: Any) -> str | None:
             settings = deepcopy(request.args[1])
-            reply = await self.call(self._create_payload(message, gen_kwargs=settings))
-            [text] = self.parse_generations(reply)
+            try:
+                reply = await self.call(self._create_payload(message, gen_kwargs=settings))
+            except Spent:
+                return None
+            choice = {"index": 0, "message": {"content": reply.text}}
+            [text] = self.parse_generations({"choices": [choice]})
             if text is not None:
                 self.cache_hook.add_partial("generate_until", request.args, text)
-            bar.update()
+            self._update(bar)
             return text or ""
 
-        async def ask_all() -> list[str]:
+        async def ask_all() -> list[str | None]:
             async with self.server:
                 return await asyncio.gather(*map(ask, messages, requests))
 
         with self._bar(len(requests), disable_tqdm) as bar:
-            return asyncio.run(ask_all())
+            answers = asyncio.run(ask_all())
+        self._warn_of_budget(answers.count(None), len(answers))
+        return [answer or "" for answer in answers]
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
         raise UsageError(
@@ -198,7 +213,9 @@ class ChatLogprobs(LocalChatCompletion):
         if new:
             with self._bar(len(new), disable_tqdm) as bar:
                 asyncio.run(self._ask_all(new, answers, bar))
-            self._warn([[answers[q, choice] for choice in new[q]] for q in new])
+            read = [[answers[q, choice] for choice in new[q]] for q in new]
+            self._warn(read)
+            self._warn_of_budget(sum(None in of_question for of_question in read), len(read))
         return [answers[request.args] or (nan, False) for request in requests]
 
     def refusal(self, task: Any) -> str | None:
@@ -213,6 +230,10 @@ class ChatLogprobs(LocalChatCompletion):
     def _bar(self, total: int, disable: bool) -> tqdm:
         return tqdm(total=total, desc=f"Asking {self.model}", disable=disable)
 
+    def _update(self, bar: tqdm) -> None:
+        bar.set_postfix_str(self.server.spent, refresh=False)
+        bar.update()
+
     # ---- Calls
 
     async def _ask_all(
@@ -225,14 +246,14 @@ class ChatLogprobs(LocalChatCompletion):
 
         async def ask(context: str, is_first: bool = False) -> None:
             async with at_once:
-                if self.server.is_over:
+                try:
+                    read = await Question(self, context, questions[context], is_first).read()
+                except Spent:
                     return
-                read = await Question(self, context, questions[context], is_first).read()
             for choice, answer in read.items():
                 answers[context, choice] = answer
                 self.cache_hook.add_partial("loglikelihood", (context, choice), answer)
-            bar.set_postfix_str(self.server.spent, refresh=False)
-            bar.update()
+            self._update(bar)
 
         first, *others = questions
         async with self.server:
@@ -256,16 +277,20 @@ class ChatLogprobs(LocalChatCompletion):
                 "seen in part: the choices that the server did not show count with the largest "
                 "probability possible, and intervals cover 0, too",
             ),
-            (
-                [None in of_question for of_question in answers],
-                f"unanswered: max_cost is reached ({self.server.spent}). With --use_cache the same "
-                "command and a larger max_cost goes on from here",
-            ),
         ):
             if any(which):
                 logger.warning(
                     "%s: %d of %d questions are %s.", self.NAME, sum(which), len(which), says
                 )
+
+    def _warn_of_budget(self, unanswered: int, total: int) -> None:
+        if self.server.is_over and unanswered:
+            text = (
+                f"{self.NAME}: max_cost is reached ({self.server.spent}), so {unanswered:,} of "
+                f"{total:,} questions are unanswered. {GOES_ON} if max_cost is larger"
+            )
+            logger.warning("%s.", text)
+            compat.fail_at_end(text, compat.OUT_OF_BUDGET)
 
     def body(self, messages: list[dict[str, Any]], more: Json | None = None) -> dict[str, Any]:
         return {
@@ -278,7 +303,7 @@ class ChatLogprobs(LocalChatCompletion):
             **(more or {}),
         }
 
-    async def call(self, body: Json) -> dict[str, Any]:
+    async def call(self, body: Json) -> Reply:
         """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
         tokens, the other name is tried, and kept once it helps."""
         refusals: list[Refused] = []
@@ -297,9 +322,9 @@ class ChatLogprobs(LocalChatCompletion):
                 return reply
         raise refusals[0]
 
-    def check_model(self, reply: Json) -> None:
+    def check_model(self, reply: Reply) -> None:
         """Raises UsageError if another model answers than before."""
-        name = MODEL.read(reply) or str(self.model)
+        name = reply.model or str(self.model)
         if self._answers_as is None:
             self._answers_as = name
             if str(self.model) not in name:
@@ -310,7 +335,7 @@ class ChatLogprobs(LocalChatCompletion):
                 "is of one model. Ask for one that the server does not replace"
             )
 
-    async def can_continue(self, messages: list[dict[str, Any]], reply: Json) -> bool:
+    async def can_continue(self, messages: list[dict[str, Any]], reply: Reply) -> bool:
         """Whether the server continues an assistant's turn: another one takes few more tokens.
         reply: to these messages."""
         async with self._probing:
@@ -321,7 +346,7 @@ class ChatLogprobs(LocalChatCompletion):
                     )
                 except Refused:
                     continue
-                if 0 < tokens_read(begun) - tokens_read(reply) <= 2:
+                if 0 < begun.tokens_read - reply.tokens_read <= 2:
                     self.continues = more
                     if turn(begun, reply).tokens == (b"a",):
                         self.whole = {**more, **whole}
@@ -338,7 +363,7 @@ class Question:
     ) -> None:
         self._model, self._choices, self._is_first = model, choices, is_first
         self._messages, self._shown = model.create_message([context]), nan
-        self._before: Json = {}
+        self._before: Reply
         self._answers: dict[str, tuple[Read, bool]] = {}
 
     async def read(self) -> dict[str, Likelihood]:
@@ -357,7 +382,7 @@ class Question:
     async def _walk(self, choices: Sequence[str], begun: Begun) -> None:
         """Read choices that begin so."""
         model, reply = self._model, await self._ask(begun.text.decode())
-        top = Top.read(reply)
+        top = reply.top
         if top is None:
             if self._is_first:
                 raise UsageError(
@@ -413,7 +438,7 @@ class Question:
                 model.paths.setdefault(choice, (*begun.tokens, others[choice][0]))
         await asyncio.gather(*walks)
 
-    async def _goes_on(self, begin: bytes, rest: bytes, before: Json) -> bool:
+    async def _goes_on(self, begin: bytes, rest: bytes, before: Reply) -> bool:
         """Whether the tokenizer would merge the last token of `begin` with the rest of the choice,
         so the server did not show its token: a longer beginning takes no more tokens. before: the
         reply without them."""
@@ -421,8 +446,8 @@ class Question:
         if (begin, rest) not in known:
             texts = [begin + rest[:end] for end in range(1, len(rest) + 1)]
             asked = [self._ask(text.decode()) for text in texts if _is_text(text)]
-            sizes = map(tokens_read, await asyncio.gather(*asked))
-            known[begin, rest] = tokens_read(before) + 1 in sizes
+            sizes = [longer.tokens_read for longer in await asyncio.gather(*asked)]
+            known[begin, rest] = before.tokens_read + 1 in sizes
         return known[begin, rest]
 
     async def _ask_whole(self, choice: str) -> None:
@@ -431,7 +456,7 @@ class Question:
         if begun.tokens:
             self._put(choice, begun)
 
-    async def _ask(self, begun: str = "", whole: Json | None = None) -> Json:
+    async def _ask(self, begun: str = "", whole: Json | None = None) -> Reply:
         """What follows an answer that has begun so. whole: what asks for its own likelihood."""
         model, messages, more = self._model, self._messages, whole
         if begun:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from math import exp, inf, log
 from typing import Any, NamedTuple
 
-from lm_eval_bias.data.bounds import Json
+from lm_eval_bias.data.bounds import Json, loads
 
 ROUNDING = 1e-4
 """By how much the sum of probabilities may be wrong: 1e-5 in float32."""
+SUM = 1.01
+"""The most that the likeliest tokens have together: some servers round their probabilities."""
+
+
+class Malformed(ValueError):
+    """A reply with a value that it cannot have."""
 
 
 class Field(NamedTuple):
@@ -22,21 +29,32 @@ class Field(NamedTuple):
     def read(self, reply: Any) -> Any:
         """None if it is absent, null, of another type or out of range."""
         try:
+            return self.checked(reply)
+        except Malformed:
+            return None
+
+    def checked(self, reply: Any) -> Any:
+        """None if it is absent or null. Raises Malformed."""
+        try:
             for key in self.path:
                 reply = reply[key]
         except (LookupError, TypeError):
             return None
         number, (least, most) = isinstance(reply, int | float), self.range
         fits = isinstance(reply, self.kind) and (not number or least <= reply <= most)
-        return reply if fits else None
+        if reply is not None and (not fits or isinstance(reply, bool)):
+            raise Malformed(f"{'.'.join(map(str, self.path))} is {reprlib.repr(reply)}")
+        return reply
 
 
-NUMBER, ANY_SIZE = int | float, (0, inf)
+NUMBER, COUNT = int | float, (0, 1e12)
 MODEL = Field(("model",), str)
 FIRST_CHOICE = Field(("choices", 0), dict)
-TOKENS_READ = Field(("usage", "prompt_tokens"), int, ANY_SIZE)
-TOKENS_WRITTEN = Field(("usage", "completion_tokens"), int, ANY_SIZE)
-COST = Field(("usage", "cost"), NUMBER, ANY_SIZE)
+TEXT, PART = Field(("choices", 0, "message", "content"), str | list), Field(("text",), str)
+"""Some servers write an answer in parts, those of a thought without a text."""
+TOKENS_READ = Field(("usage", "prompt_tokens"), int, COUNT)
+TOKENS_WRITTEN = Field(("usage", "completion_tokens"), int, COUNT)
+COST = Field(("usage", "cost"), NUMBER, (0, 1e9))
 POSITION = Field(("choices", 0, "logprobs", "content", 0), dict)
 TOP = Field(("top_logprobs",), list)
 TOP_OF_TOGETHER = Field(("choices", 0, "logprobs", "top_logprobs", 0), dict)
@@ -56,19 +74,23 @@ class Top(NamedTuple):
 
     @classmethod
     def read(cls, reply: Json) -> Top | None:
-        """Of the first position of a chat completion; None if the reply has no such list."""
-        position = POSITION.read(reply)
-        rows = TOP.read(position) or [
+        """Of the first position of a chat completion; None if the reply has no such list. Raises
+        Malformed."""
+        position = POSITION.checked(reply)
+        rows = TOP.checked(position) or [
             {"token": token, "logprob": log_p}
-            for token, log_p in (TOP_OF_TOGETHER.read(reply) or {}).items()
+            for token, log_p in (TOP_OF_TOGETHER.checked(reply) or {}).items()
         ]
-        shown = [(_bytes(row), LOG_P.read(row)) for row in rows]
+        shown = [(_bytes(row), LOG_P.checked(row)) for row in rows]
         known = [(token, exp(log_p)) for token, log_p in shown if token and log_p is not None]
         # OpenAI writes -9999 for a very small one
         tokens = sorted((row for row in known if row[1] > 0), key=lambda row: -row[1])
         if len(tokens) > 1 and tokens[-1][0] == _bytes(position):
             tokens.pop()  # vLLM shows the answer's token also where others have more
-        return cls(tokens, len(known) == len(shown)) if tokens else None
+        top = cls(tokens, len(known) == len(shown))
+        if top.mass > SUM:
+            raise Malformed(f"the probabilities of {len(tokens)} tokens add up to {top.mass:.4g}")
+        return top if tokens else None
 
     @property
     def mass(self) -> float:
@@ -82,7 +104,45 @@ class Top(NamedTuple):
 
 
 def _bytes(token: Any) -> bytes:
-    return bytes(BYTES.read(token) or (TOKEN.read(token) or "").encode())
+    numbers, text = BYTES.checked(token), TOKEN.checked(token) or ""
+    try:
+        return bytes(numbers or text.encode())
+    except (TypeError, ValueError):  # not whole numbers from 0 to 255
+        raise Malformed(f"bytes is {reprlib.repr(numbers)}") from None
+
+
+class Reply(NamedTuple):
+    """A chat completion. model: that answers. text, top: the answer and the likeliest tokens of its
+    beginning. tokens_read, tokens_written, dollars: what it took, tokens 0 if unknown. prompt:
+    `PROMPT`. None: the server does not say."""
+
+    model: str | None
+    text: str | None
+    top: Top | None
+    tokens_read: int
+    tokens_written: int
+    dollars: float | None
+    prompt: Sequence[Any]
+
+    @classmethod
+    def read(cls, text: str) -> Reply:
+        """Raises ValueError that says what is wrong, Malformed among them. What the answer takes
+        counts as unsaid where it cannot be."""
+        reply = loads(text)
+        if FIRST_CHOICE.checked(reply) is None:
+            raise Malformed("no choices")
+        answer = TEXT.checked(reply)
+        if isinstance(answer, list):
+            answer = "".join(PART.read(part) or "" for part in answer)
+        return cls(
+            MODEL.read(reply),
+            answer,
+            Top.read(reply),
+            TOKENS_READ.read(reply) or 0,
+            TOKENS_WRITTEN.read(reply) or 0,
+            COST.read(reply),
+            PROMPT.read(reply) or (),
+        )
 
 
 class Beginning(NamedTuple):
@@ -140,23 +200,18 @@ class Begun(NamedTuple):
         )
 
 
-def turn(reply: Json, question: Json) -> Begun:
+def turn(reply: Reply, question: Reply) -> Begun:
     """An assistant's turn, as vLLM gives its tokens; empty if it does not. question: the reply to
     the messages without this turn."""
-    rows = (PROMPT.read(reply) or [])[tokens_read(question) :]
     tokens = [
         [field.read(token) for field in OF_PROMPT]
-        for row in rows
+        for row in reply.prompt[question.tokens_read :]
         for token in (row.values() if isinstance(row, dict) else [None])  # one each
     ]
     if not tokens or any(None in token for token in tokens):
         return Begun()
     texts, values, ranks = zip(*tokens, strict=True)
     return Begun(tuple(map(str.encode, texts)), b"", sum(values), set(ranks) == {1})
-
-
-def tokens_read(reply: Json) -> int:
-    return TOKENS_READ.read(reply) or 0
 
 
 def steps(choices: Iterable[str]) -> int:

@@ -4,27 +4,36 @@ Expected likelihoods are products of the probabilities that a server was given, 
 """
 
 import gc
+import gzip
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from contextlib import ExitStack
+from copy import deepcopy
+from functools import reduce
 from itertools import takewhile
-from math import exp, isnan, log
+from math import exp, inf, isnan, log
+from operator import getitem
 from pathlib import Path
 
 import pytest
 import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
-from lm_eval_bias.harness import token_counts
+from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
+from lm_eval_bias.models.replies import Reply, turn
 from lm_eval_bias.results import runs
 from tests.mistakes import refused
 from tests.rule_model import evaluate, load
@@ -53,6 +62,7 @@ class Server:
         self.language = language if "" in language else {"": language}
         self.continues, self.whole, self.refused, self.says = continues, whole, refused, says
         self.bodies, self.faults, self.more, self.lock = [], [], more, threading.Lock()
+        self.address = None
 
     def answer(self, body):
         with self.lock:
@@ -105,20 +115,37 @@ class Server:
 
 
 @pytest.fixture
-def serve(monkeypatch):
+def waits(monkeypatch):
+    """The seconds that calls waited, which pass at once."""
+    seconds = []
+
+    async def sleep(wait):
+        seconds.append(wait)
+
+    monkeypatch.setattr(chat_calls, "sleep", sleep)
+    return seconds
+
+
+@pytest.fixture
+def failures():
+    """What `compat.fail_at_end` is given."""
+    return []
+
+
+@pytest.fixture
+def serve(monkeypatch, failures):
     """(server, arguments of the model) -> the model."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(chat_calls, "_pause", lambda _: 0)
-    open_servers = []
+    monkeypatch.setattr(compat, "fail_at_end", lambda *failure: failures.append(failure))
+    with ExitStack() as stack:
 
-    def start(server, **arguments):
-        context = chatting(server.answer)
-        open_servers.append(context)
-        return ChatLogprobs(context.__enter__(), model="m", **arguments)
+        def start(server, **arguments):
+            if server.address is None:
+                server.address = stack.enter_context(chatting(server.answer))
+            return ChatLogprobs(server.address, model="m", **arguments)
 
-    yield start
-    for context in open_servers:
-        context.__exit__(None, None, None)
+        yield start
 
 
 def requests(*choices, questions=1, chat=True, task="a_task"):
@@ -158,6 +185,16 @@ def test_one_call_serves_all_choices_of_a_question(serve):
     ] * 3
 
 
+BODY = {"model": "m", "messages": [{"role": "user", "content": ""}], "top_logprobs": 9}
+DEEP = reduce(lambda inner, _: [inner], range(60), [])
+
+
+def showing(*tokens):
+    """The fields of a reply with these likeliest tokens."""
+    shown = [{"token": "a", "bytes": None, "logprob": log(0.5), **token} for token in tokens]
+    return {"choices": [{"index": 0, "logprobs": {"content": [{"top_logprobs": shown}]}}]}
+
+
 def rows(**probabilities):
     return [{"token": t, "logprob": p and log(p)} for t, p in probabilities.items()]
 
@@ -169,7 +206,6 @@ def replying(**logprobs):
 SPELLED = {"a": 0.5, " b": 0.125, "b)": 0.0625, "A": 0.03125, "about": 0.25}
 MARIA = {"": {"Mar": 0.5, "x": 0.25}, "Mar": {"ia": 0.5, "ta": 0.25}}
 SHOWN = rows(a=0.75, x=None, b=2**-4)
-ABOVE = {"token": "x", "logprob": 2.0}
 # The rest of what is shown, and 0.0001 of rounding.
 OPEN = {"a": 0.75, "b": 2**-4, "c?": 0.1876, "x?": 0.1876}
 HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
@@ -197,8 +233,6 @@ HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
         ),
         # null is -inf in some servers' JSON, but may be any number; the second form is Together's
         (replying(content=[{"token": "a", "top_logprobs": SHOWN}]), {}, OPEN),
-        # no probability is above 1
-        (replying(content=[{"token": "a", "top_logprobs": [*SHOWN[::2], ABOVE]}]), {}, OPEN),
         (replying(top_logprobs=[{row["token"]: row["logprob"] for row in SHOWN}]), {}, OPEN),
         # "Neutral" is "Ne" and "utral"; where "N" alone is shown, it has 0.0625 or less
         (
@@ -360,24 +394,66 @@ def hanging():
     time.sleep(1.5)
 
 
+def zipped(size):
+    return Raw(200, gzip.compress(b" " * size), {"Content-Encoding": "gzip"})
+
+
 @pytest.mark.parametrize(
     "fault",
     [
         Raw(500, b"down"),
         Raw(200, b'{"choices": [{"ind'),
         Raw(200, b'{"error": "no provider"}'),
-        Raw(429, b"slow down", {"Retry-After": "1"}),
+        Raw(200, b" " * 70_000),
+        zipped(70_000),
+        Raw(200, b"no gzip", {"Content-Encoding": "gzip"}),
         hanging,
     ],
 )
-def test_a_call_that_failed_is_made_again(serve, fault):
-    server, begun = Server(), time.monotonic()
+def test_a_call_that_failed_is_made_again(serve, fault, monkeypatch):
+    monkeypatch.setattr(chat_calls, "LARGEST", 65_536)
+    server = Server()
     server.faults = [fault, fault]
     lm = serve(server, timeout=1 if fault is hanging else 60)
     assert probabilities(lm, "a", "b") == HALF
     assert len(server.bodies) == 3
-    if getattr(fault, "headers", None):
-        assert time.monotonic() - begun >= 2
+    used = lm.get_model_info()["api_usage"]
+    assert (used["calls"], used["failed_calls"]) == (1, 2)
+
+
+def test_a_reply_that_is_compressed_is_read(serve):
+    server = Server()
+    whole = json.dumps(server.answer(BODY)).encode()
+    server.faults = [Raw(200, gzip.compress(whole), {"Content-Encoding": "gzip"})]
+    assert probabilities(serve(server), "a", "b") == HALF
+
+
+DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "wait"), [("0", 5), ("-3", 5), ("nan", 5), ("soon", 5), (DATE, 5), ("9", 9)]
+)
+def test_a_call_waits_as_long_as_the_server_says_and_no_shorter_than_otherwise(
+    serve, waits, monkeypatch, retry_after, wait
+):
+    server = Server()
+    server.faults = [Raw(429, b"slow down", {"Retry-After": retry_after})]
+    lm = serve(server)
+    monkeypatch.setattr(chat_calls, "_pause", lambda _: 5)
+    assert probabilities(lm, "a", "b") == HALF
+    assert wait in waits
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "longest"), [("inf", 600), ("601", 600), ("Fri, 01 Jan 2999 00:00:00 GMT", 9)]
+)
+def test_a_server_that_asks_to_wait_too_long_ends_the_run(serve, waits, retry_after, longest):
+    server = Server()
+    server.faults = [Raw(503, b"come back", {"Retry-After": retry_after})]
+    with refused(f"more than longest_wait={longest} in --model_args. With --use_cache the same"):
+        probabilities(serve(server, longest_wait=longest), "a", "b")
+    assert len(server.bodies) == 1 and max(waits) <= 0
 
 
 @pytest.mark.parametrize(
@@ -385,6 +461,11 @@ def test_a_call_that_failed_is_made_again(serve, fault):
     [
         (Raw(500, f"bad Authorization: {KEY}".encode()), "asked 2 times in vain: status 500"),
         (Raw(401, f"wrong key {KEY}".encode()), "status 401: wrong key"),
+        (Raw(500, b" " * 9000 + KEY.encode() + b"x" * 9000), "in vain: status 500"),
+        (
+            Raw(307, b"", {"Location": f"http://other/{KEY}"}),
+            r"307: it sends to http://other/\*\*\*",
+        ),
         ({"choices": [{"message": {"content": "a"}}]}, "no top_logprobs"),
     ],
 )
@@ -503,27 +584,165 @@ def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(
     assert len(server.bodies) < 20  # an answer that arrives with the refusal may be lost
 
 
-def test_requests_keep_to_their_pace(serve):
-    lm, begun = serve(Server(), requests_per_minute=600), time.monotonic()
-    lm.loglikelihood(requests("a", "b", questions=6))
-    assert time.monotonic() - begun >= 0.5  # a tenth of a second between two
+def test_requests_keep_to_their_pace(serve, waits):
+    serve(Server(), requests_per_minute=1).loglikelihood(requests("a", "b", questions=6))
+    # a minute apart, less what passed between the first and the last
+    assert sorted(waits) == pytest.approx([0, 60, 120, 180, 240, 300], abs=30)
 
 
-def test_a_budget_ends_the_run_and_the_cache_goes_on(serve, tmp_path, caplog):
-    server, asked = Server(), requests("a", "b", questions=10)  # a call reads 10 tokens, writes 1
-    prices = {"input_price": 100_000, "output_price": 1_000_000, "num_concurrent": 1}  # $2
-    lm = serve(server, max_cost=7, **prices)
-    values = [v for v, _ in CachingLM(lm, str(tmp_path / "cache")).loglikelihood(asked)]
-    assert [isnan(value) for value in values] == [False] * 8 + [True] * 12  # four calls
-    says = "6 of 10 questions are unanswered: max_cost is reached (4 calls, 44 tokens, $8.0000)"
-    assert says in caplog.text
-    lm.server.most = None
-    again = CachingLM(lm, str(tmp_path / "cache"))
-    assert [v for v, _ in again.loglikelihood(asked)] == pytest.approx([log(0.5), log(0.25)] * 10)
+PRICES = {"input_price": 100_000, "output_price": 1_000_000}
+"""A call reads 10 tokens and writes 1, for 2 dollars."""
+
+
+def test_a_budget_is_of_all_runs_with_a_cache(serve, tmp_path, caplog, failures):
+    server, asked = Server(), requests("a", "b", questions=10)
+
+    def ask(most, *cache):
+        lm = serve(server, max_cost=most, **PRICES)
+        values = [v for v, _ in CachingLM(lm, str(tmp_path / "cache")).loglikelihood(asked)]
+        return values, lm
+
+    values, lm = ask(7)
+    assert [isnan(value) for value in values] == [False] * 6 + [True] * 14  # three calls
+    says = "max_cost is reached (3 calls, 33 tokens, $6.0000), so 7 of 10 questions are unanswered"
+    assert says in caplog.text and says in failures[0][0] and failures[0][1] == 75
+    used = {"calls": 3, "tokens_read": 30, "tokens_written": 3, "dollars": 6}
+    assert +lm.get_model_info()["api_usage"] == used
+    values, lm = ask(7)
+    assert lm.server.used["calls"] == 0 and len(server.bodies) == 3
+    values, lm = ask(30)
+    assert values == pytest.approx([log(0.5), log(0.25)] * 10)
     assert len(server.bodies) == 10
+    assert lm.get_model_info()["api_usage_of_earlier_runs_with_this_cache"] == used
+
+
+def test_earlier_calls_without_prices_count_by_those_of_today(serve, tmp_path):
+    server = Server()
+    for most, prices in ((None, {}), (3, PRICES)):
+        lm = CachingLM(serve(server, max_cost=most, **prices), str(tmp_path / "cache"))
+        lm.loglikelihood(requests("a", "b", questions=len(server.bodies) + 1))
+    assert len(server.bodies) == 1  # a second one would make 4 dollars
     with refused("add input_price and output_price"):
         probabilities(serve(server, max_cost=1), "a", "b")
-    assert len(server.bodies) == 11
+
+
+@pytest.mark.parametrize("kind", ["loglikelihood", "generate_until"])
+@pytest.mark.parametrize("most", [1, 5, 6])
+def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, kind, most, failures):
+    """The server names a price. Nothing is known before the first call, so it may be too dear."""
+    server = Server(usage={"prompt_tokens": 10, "cost": 1.5})
+    lm = serve(server, max_cost=most, num_concurrent=8)
+    asked = requests("a", "b", questions=20) if kind == "loglikelihood" else written(20)
+    answers = getattr(lm, kind)(asked)
+    assert len(server.bodies) == max(most // 1.5, 1)
+    unanswered = [a for a in answers if a == "" or (kind == "loglikelihood" and isnan(a[0]))]
+    assert 0 < len(unanswered) < len(answers)
+    assert failures[0][1] == compat.OUT_OF_BUDGET
+
+
+# ---- Shapes
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"choices": []}, "no choices"),
+        ({"choices": [{"message": {"content": 5}}]}, "choices.0.message.content is 5"),
+        ({"choices": DEEP}, "more than 50 levels"),
+        *[
+            (showing(wrong), sentence)
+            for wrong, sentence in (
+                ({"bytes": [300]}, "bytes is [300]"),
+                ({"bytes": 10**12}, "bytes is 1000000000000"),
+                ({"logprob": 5}, "logprob is 5"),
+                ({"logprob": True}, "logprob is True"),
+                ({"logprob": float("inf")}, "logprob is inf"),
+                ({"token": 7}, "token is 7"),
+            )
+        ],
+        (showing({}, {"token": "b", "logprob": 0}), "the probabilities of 2 tokens add up to 1.5"),
+    ],
+)
+def test_a_reply_with_what_cannot_be_is_asked_again_and_named(serve, more, sentence):
+    server = Server(**more)
+    with refused(re.escape(f"asked 2 times in vain: no chat completion: {sentence}")):
+        probabilities(serve(server, max_retries=2), "a", "b")
+
+
+@pytest.mark.parametrize(
+    "usage", ["x", 5, {"prompt_tokens": 10**400}, {"prompt_tokens": True}, {"cost": -1}]
+)
+def test_usage_that_cannot_be_counts_as_unsaid(serve, usage):
+    with refused("the server names no cost of a call"):
+        probabilities(serve(Server(usage=usage), max_cost=1, **PRICES), "a", "b")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(st.characters(), max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}, prompt_logprobs=[{}]).answer(BODY)
+
+
+def places(value, path=()):
+    """The paths of all values inside."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+
+
+@given(st.sampled_from(list(places(WHOLE))[1:]), ANYTHING)
+def test_any_reply_is_read_or_refused_by_a_sentence(path, other):
+    reply = deepcopy(WHOLE)
+    *above, last = path
+    reduce(getitem, above, reply)[last] = other
+    try:
+        read = Reply.read(json.dumps(reply))
+    except ValueError as error:
+        assert str(error)
+        return
+    assert read.text is None or isinstance(read.text, str)
+    for count in (read.tokens_read, read.tokens_written, read.dollars):
+        assert count is None or 0 <= count < inf
+    if read.top:
+        assert read.top.mass <= 1.01
+        assert all(isinstance(text, bytes) and p > 0 for text, p in read.top.tokens)
+    turn(read, read)
+
+
+# ---- Where keys go
+
+
+@pytest.mark.parametrize(
+    ("address", "header"),
+    [
+        ("https://me.openai.azure.com/v1", "api-key"),
+        ("https://me.azure.example.com/v1", "Authorization"),
+        ("https://example.com/me.azure.com", "Authorization"),
+    ],
+)
+def test_the_host_alone_says_where_the_key_stands(monkeypatch, address, header):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    headers = ChatLogprobs(address, model="m").server._headers
+    assert [name for name, value in headers.items() if KEY in value] == [header]
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "sentence"),
+    [
+        ("http://me:secret@host/v1", KEY, "holds a name or a password"),
+        ("host/v1", KEY, "'host/v1' is no address of a server"),
+        ("http://[/v1", KEY, "is no address of a server"),
+        ("http://host/v1", "sk-1\n", "OPENAI_API_KEY: a key has no blank, no line break"),
+    ],
+)
+def test_an_address_or_a_key_that_cannot_be_is_refused(monkeypatch, address, key, sentence):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with refused(sentence) as error:
+        ChatLogprobs(address, model="m")
+    assert "secret" not in str(error.value)
 
 
 # ---- Through the harness
