@@ -17,6 +17,8 @@ from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.usage import UsageError, nearest, option_names, read_options
 
+KNOWN = Path(__file__).parent / "benchmarks" / "known"
+
 
 def tasks_folder() -> str:
     """The folder of the YAML files, for `lm_eval --include_path`."""
@@ -99,6 +101,12 @@ class Task:
         return self._loaded("options")
 
     @property
+    def is_of_harness(self) -> bool:
+        """Whether it is asked by the harness alone, and its records are made from stored samples:
+        `measure.record(document, sample)`."""
+        return "tasks" in self.config
+
+    @property
     def documents(self) -> int | None:
         """How many documents there are: what `documents.json` beside the YAML says, or `count`."""
         return _counts(self.path.parent).get(self.name) or self.count()
@@ -163,6 +171,19 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
             config = read(path)
             if isinstance(config.get("task"), str) and "group" not in config:
                 yield Task(config, path)
+
+
+def of_harness() -> Iterator[Task]:
+    """The tasks of the harness that have a measure here: each YAML in benchmarks/known names some
+    in `tasks`."""
+    for path in sorted(KNOWN.glob("*.yaml")):
+        config = read(path)
+        yield from (Task({**config, "task": name}, path) for name in config["tasks"])
+
+
+def measured(include_path: Iterable[Path | str] = ()) -> dict[str, Task]:
+    """The tasks whose runs have numbers: `by_name`, and those of the harness."""
+    return {**{task.name: task for task in of_harness()}, **by_name(include_path)}
 
 
 def by_name(include_path: Iterable[Path | str] = ()) -> dict[str, Task]:

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"two models are compared: give a second folder or file beside {paths[0]}, "
             "or --models NAME NAME"
         )
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     found = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
     first, second = (
         finished.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")

@@ -82,7 +82,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     finished_runs = find(arguments.runs, known, arguments.tasks)
     single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
     chosen = finished.of_model(finished_runs.runs, arguments.model, "--model", single)

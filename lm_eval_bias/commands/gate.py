@@ -125,7 +125,7 @@ def _run(arguments: argparse.Namespace) -> int:
     judges = arguments.rules is not None and not arguments.init
     wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly) if judges else None
     writing.check("--junit", arguments.junit)
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     finished_runs = _found(arguments.runs, known)
     if arguments.save:
         content = packed(finished_runs.runs, known)

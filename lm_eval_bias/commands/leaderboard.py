@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
 
     asked = sum(1 + len(run.others) for run in finished_runs.runs)

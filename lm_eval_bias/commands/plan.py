@@ -69,7 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     wanted = widths(arguments.width)
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     pilots = runs.find(arguments.pilot, known, arguments.tasks)
     for note in pilots.notes:
         print(note, file=sys.stderr)

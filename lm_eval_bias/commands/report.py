@@ -75,7 +75,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
-    known = catalogue.by_name(arguments.include_path)
+    known = catalogue.measured(arguments.include_path)
     finished_runs = runs.find(
         arguments.runs, known, arguments.tasks, arguments.across, arguments.name
     )

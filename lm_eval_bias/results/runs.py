@@ -20,13 +20,24 @@ from typing import Any, NamedTuple, TypeGuard
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
 from lm_eval_bias.exhibit import Row, Table
-from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
+from lm_eval_bias.measure import (
+    FIRST_TOKEN,
+    SEEN,
+    UNITS,
+    WITHOUT_UNSEEN,
+    WORDINGS,
+    Metric,
+    Number,
+    summarise_or_explain,
+    tables,
+)
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.results.samples import (
     DATED,
     PARTS,
     RECORDED,
+    answers,
     at,
     chat_template,
     date_of,
@@ -442,6 +453,12 @@ def _of_results(
             samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
         known = known_tasks.get(task)
         known = known if known and known.measure else None
+        if known and known.is_of_harness and samples:
+            try:
+                content = _with_cells(content, known, samples)
+            except UsageError as error:
+                notes.append(f"{path}: {task} is left out: {error}")
+                continue
         if "numbers" in mapping(configs, task, "cells"):
             run = _run(path, task, content, known, samples, date)
             if run.numbers:
@@ -454,6 +471,18 @@ def _of_results(
         else:
             why = _without_cells(task, configs[task], results.get(task), samples)
         notes.append(f"{path}: {task} is left out: {why}")
+
+
+def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
+    """The content of a results file with the numbers of a task of the harness, from its samples.
+    Raises UsageError."""
+    read = answers(task, samples, {})
+    records = [record for d in read.documents.values() for record in d.records]
+    summary = summarise_or_explain(read.measure, records, {})
+    cells = clean(tables(read.measure, summary))
+    configs = content["configs"]
+    config = {**configs[task.name], "cells": cells}
+    return {**content, "configs": {**configs, task.name: config}}
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:

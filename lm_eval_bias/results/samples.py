@@ -215,10 +215,15 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
             place = f"{path}, line {number}"
             try:
                 sample = loads(line)
-                records, name = sample["records"], sample["doc_hash"]
+                name = sample["doc_hash"]
                 if not isinstance(name, str):
                     raise TypeError("doc_hash is a text")
-                records = [{**r} for r in (records if isinstance(records, list) else [records])]
+                made = (
+                    measure_of(task).record(sample["doc"], sample)
+                    if task.is_of_harness
+                    else sample["records"]
+                )
+                records = [{**r} for r in (made if isinstance(made, list) else [made])]
             except (ValueError, KeyError, TypeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
                 raise UsageError(
