@@ -71,6 +71,8 @@ _CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
 """A model of the hub in its cache."""
 
 
+UNDATED = "results.json"
+"""The results file of lm_eval 0.4.2, which named samples by the model's arguments."""
 NAME = "name.txt"
 """A file that a person puts into a folder of runs, with the name of their model."""
 
@@ -269,7 +271,7 @@ def find(
             samples.append(path)
             continue
         try:
-            kind = b"results" if name else _kind(path)
+            kind = b"results" if name or path.name == UNDATED else _kind(path)
             if kind is None and path not in given:
                 continue
             content = json_of(path)
@@ -444,11 +446,14 @@ def _of_results(
     if model_name(content) is None:
         raise Unreadable(path, "it names no model: neither `model_name` nor `model_args` is there")
     for task in configs:
-        if date is None:
-            files = content.get("files")
-            samples = tuple(map(Path, map(str, files))) if isinstance(files, list) else ()
+        files = content.get("files")
+        if date is None and isinstance(files, list):
+            samples = tuple(map(Path, map(str, files)))
         else:
-            beside = path.parent / f"samples_{task.replace(os.sep, '_')}_{date}.jsonl"
+            arguments = re.sub("[/=]", "__", str(at(content, "config", "model_args")))
+            begin = "samples_" if date else f"{arguments}_"
+            end = f"_{date}.jsonl" if date else ".jsonl"
+            beside = path.parent / f"{begin}{task.replace(os.sep, '_')}{end}"
             # isfile answers for names that no file can have, too
             samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
         known = known_tasks.get(task)
@@ -459,7 +464,7 @@ def _of_results(
             except UsageError as error:
                 notes.append(f"{path}: {task} is left out: {error}")
                 continue
-        if "numbers" in mapping(configs, task, "cells"):
+        if "numbers" in mapping(content, "configs", task, "cells"):
             run = _run(path, task, content, known, samples, date)
             if run.numbers:
                 yield run
@@ -482,7 +487,8 @@ def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
     cells = clean(tables(read.measure, summary))
     configs = content["configs"]
     config = {**configs[task.name], "cells": cells}
-    return {**content, "configs": {**configs, task.name: config}}
+    counts = {task.name: {"effective": len(read.documents)}, **mapping(content, "n-samples")}
+    return {**content, "configs": {**configs, task.name: config}, "n-samples": counts}
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:
@@ -543,7 +549,7 @@ def _run(
         settings=(),
         results=path,
         samples=samples,
-        parts=date is None,
+        parts=date is None and "files" in content,
         of=_count(at(content, "n-samples", task, "original")) or None,
         generation={**mapping(config, "generation_kwargs"), **mapping(changed)},
         condition={
@@ -694,9 +700,11 @@ def as_float(value: Any) -> float:
 def _date(value: Any) -> datetime | None:
     """As in file names, which have dashes for colons, or as merge writes it."""
     try:
+        if isinstance(value, float):  # of lm_eval 0.4.2
+            return datetime.fromtimestamp(value)
         day, _, time = str(value).partition("T")
         return datetime.fromisoformat(f"{day}T{time.replace('-', ':')}").replace(tzinfo=None)
-    except ValueError:
+    except (ValueError, OverflowError, OSError):
         return None
 
 

@@ -3,14 +3,14 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
-from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads
+from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads, opened
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares
@@ -210,11 +210,16 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     origin: dict[str, Path] = {}
     own_files: dict[str, tuple[str, Path]] = {}
     for path in files:
-        repeats = cache(partial(_repeats, task, path))
-        for number, line in lines(path):
+        repeats, first = cache(partial(_repeats, task, path)), None
+        for number, line in _of_file(path):
             place = f"{path}, line {number}"
             try:
-                sample = loads(line)
+                sample = loads(line) if isinstance(line, bytes) else line
+                if task.is_of_harness:
+                    first = sample if first is None else first
+                    if sample.get("filter") != first.get("filter"):
+                        continue  # the same answers, read in another way
+                    sample.setdefault("doc_hash", _hash(sample["doc"]))
                 name = sample["doc_hash"]
                 if not isinstance(name, str):
                     raise TypeError("doc_hash is a text")
@@ -224,7 +229,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                     else sample["records"]
                 )
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
                 raise UsageError(
                     f"{place}: not a sample of {task.name}{cause}; give the files that "
@@ -255,6 +260,19 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
             in_whole = doc_id if isinstance(doc_id, int) else 0
             result.append(Document(name, _prompt(sample), records, in_whole))
     return sorted(result, key=attrgetter("place"))
+
+
+def _of_file(path: Path) -> Iterator[tuple[int, Any]]:
+    """The samples of a file with their numbers, a line each. lm_eval 0.4.2 wrote one list."""
+    with opened(path) as file:
+        is_list = file.read(1) == b"["
+    return enumerate(json_of(path), 1) if is_list else lines(path)
+
+
+def _hash(doc: Any) -> str:
+    """The `doc_hash` that the harness writes from 0.4.3 on."""
+    text = json.dumps(doc, indent=2, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def requests_of(sample: Json) -> list[list[Any]]:

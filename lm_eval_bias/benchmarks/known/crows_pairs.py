@@ -20,18 +20,20 @@ KINDS = ("stereo", "antistereo")
 
 def record(doc: Document, sample: Any) -> Record:
     more, less = (float(likelihood) for likelihood, _ in sample["filtered_resps"])
+    kind, sentences = doc.get("stereo_antistereo"), (doc["sent_more"], doc["sent_less"])
     return {
         "bias_type": doc["bias_type"],
-        "kind": doc.get("stereo_antistereo"),
-        "target": target(doc["sent_more"], doc["sent_less"]),
+        "kind": kind,
+        "target": target(*(sentences[::-1] if kind == "antistereo" else sentences)),
         "more": more,
         "less": less,
     }
 
 
-def target(more: str, less: str) -> str:
-    """The words of a sentence that the other one lacks; pairs with the same share a cluster."""
-    a, b = more.lower().split(), less.lower().split()
+def target(sentence: str, other: str) -> str:
+    """The words of the disadvantaged group's sentence that the other one lacks; pairs with the same
+    words are a cluster."""
+    a, b = sentence.lower().split(), other.lower().split()
     blocks = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     return " ".join(word for tag, i, j, *_ in blocks if tag != "equal" for word in a[i:j])
 
