@@ -128,8 +128,8 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
         people, raw = metric, number
     if why := _unusable(run, number) or _unusable(run, raw):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
-    null, unit = metric.null_value or 0.0, metric.unit
-    side = excluded(metric, raw.low, raw.high)
+    null, unit = people.null_value or 0.0, people.unit
+    side = excluded(people, raw.low, raw.high)
     if not side:
         low, high = raw.low - null, raw.high - null
         if low > 0 or high < 0:
@@ -144,7 +144,8 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
         )
     half = _half(people, raw)
     if people is not metric:
-        half += _beyond(metric, number, raw, side)
+        share = f" get {100 * (raw.value - number.value) / raw.value:.0f} % of it, which leaves"
+        half += _beyond(metric, number, side, share if unit == metric.unit else " taken off leave")
     if excluded(metric, number.low, number.high) != side:
         start = "Yes, or the words" if side > 0 else "The reverse, or the words"
         return Verdict(WORDS, f"{start}: {half}.")
@@ -155,15 +156,11 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
     return Verdict(REVERSE, f"The reverse: {half}.{also}")
 
 
-def _beyond(metric: Metric, number: Number, raw: Number, side: int) -> str:
-    """How much of a number its placebos have, too, and what is left."""
+def _beyond(metric: Metric, number: Number, side: int, share: str) -> str:
+    """What is left of a number without its placebos. share: how much of it these have."""
     left = sorted(side * x for x in (number.low, number.value, number.high))
     between = " and ".join(_plain(end, metric.unit, left) for end in left[::2])
-    share = 100 * (raw.value - number.value) / raw.value
-    return (
-        f"; {metric.placebos} get {share:.0f} % of it, which leaves "
-        f"{_size(left[1], metric.unit, left)} (between {between})"
-    )
+    return f"; {metric.placebos}{share} {_size(left[1], metric.unit, left)} (between {between})"
 
 
 def kind(run: Run, metric: Metric, number: Number, group: str | None = None) -> str:
