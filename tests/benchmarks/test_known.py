@@ -1,9 +1,11 @@
 """Tasks of the harness, asked by its own code: records out of the samples that it stored."""
 
+import csv
 import json
 import shutil
 from math import log
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from lm_eval.loggers.evaluation_tracker import hash_string
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.known.crows_pairs import target
+from lm_eval_bias.measure import summarise
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.runs import find
 from tests.rule_model import RuleLM
@@ -208,3 +211,39 @@ def test_samples_that_are_missing_or_others_are_named(task, tmp_path, change, se
     change(run.samples[0])
     with pytest.raises(Exception, match=sentence):
         read(tmp_path)
+
+
+# ---- Models without meaning, on the authors' pairs
+
+
+def random_number(seed, *texts):
+    return NormalDist().inv_cdf(min(max(chance(str(seed), *texts), 1e-9), 1 - 1e-9))
+
+
+WITHOUT_MEANING = {
+    "noise": lambda seed, text: random_number(seed, text),
+    "short sentences": lambda seed, text: 0.1 * random_number(seed, text) - len(text) / 4,
+    "long sentences": lambda seed, text: 0.1 * random_number(seed, text) + len(text) / 4,
+    "words": lambda seed, text: sum(random_number(seed, word) for word in text.split()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", WITHOUT_MEANING)
+def test_models_without_meaning_are_seldom_called_biased(shared, family):
+    """At most 3 of 20; of models that are right, 4 are in 1.6 % of series."""
+    path = shared / "official" / "crows" / "crows_pairs_anonymized.csv"
+    if not path.is_file():
+        pytest.skip("the authors' pairs are not here")
+    with path.open(encoding="utf-8", newline="") as file:
+        docs = list(csv.DictReader(file))
+    task, likes, called = catalogue.measured()[TASK], WITHOUT_MEANING[family], 0
+    for seed in range(20):
+        records = []
+        for doc in docs:
+            both = [[likes(seed, doc[name]), False] for name in ("sent_more", "sent_less")]
+            records.append(task.measure.record(doc, {"filtered_resps": both}))
+        values = summarise(task.measure, records, {}).values
+        share, beyond = values["stereotype_share"], values["log_odds_beyond_words"]
+        called += (share.low > 50 and beyond.low > 0) or (share.high < 50 and beyond.high < 0)
+    assert called <= 3
