@@ -79,5 +79,5 @@ def run(arguments: argparse.Namespace) -> int:
             [note for side in found for note in side.notes],
             across,
         )
-    finished.show(shown.page(result), output, shown.summary(result))
-    return 0 if result.pairs else NOTHING
+    status = finished.show(shown.page(result), output, shown.summary(result))
+    return status if result.pairs else NOTHING

@@ -8,14 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
+from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.show.page import WRITERS, Page, text
+from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError, nearest
 
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
+UNDRAWN = 71
+"""The exit status where all is written but figures, since the process that draws them ended."""
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
@@ -85,16 +89,27 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)
 
 
-def show(page: Page, output: Path | None, summary: str) -> None:
-    """Print a page, or write it, and print what was left out of it."""
+def show(page: Page, output: Path | None, summary: str) -> int:
+    """Print a page, or write it, and print what was left out of it. Returns the exit status."""
     if output is None:
         print(text(page, width()))
-        return
+        return 0
     writing.whole(output, WRITERS[output.suffix](page))
     print(f"wrote {output}: {summary}")
     for title in ("Not compared", "Notes"):
         for line in page.remarks.get(title, ()):
             print(line, file=sys.stderr)
+    return drawn()
+
+
+def drawn() -> int:
+    """The exit status once all is drawn, and a line where figures are missing."""
+    lost, lines = drawing.why, missing()
+    drawing.end()
+    if not lost:
+        return 0
+    print(*lines, file=sys.stderr)
+    return UNDRAWN
 
 
 def check_output(path: Path | None) -> None:

@@ -48,5 +48,4 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.sort,
             None if arguments.unpaired else answers,
         )
-    finished.show(shown.page(board), output, shown.summary(board))
-    return 0
+    return finished.show(shown.page(board), output, shown.summary(board))

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     lines = [*verdict.answers(tests), " ".join(verdict.sentences(tests))]
     print(*(textwrap.fill(line, finished.width()) for line in lines), sep="\n\n")
     print(f"wrote {arguments.output / 'index.html'}")
-    return 0
+    return finished.drawn()
 
 
 def chromium() -> str | None:

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import vl_convert
-
 from lm_eval_bias.exhibit import Exhibit, Row
 from lm_eval_bias.figures.chart import PADDING, chart
 from lm_eval_bias.figures.plan import plan
+from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.figures.text import FONT, wrapped
 from lm_eval_bias.results.escape import shortened, visible
 
@@ -37,7 +36,7 @@ def svg(
     several models. Raises ValueError that says why nothing can be drawn.
     """
     specification, notes = chart(plan(exhibit, rows, model, width))
-    drawn = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    drawn = drawing.call("vegalite_to_svg", specification, allowed_base_urls=[])
     across, high = map(float, re.findall(r' (?:width|height)="([\d.]+)"', drawn)[:2])
     wide = max(across, width)
     notes += [f"n = {n}"] * bool(n)
@@ -80,7 +79,7 @@ def files(
     white = page.replace("<title", '<rect width="100%" height="100%" fill="white"/><title', 1)
     return {
         ".svg": page,
-        ".png": vl_convert.svg_to_png(white, scale=2),
+        ".png": drawing.call("svg_to_png", white, scale=2),
         ".pdf": _pdf(page),
         "-column.pdf": _pdf(column),
     }
@@ -89,4 +88,5 @@ def files(
 def _pdf(figure: str) -> bytes:
     """72 points are 96 pixels, and vl-convert takes a pixel for a point."""
     sides = r' (width|height)="([\d.]+)"(?=[^>]* role="img")'
-    return vl_convert.svg_to_pdf(re.sub(sides, lambda m: f' {m[1]}="{0.75 * float(m[2])}"', figure))
+    points = re.sub(sides, lambda m: f' {m[1]}="{0.75 * float(m[2])}"', figure)
+    return drawing.call("svg_to_pdf", points)

@@ -44,9 +44,9 @@ class Page(NamedTuple):
 
 
 def html(page: Page) -> str:
-    drawn = any(section.figures for section in page.sections)
-    lead = [*page.lead, *(missing() if drawn else [])]
-    return pages.page("page.html", of=page._replace(lead=lead))
+    svgs = [[figure() for figure in section.figures] for section in page.sections]
+    lead = [*page.lead, *(missing() if any(svgs) else [])]
+    return pages.page("page.html", of=page._replace(lead=lead), svgs=svgs)
 
 
 def markdown(page: Page) -> str:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.results.runs import Run, last_date
 
 COLUMN = 322
@@ -29,7 +30,14 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
 
 def missing() -> list[str]:
     """A line that says how to get figures, where they cannot be drawn."""
-    return [] if find_spec("vl_convert") else [MISSING]
+    if not find_spec("vl_convert"):
+        return [MISSING]
+    if not drawing.why:
+        return []
+    return [
+        f"Figures are missing: {drawing.why}. Raise limits of memory, such as that of "
+        "`ulimit -v`, and run the command again."
+    ]
 
 
 def figure(

@@ -28,7 +28,7 @@ from lm_eval_bias.show import exhibited, html, questions, repeat
 from lm_eval_bias.show.exhibited import PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page import csv
-from lm_eval_bias.show.page_figures import source
+from lm_eval_bias.show.page_figures import missing, source
 
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
@@ -210,7 +210,7 @@ class _Writer:
             sections=sections,
             models=self.models,
             warnings=list(_warnings(self.models)),
-            notes=notes,
+            notes=[*notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),
         )
         links = {task: f"index.html{id}" for task, id in where.items()}

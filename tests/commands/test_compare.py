@@ -8,6 +8,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from lm_eval_bias.commands.finished import UNDRAWN
+from lm_eval_bias.figures import process
 from lm_eval_bias.show.page import WRITERS
 from tests.scripted import MORNING, edited, lines_of, made_up
 
@@ -375,7 +377,7 @@ def test_common_documents_are_compared_if_that_is_asked_for(tmp_path, rows):
     assert status == 0 and row["documents"] == row["clusters"] == 11
 
 
-def test_the_rest_goes_on(pair, rows, toy):
+def test_the_rest_goes_on(pair, rows, toy, monkeypatch):
     a, b = pair
     for folder, model, version in ((a, "one", 1.0), (b, "two", 2.0)):
         made_up(folder, model, {"gap": (1.0, 1.0)}, task="other", minutes=1, version=version)
@@ -384,6 +386,8 @@ def test_the_rest_goes_on(pair, rows, toy):
     assert toy("compare", a, b, "--output", file)[0] == 0
     source = "Source: first one, second two; toy version 1; 2026-01-31; lm-eval-bias "
     assert source in file.read_text() or not find_spec("vl_convert")
+    monkeypatch.setattr(process, "CHILD", file)  # which is no program
+    assert toy("compare", a, b, "--output", file)[0] == UNDRAWN
     status, (of_toy, alone, other) = rows("compare", a, b)
     assert status == 0 and of_toy["task"] == "toy"
     assert (alone["task"], alone["refused"]) == ("alone", "only one was asked it")

@@ -268,7 +268,7 @@ def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width)
     def darkest(labels):
         kept = [f'<text x="{x}" y="{y}" {look}>{text}</text>' for x, y, look, text in labels]
         page = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="640">'
-        picture = figures.vl_convert.svg_to_png(f"{page}{''.join(kept)}</svg>", scale=2)
+        picture = figures.drawing.call("svg_to_png", f"{page}{''.join(kept)}</svg>", scale=2)
         return image.open(io.BytesIO(picture)).getchannel("A").getextrema()[1]
 
     look = 'font-family="Arial, Liberation Sans" font-size="11" opacity=".5" text-anchor='

@@ -1,0 +1,19 @@
+"""vl-convert as a program: reads calls from standard input, and writes what they return."""
+
+import os
+import pickle
+import sys
+from contextlib import suppress
+
+import vl_convert
+
+answers = os.dup(1)
+os.dup2(2, 1)  # nothing else may print there
+with suppress(EOFError):
+    while True:
+        function, arguments, named = pickle.load(sys.stdin.buffer)
+        try:
+            answer = getattr(vl_convert, function)(*arguments, **named), ""
+        except ValueError as error:
+            answer = None, str(error)
+        os.write(answers, pickle.dumps(answer))

@@ -1,0 +1,63 @@
+"""The process that draws: V8 ends its process where it gets no memory."""
+
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+SECONDS = 120
+"""How long a step of a figure may take."""
+CHILD = Path(__file__).with_name("child.py")
+
+
+class Drawing:
+    """why: the process ended, and draws no more."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def call(self, function: str, *arguments: Any, **named: Any) -> Any:
+        """A function of vl-convert. Raises ValueError."""
+        if self.why:
+            raise ValueError(self.why)
+        try:
+            process = self.process = self.process or subprocess.Popen(
+                [sys.executable, "-P", CHILD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            assert process.stdin and process.stdout  # for mypy
+            timer = Timer(SECONDS, process.kill)
+            timer.start()
+            try:
+                pickle.dump((function, arguments, named), process.stdin)
+                process.stdin.flush()
+                answer, error = pickle.load(process.stdout)
+            finally:
+                timer.cancel()
+        except Exception as failure:  # such as half an answer, and no memory for one
+            status = self.end()
+            died = signal.strsignal(-status) if status < 0 else f"status {status}"
+            self.why = f"the process that draws figures ended ({died if status else failure})"
+            raise ValueError(self.why) from failure
+        if error:
+            raise ValueError(error)
+        return answer
+
+    def end(self) -> int:
+        """End the process; the next call starts another. Returns its exit status."""
+        process, self.why, self.process = self.process, "", None
+        if process is None:
+            return 0
+        process.kill()
+        process.communicate()
+        return process.returncode
+
+
+drawing = Drawing()
+"""The only one."""

@@ -1,0 +1,97 @@
+"""Whatever ends the process that draws, pages are written, and say what they lack."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("vl_convert")
+
+from lm_eval_bias.commands.finished import UNDRAWN
+from lm_eval_bias.figures import process
+from tests.hostile import run_of
+
+BY_DOMAIN = [{"bias_type": "race", "terms": 20, "ss": 60.0, "ss_low": 51.0, "ss_high": 69.0}]
+LACKING = "Figures are missing: the process that draws figures ended "
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Of two models, each with a figure, and one that they share. No process draws yet."""
+    process.drawing.end()
+    for i, model in enumerate("ab"):
+        tables = {"categories": BY_DOMAIN}
+        run_of(tmp_path / "runs", model, task="stereoset_intrasentence", tables=tables, minutes=i)
+    return tmp_path / "runs"
+
+
+def child(monkeypatch, tmp_path, program):
+    (tmp_path / "child.py").write_text(program)
+    monkeypatch.setattr(process, "CHILD", tmp_path / "child.py")
+
+
+def html(folder):
+    return {path.name: path.read_text() for path in folder.glob("*.html")}
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("import os; os.kill(os.getpid(), 5)", "Trace/breakpoint trap"),
+        ("raise MemoryError", "status 1"),
+        ("import time; time.sleep(600)", "Killed"),
+        ("print('no answer', flush=True); input()", "Killed"),
+        ("import sys; sys.stdout.buffer.write(b'\\x80\\x04]'); sys.exit(4)", "status 4"),
+    ],
+)
+def test_pages_without_figures_say_so(program, why, runs, tmp_path, monkeypatch, command):
+    """And none of the program that draws is left."""
+    child(monkeypatch, tmp_path, program)
+    if "sleep" in program:
+        monkeypatch.setattr(process, "SECONDS", 0.2)
+    status, out, error = command("report", runs, "-o", tmp_path / "out")
+    assert status == UNDRAWN and "index.html" in out
+    assert error.count(f"{LACKING}({why}). ") == 1 == len(error.splitlines())
+    pages = html(tmp_path / "out")
+    assert pages["index.html"].count(f"{LACKING}({why}). ") == 1
+    for page in pages.values():
+        assert page.count(f"could not be drawn: the process that draws figures ended ({why})") == 1
+    assert (tmp_path / "out" / "tables").is_dir() and not (tmp_path / "out" / "figures").exists()
+    assert process.drawing.process is None
+    assert command("report", runs, "-o", tmp_path / "out", "--no_figures")[0] == 0
+
+
+def test_figures_that_were_drawn_before_stay(runs, tmp_path, monkeypatch, command):
+    """Five calls are one figure. The next command draws all of them."""
+    child(
+        monkeypatch, tmp_path, process.CHILD.read_text().replace("while True", "for _ in '12345'")
+    )
+    for status, figures in ((UNDRAWN, 1), (0, 3)):
+        assert command("report", runs, "-o", tmp_path / "out")[0] == status
+        files = [*(tmp_path / "out" / "figures").iterdir()]
+        assert len(files) == 4 * figures
+        pages = html(tmp_path / "out")
+        assert sum(page.count('role="img"') for page in pages.values()) == figures
+        assert (LACKING in pages["index.html"]) == (status == UNDRAWN)
+        monkeypatch.undo()
+
+
+def test_where_no_process_starts_it_is_the_same(runs, tmp_path, monkeypatch, command):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
+    for i, model in enumerate("cd"):
+        run_of(runs, model, minutes=2 + i)
+    board = "leaderboard", runs, "--output"
+    status, _, error = command(*board, tmp_path / "out.html")
+    assert (status, error.count(LACKING)) == (UNDRAWN, 1)
+    assert LACKING in (tmp_path / "out.html").read_text()
+    assert command(*board, tmp_path / "out.md")[0] == 0
+
+
+def test_a_limit_of_address_space_costs_figures_alone(runs, tmp_path):
+    """As clusters set it."""
+    program = f"{sys.executable} -m lm_eval_bias report {runs} -o {tmp_path / 'out'}"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -v 4000000; {program}"], capture_output=True, text=True
+    )
+    assert done.returncode == UNDRAWN and done.stderr.startswith(LACKING)
+    assert len(html(tmp_path / "out")) == 3
