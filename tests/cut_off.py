@@ -1,7 +1,8 @@
-"""A process that is killed, or whose disk is full, at one of its writes."""
+"""A process that is killed, or whose disk is full, at one of its writes; a cache that is full."""
 
 import os
 import resource
+import sqlite3
 import sys
 import traceback
 from errno import ENOSPC
@@ -44,6 +45,18 @@ def cut_off(act, folder, at, full=False):
     with os.fdopen(read) as printed:
         text = printed.read()
     return os.waitpid(child, 0)[1], text
+
+
+def full_cache(path, rows):
+    """A file for the harness's cache that takes so many answers; returns a count of them."""
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE unnamed (key TEXT PRIMARY KEY, value BLOB)")
+    database.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON unnamed "
+        f"WHEN (SELECT COUNT(*) FROM unnamed) >= {rows} "
+        "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    )
+    return lambda: database.execute("SELECT COUNT(*) FROM unnamed").fetchone()[0]
 
 
 def contents(folder):

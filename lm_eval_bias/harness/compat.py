@@ -83,6 +83,42 @@ def own_cache(class_: type, *names: str) -> None:
     setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
 
 
+def survive_full_caches() -> None:
+    """Let every run go on whose cache cannot be written."""
+    from lm_eval.api.model import CachingLM
+
+    usual = CachingLM.__getattr__
+
+    def find(self: Any, name: str) -> Any:
+        survive_full(self.dbdict)
+        return usual(self, name)
+
+    setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
+
+
+def survive_full(cache: Any) -> None:
+    """Let a `SqliteDict` that cannot be written be read alone, and end with status 1."""
+    connection = cache.conn
+    check, execute = connection.check_raise_error, connection.execute
+    if getattr(check, "__module__", "") == __name__:
+        return
+
+    def checked() -> None:
+        try:
+            check()
+        except Exception as error:  # of sqlite
+            connection.execute = lambda what, given=None, to=None: to and execute(what, given, to)
+            sentence = (
+                f"the cache {cache.filename} takes no more answers ({error}): another run would "
+                "ask anew; numbers and files are as without --use_cache"
+            )
+            logger.error("lm-eval-bias: %s", sentence)
+            fail_at_end(sentence)
+
+    connection.check_raise_error = checked
+    logging.getLogger("sqlitedict").setLevel(logging.CRITICAL)  # 20 lines for each failure
+
+
 # ---- Results
 
 

@@ -18,6 +18,7 @@ from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
 from tqdm import tqdm
 
+from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
 from .kinds import learned_positions, model_name
@@ -107,6 +108,7 @@ class HFModel(HFLM):
         answers = cache_hook.dbdict
         if answers is None:
             return
+        compat.survive_full(answers)
         answers.encode_key = f"{self._identity} {{}}".format
         if answers and "" not in answers:
             logger.warning(

@@ -15,6 +15,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval_bias import cli
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness.saving import check_files
+from tests.cut_off import full_cache
 from tests.started import run_lm_eval
 
 DUMMY = ["--model", "dummy", "--model_args", "pretrained=none", "--log_samples"]
@@ -67,6 +68,24 @@ def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, ca
     nowhere = "nor in the working directory or the temporary folder. Make room and run again"
     assert caplog.text.count(nowhere) == (times == 3)
     assert caplog.text.count(f"are in {files['results'].parent} instead") == (0 < times < 3)
+
+
+def test_a_cache_that_is_full_costs_no_answer(tmp_path):
+    """Of any type of request. The run ends as one without a cache, and with status 1."""
+    full = tmp_path / "full_rank0.db"
+    count = full_cache(full, 3)
+    command = [*DUMMY, "--tasks", "bistereo_analogy,mist_aat,bistereo_pairs_height", "--limit", "2"]
+    numbers = []
+    for name, more in (("plain", []), ("cached", ["--use_cache", tmp_path / "full"])):
+        done = run_lm_eval([*command, "--output_path", tmp_path / name, *more])
+        assert done.returncode == len(more) // 2, done.stderr
+        (results,) = (tmp_path / name).rglob("results_*")
+        numbers.append(json.loads(results.read_text())["results"])
+        assert len([*(tmp_path / name).rglob("samples_*")]) == 3
+    assert numbers[0] == numbers[1] and count() == 3
+    sentence = f"the cache {full} takes no more answers (database or disk is full): "
+    assert sentence in done.stderr.splitlines()[-1] and done.stderr.count(sentence) == 2
+    assert "Traceback" not in done.stderr and "Outer stack" not in done.stderr
 
 
 BROKEN = """

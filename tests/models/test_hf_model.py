@@ -26,6 +26,7 @@ from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.models.pack_size import PackSize, is_shortage
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
+from tests.cut_off import full_cache
 from tests.mistakes import refused
 
 
@@ -271,6 +272,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(kind, stop, tmp_path):
         device.tried = [0] * stop
         assert_same(run(kind, cached), expected)
     assert 0 < sum(device.tried) < whole
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("kind", [prefix, masked, entailment])
+def test_a_cache_that_is_full_costs_no_answer(kind, rows, tmp_path, caplog):
+    expected, count = run(kind), full_cache(tmp_path / "full.db", rows)
+    assert_same(run(kind, lambda lm: CachingLM(lm, str(tmp_path / "full.db"))), expected)
+    assert count() == rows and "(database or disk is full)" in caplog.text
 
 
 def test_a_cache_holds_answers_of_one_model_as_it_is(tmp_path, caplog):
