@@ -210,7 +210,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     origin: dict[str, Path] = {}
     own_files: dict[str, tuple[str, Path]] = {}
     for path in files:
-        repeats, first = cache(partial(_repeats, task, path)), None
+        repeats, first, number = cache(partial(_repeats, task, path)), None, 0
         for number, line in _of_file(path):
             place = f"{path}, line {number}"
             try:
@@ -259,6 +259,8 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
             result.append(Document(name, _prompt(sample), records, in_whole))
+        if not number:
+            raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))
 
 
