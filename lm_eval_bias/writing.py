@@ -1,6 +1,7 @@
 """Files that are written whole or not at all."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from lm_eval_bias.usage import UsageError
 
-BESIDE = ".lm-eval-bias-"
+BESIDE = ".lm-eval-bias-unfinished-"
 """How the folders of files begin that are not all written yet."""
 
 
@@ -52,10 +53,7 @@ def together(files: Mapping[Path, str | bytes]) -> None:
                     continue
                 if place.parent not in beside:
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    new = tempfile.TemporaryDirectory(
-                        dir=place.parent, prefix=BESIDE, ignore_cleanup_errors=True
-                    )
-                    beside[place.parent] = Path(stack.enter_context(new))
+                    beside[place.parent] = stack.enter_context(unfinished(place.parent))
                 ready = beside[place.parent] / str(len(written))
                 flushed(ready, content)
                 if place.exists():
@@ -66,6 +64,37 @@ def together(files: Mapping[Path, str | bytes]) -> None:
                 ready.replace(place)
         for folder in beside:
             flush(folder)
+
+
+@contextmanager
+def unfinished(folder: Path) -> Iterator[Path]:
+    """A new folder in a folder, locked while it is there. Those of processes that died are removed:
+    nobody holds their locks."""
+    for old in folder.glob(f"{BESIDE}????????"):
+        with _lock(old, wait=False) as locked:
+            if locked:
+                shutil.rmtree(old, ignore_errors=True)
+    while True:  # until no other process took it for one of those before it was locked
+        place = tempfile.TemporaryDirectory(dir=folder, prefix=BESIDE, ignore_cleanup_errors=True)
+        with place as new, _lock(Path(new), wait=True):
+            if Path(new).exists():
+                yield Path(new)
+                return
+
+
+@contextmanager
+def _lock(folder: Path, wait: bool) -> Iterator[bool]:
+    """Lock a folder, if the system can; whether it is locked."""
+    with ExitStack() as stack:
+        locked = False
+        with suppress(ImportError, OSError):
+            import fcntl  # not on Windows
+
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            locked = True
+        yield locked
 
 
 def encoded(content: str | bytes) -> bytes:

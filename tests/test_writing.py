@@ -17,7 +17,7 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.data import small_model
 from lm_eval_bias.show import page_figures
-from lm_eval_bias.show.folder import Folder
+from lm_eval_bias.show.folder import LIST, Folder
 from lm_eval_bias.writing import BESIDE
 from tests.commands.test_items_command import STEREOTYPES, Scripted
 from tests.commands.test_reasons import SAID
@@ -85,10 +85,14 @@ def report(folder, text):
 MINE = {"notes.txt": "mine", "figures/mine.png": "mine", "kept/too": "mine"}
 
 
+def unfinished(folder):
+    return [*folder.rglob(f"{BESIDE}*")]
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_a_report_that_was_cut_off_is_replaced_by_the_next(full, tmp_path):
     """Each file is the earlier or the new one, and on a full disk all of them are the earlier ones
-    until the first is replaced. What a person put into the folder stays there."""
+    until the first is replaced. What a person put into the folder stays there, and nothing else."""
     path, seen = tmp_path / "out", set()
     for at in range(1, 24):
         report(path, "earlier")
@@ -96,14 +100,46 @@ def test_a_report_that_was_cut_off_is_replaced_by_the_next(full, tmp_path):
             (path / name).parent.mkdir(exist_ok=True)
             (path / name).write_text(text)
         status, _ = cut_off(partial(report, path, "new"), tmp_path, at, full)
-        files = {name: text for name, text in contents(path).items() if BESIDE not in name}
+        files = contents(path)
         assert files.items() >= MINE.items()
         assert files["index.html"] in ("earlier", "new")
         seen.add(files["index.html"])
         report(path, "next")
-        standing = {name: text for name, text in contents(path).items() if BESIDE not in name}
+        standing = contents(path)
+        assert standing.pop(LIST)
         assert standing == {**MINE, "index.html": "next", "figures/next.svg": "next"}
+        assert not unfinished(tmp_path)
     assert not status and seen == {"earlier", "new"}
+
+
+def test_a_first_report_that_was_cut_off_is_replaced_by_the_next(tmp_path):
+    status, left = 1, 0
+    for at in range(1, 30):
+        status, _ = cut_off(partial(report, tmp_path / str(at), "new"), tmp_path, at)
+        left += bool(unfinished(tmp_path))
+        report(tmp_path / str(at), "next")
+        assert {*contents(tmp_path / str(at)).values()} >= {"next"} and not unfinished(tmp_path)
+    assert not status and left > 5
+
+
+def test_only_unfinished_folders_of_dead_processes_are_removed(tmp_path):
+    mine = [tmp_path / f"{BESIDE}{name}" for name in ("notes", "notebook")]
+    mine[0].mkdir()
+    mine[1].touch()
+    (tmp_path / f"{BESIDE}and_link").symlink_to(mine[0])
+    with writing.unfinished(tmp_path) as alive:
+        (alive / "0").touch()
+
+        def dies():
+            with writing.unfinished(tmp_path) as dead:
+                (dead / "0").touch()
+                os._exit(9)
+
+        cut_off(dies, tmp_path, 99)
+        assert len(unfinished(tmp_path)) == 5
+        writing.whole(tmp_path / "file", "whole")
+        assert (alive / "0").exists() and len(unfinished(tmp_path)) == 4
+    assert len(unfinished(tmp_path)) == 3
 
 
 def test_what_cannot_be_written_is_refused_before_anything_is_read(command, tmp_path, monkeypatch):

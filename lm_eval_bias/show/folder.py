@@ -41,7 +41,8 @@ class Folder:
         """Write all files, and delete those of the earlier report that the new one has not."""
         names, file = [*self.files], self.path / LIST
         known = "\n".join([_FIRST, *names, *self.earlier, ""])
-        writing.together({file: known, **{self.path / name: self.files[name] for name in names}})
+        writing.whole(file, known)  # a folder with this file alone is one of an earlier report
+        writing.together({self.path / name: self.files[name] for name in names})
         with writing.os_errors_as_usage_errors(self.path):
             for name in self.earlier.difference(names):
                 (self.path / name).unlink(missing_ok=True)
