@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -9,6 +10,7 @@ pytest.importorskip("vl_convert")
 
 from lm_eval_bias.commands.finished import UNDRAWN
 from lm_eval_bias.figures import process
+from lm_eval_bias.show.folder import Folder
 from tests.hostile import run_of
 
 BY_DOMAIN = [{"bias_type": "race", "terms": 20, "ss": 60.0, "ss_low": 51.0, "ss_high": 69.0}]
@@ -85,6 +87,16 @@ def test_where_no_process_starts_it_is_the_same(runs, tmp_path, monkeypatch, com
     assert (status, error.count(LACKING)) == (UNDRAWN, 1)
     assert LACKING in (tmp_path / "out.html").read_text()
     assert command(*board, tmp_path / "out.md")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), ImportError("lib.so: failed to map segment from shared object")]
+)
+def test_too_little_memory_for_anything_is_told(error, runs, monkeypatch, command):
+    monkeypatch.setattr(Folder, "finish", Mock(side_effect=error))
+    status, _, text = command("report", runs, "-o", runs.parent / "out", "--no_figures")
+    assert status == 1 and "lm-eval-bias: out of memory" in text and text.count("\n") == 1
+    assert not (runs.parent / "out").exists()
 
 
 def test_a_limit_of_address_space_costs_figures_alone(runs, tmp_path):
