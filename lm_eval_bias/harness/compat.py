@@ -16,6 +16,7 @@ from typing import Any
 
 import jinja2
 
+from lm_eval_bias.commands import tell
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ _plain_hook = sys.excepthook
 def _hook(kind: Any, error: Any, traceback: Any) -> None:
     """Show a UsageError that ends `lm_eval` without its traceback."""
     if isinstance(error, UsageError):
-        print(f"lm-eval-bias: {error}", file=sys.stderr)
+        tell(error)
     else:
         _plain_hook(kind, error, traceback)
 

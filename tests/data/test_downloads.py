@@ -95,9 +95,11 @@ def test_a_server_that_sends_elsewhere_is_followed_but_not_for_ever(server, path
     server.files["/there"] = CONTENT
     get(server, path)
     assert alone(path)
-    with pytest.raises(Unreachable, match="infinite loop") as error:
-        fetch(f"{server.address}/loop", path, SHA256, 1)
-    assert "\n" not in str(error.value)
+    server.sends_to["/mine"] = path.as_uri()
+    for name, cause in (("loop", "infinite loop"), ("mine", "is not allowed")):
+        with pytest.raises(Unreachable, match=cause) as error:
+            fetch(f"{server.address}/{name}", path, SHA256, SIZE)
+        assert "\n" not in str(error.value)
 
 
 def test_links_that_wait_there_are_not_written_through(server, path, tmp_path):

@@ -15,6 +15,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval_bias import cli
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness.saving import check_files
+from lm_eval_bias.usage import UsageError
 from tests.cut_off import full_cache
 from tests.started import run_lm_eval
 
@@ -86,6 +87,12 @@ def test_a_cache_that_is_full_costs_no_answer(tmp_path):
     sentence = f"the cache {full} takes no more answers (database or disk is full): "
     assert sentence in done.stderr.splitlines()[-1] and done.stderr.count(sentence) == 2
     assert "Traceback" not in done.stderr and "Outer stack" not in done.stderr
+
+
+def test_no_mistake_steers_the_terminal(capsys):
+    """Such as one that has the words of a server."""
+    sys.excepthook(UsageError, UsageError("a\x1b[2J"), None)
+    assert capsys.readouterr().err == "lm-eval-bias: a\\x1b[2J\n"
 
 
 BROKEN = """
