@@ -138,10 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         tell(error)
         return 1
-    except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and "map segment" not in str(error):
-            raise
-        tell(UsageError(f"out of memory ({error!r}): raise its limit, such as that of `ulimit -v`"))
+    except MemoryError:
+        tell(UsageError("out of memory: raise its limit, such as that of `ulimit -v`"))
         return 1
     except OSError as error:
         if error.errno not in _UNWRITABLE or error.filename is not None:

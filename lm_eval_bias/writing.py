@@ -90,7 +90,7 @@ def _lock(folder: Path, wait: bool) -> Iterator[bool]:
         with suppress(ImportError, OSError):
             import fcntl  # not on Windows
 
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            descriptor = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             locked = True

@@ -104,11 +104,10 @@ def show(page: Page, output: Path | None, summary: str) -> int:
 
 def drawn() -> int:
     """The exit status once all is drawn, and a line where figures are missing."""
-    lost, lines = drawing.why, missing()
-    drawing.end()
-    if not lost:
+    if not drawing.why:
         return 0
-    print(*lines, file=sys.stderr)
+    print(*missing(), file=sys.stderr)
+    drawing.end()
     return UNDRAWN
 
 

@@ -3,17 +3,15 @@
 import os
 import pickle
 import sys
-from contextlib import suppress
 
 import vl_convert
 
 answers = os.dup(1)
 os.dup2(2, 1)  # nothing else may print there
-with suppress(EOFError):
-    while True:
-        function, arguments, named = pickle.load(sys.stdin.buffer)
-        try:
-            answer = getattr(vl_convert, function)(*arguments, **named), ""
-        except ValueError as error:
-            answer = None, str(error)
-        os.write(answers, pickle.dumps(answer))
+while True:
+    function, arguments, named = pickle.load(sys.stdin.buffer)
+    try:
+        answer = getattr(vl_convert, function)(*arguments, **named)
+    except ValueError as error:
+        answer = error
+    os.write(answers, pickle.dumps(answer))

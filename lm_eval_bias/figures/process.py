@@ -16,37 +16,35 @@ CHILD = Path(__file__).with_name("child.py")
 class Drawing:
     """why: the process ended, and draws no more."""
 
-    def __init__(self) -> None:
-        self.why = ""
-        self.process: subprocess.Popen[bytes] | None = None
+    why = ""
+    process: Any = None
 
     def call(self, function: str, *arguments: Any, **named: Any) -> Any:
         """A function of vl-convert. Raises ValueError."""
         if self.why:
             raise ValueError(self.why)
         try:
-            process = self.process = self.process or subprocess.Popen(
+            self.process = self.process or subprocess.Popen(
                 [sys.executable, "-P", CHILD],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            assert process.stdin and process.stdout  # for mypy
-            timer = Timer(SECONDS, process.kill)
+            timer = Timer(SECONDS, self.process.kill)
             timer.start()
             try:
-                pickle.dump((function, arguments, named), process.stdin)
-                process.stdin.flush()
-                answer, error = pickle.load(process.stdout)
+                pickle.dump((function, arguments, named), self.process.stdin)
+                self.process.stdin.flush()
+                answer = pickle.load(self.process.stdout)
             finally:
                 timer.cancel()
         except Exception as failure:  # such as half an answer, and no memory for one
             status = self.end()
-            died = signal.strsignal(-status) if status < 0 else f"status {status}"
-            self.why = f"the process that draws figures ended ({died if status else failure})"
+            died = signal.strsignal(-status) if status < 0 else failure
+            self.why = f"the process that draws figures ended ({died})"
             raise ValueError(self.why) from failure
-        if error:
-            raise ValueError(error)
+        if isinstance(answer, ValueError):
+            raise answer
         return answer
 
     def end(self) -> int:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from lm_eval_bias import exhibit
+from lm_eval_bias.figures.draw import COLUMN
 from lm_eval_bias.measure import estimate
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.leaderboard import (
@@ -124,7 +125,7 @@ def _figures(section: Section, number: int) -> list[Callable[[], str]]:
             f"{last_date(section.runs)}. Right: ranks; models that share a letter do not differ "
             "significantly",
             n=ends_text(entry.number.n for entry in column.entries.values()),
-            width=page_figures.COLUMN,
+            width=COLUMN,
         )
         for i, column in enumerate(section.columns)
         if column.ranked

@@ -6,11 +6,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.results.runs import Run, last_date
 
-COLUMN = 322
-"""Pixels of a figure that stands beside others."""
 MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]'."
 
 
@@ -30,14 +29,11 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
 
 def missing() -> list[str]:
     """A line that says how to get figures, where they cannot be drawn."""
-    if not find_spec("vl_convert"):
-        return [MISSING]
-    if not drawing.why:
-        return []
-    return [
+    lost = (
         f"Figures are missing: {drawing.why}. Raise limits of memory, such as that of "
         "`ulimit -v`, and run the command again."
-    ]
+    )
+    return [lost] * bool(drawing.why) if find_spec("vl_convert") else [MISSING]
 
 
 def figure(
@@ -52,8 +48,6 @@ def figure(
     """The SVG of rows; empty where it cannot be drawn, such as of models that share a name."""
     if missing():
         return ""
-    from lm_eval_bias.figures import draw
-
     try:
         return draw.svg(Exhibit(seen, title, Rows(""), columns, "", "", how), rows, **words)
     except ValueError:

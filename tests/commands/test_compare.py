@@ -387,6 +387,7 @@ def test_the_rest_goes_on(pair, rows, toy, monkeypatch):
     source = "Source: first one, second two; toy version 1; 2026-01-31; lm-eval-bias "
     assert source in file.read_text() or not find_spec("vl_convert")
     monkeypatch.setattr(process, "CHILD", file)  # which is no program
+    process.drawing.end()
     assert toy("compare", a, b, "--output", file)[0] == UNDRAWN
     status, (of_toy, alone, other) = rows("compare", a, b)
     assert status == 0 and of_toy["task"] == "toy"
