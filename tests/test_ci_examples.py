@@ -5,6 +5,7 @@ import configparser
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -77,6 +78,10 @@ def github(example):
     }
 
 
+def bash(script, folder, env):
+    return subprocess.run([*BASH, script], cwd=folder, env=env, capture_output=True, text=True)
+
+
 def gitlab(example):
     job = yaml.safe_load((example / "gitlab.yml").read_text())["bias"]
     lines = [line.replace(" --baseline baseline.json.xz", "") for line in job["script"]]
@@ -133,7 +138,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         "lm_eval": f'exec {sys.executable} {folder}/run.py "$@"',
         "lm-eval-bias": f'exec {sys.executable} -m lm_eval_bias "$@"',
         "pip": "echo pip",
-        "gh": 'echo "$@" >>gh_calls; case "$*" in *--jq*) cat old_comment;; esac',
+        "gh": "true",
     }
     for name, program in commands.items():
         (folder / name).write_text(f"#!/bin/sh\n{program}\n")
@@ -151,7 +156,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
             made.setdefault(rule.task, {})[rule.metric] = metrics[rule.metric].null_value or 0
     (tmp_path / "made.json").write_text(json.dumps(made))
     (tmp_path / "checkpoint").mkdir()
-    (tmp_path / "checkpoint" / "weights").write_text("1")
+    (tmp_path / "checkpoint" / "model.safetensors").write_text("1")
     env = {
         **os.environ,
         **{name: value for name, value in variables.items() if "$" not in value},
@@ -164,25 +169,87 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         "GITHUB_REPOSITORY": "o/r",
     }
     (tmp_path / "env").touch()
-    (tmp_path / "old_comment").touch()
     if workflow is gitlab:  # one shell for all lines
         lines = ["\n".join(lines)]
     for line in lines:
         env |= dict(x.split("=", 1) for x in (tmp_path / "env").read_text().splitlines())
-        command = [*BASH, line]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = bash(line, tmp_path, env)
         assert done.returncode == 0, done.stdout + done.stderr
     (written,) = tmp_path.rglob("gate.xml")
     suites = ET.parse(written).getroot()
     assert {suite.get("name").partition(": ")[2] for suite in suites} == set(made)
     assert "Bias gate" in (tmp_path / "summary.md").read_text()
-    if workflow is github:
-        (tmp_path / "old_comment").write_text("12\n")  # now one of these rules stands there
-        subprocess.run(command, cwd=tmp_path, env=env, check=True)
-        look, new, again, replaced = (tmp_path / "gh_calls").read_text().splitlines()
-        issues, body = "repos/o/r/issues", "-F body=@bias/comment.md"
-        assert look == again and look.startswith(f"api --paginate {issues}/7/comments --jq")
-        assert new == f"api {issues}/7/comments {body}"
-        assert replaced == f"api -X PATCH {issues}/comments/12 {body}"
-        mark, verdict = (tmp_path / "bias/comment.md").read_text().split("\n", 1)
-        assert f'"{mark}"' in look.replace("\\", "") and "Bias gate" in verdict
+
+
+@pytest.mark.parametrize(
+    ("workflow", "show"), [(github, 'cat "$GITHUB_ENV"'), (gitlab, 'echo "CHECKPOINT=$CHECKPOINT"')]
+)
+def test_a_checkpoint_is_named_by_what_its_links_lead_to(workflow, show, example, tmp_path):
+    def name(folder):
+        lines = [line for line in workflow(example)[0] if "find" in line]
+        env = os.environ | {"MODEL": str(folder), "GITHUB_ENV": str(tmp_path / "env")}
+        return bash("\n".join([*lines, show]), tmp_path, env)
+
+    named = []
+    for content in ("one", "two"):
+        snapshot, blob = tmp_path / content / "snapshots" / "1a2b", tmp_path / content / "blobs"
+        snapshot.mkdir(parents=True)
+        blob.write_text(content)
+        (snapshot / "model.safetensors").symlink_to("../../blobs")
+        copy = shutil.copytree(snapshot, tmp_path / f"copy_{content}")
+        assert not (copy / "model.safetensors").is_symlink()
+        named += [name(folder).stdout.splitlines()[-1] for folder in (snapshot, copy)]
+    assert named[0] == named[1] != named[2] == named[3]
+    assert all(re.fullmatch("CHECKPOINT=[0-9a-f]{16}", checksum) for checksum in named)
+    for file in ("config.json", "training_args.bin", "model_1/config.json"):
+        (tmp_path / "rest" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "rest" / file).touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "one" / "blobs").unlink()  # now the link leads nowhere
+    for folder in ("empty", "rest", "none", "one/snapshots/1a2b"):
+        done = name(folder)
+        assert (
+            done.returncode == 1
+            and f"found no weights (.safetensors, .gguf, model.bin) in '{folder}'" in done.stdout
+        )
+
+
+# Its requests; what GitHub answers is filtered by the same language as gh's.
+GH = """#!/bin/sh
+echo "$@" >>gh_calls
+case "$*" in
+    "api graphql -f query={viewer{login}} "*) answer=viewer ;;
+    "api --paginate repos/o/r/issues/7/comments "*) answer=comments ;;
+    *) exit ;;
+esac
+for filter; do true; done
+jq -r "$filter" $answer
+"""
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
+def test_the_action_edits_its_own_comment_and_no_strangers(example, tmp_path):
+    (step,) = (line for line in github(example)[0] if "gh api" in line)
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "bias").mkdir()
+    (tmp_path / "bias" / "verdict.md").write_text("Bias gate: passed")
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "RULES": "bias.yaml", "NUMBER": "7"}
+    own, mark = "github-actions[bot]", "<!-- lm-eval-bias gate bias.yaml -->"
+    viewer = {"data": {"viewer": {"login": own}}}
+    (tmp_path / "viewer").write_text(json.dumps(viewer))
+    strange = [("stranger", mark), (own, "another gate"), (own, f"see {mark}")]
+    for comments, request in (
+        (strange, "repos/o/r/issues/7/comments"),
+        ([*strange, (own, mark), (own, mark), *strange], "-X PATCH repos/o/r/issues/comments/4"),
+    ):
+        listed = [
+            {"id": i, "user": {"login": login}, "body": f"{body}\nBias gate: failed"}
+            for i, (login, body) in enumerate(comments)
+        ]
+        (tmp_path / "comments").write_text(json.dumps(listed))
+        done = bash(step, tmp_path, env | {"GITHUB_REPOSITORY": "o/r"})
+        assert done.returncode == 0, done.stderr
+        *_, sent = (tmp_path / "gh_calls").read_text().splitlines()
+        assert sent == f"api {request} -F body=@bias/comment.md"
+    assert (tmp_path / "bias" / "comment.md").read_text() == f"{mark}\nBias gate: passed"
