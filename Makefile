@@ -60,13 +60,13 @@ lint: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-.venv/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
+.venv/installed: setup.cfg lm_eval_bias/__init__.py constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[model,report]"
 	touch $@
 
 # What the site needs, too: pip would resolve all anew for it, which takes half a minute.
-.venv/tests: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
+.venv/tests: setup.cfg lm_eval_bias/__init__.py constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[docs,test]"
 	touch .venv/installed .venv/docs $@

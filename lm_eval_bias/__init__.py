@@ -8,6 +8,8 @@ SECURITY.md.
 import os
 import sys
 
+__version__ = "0.1.0"
+
 
 class _Finder:
     def __init__(self) -> None:

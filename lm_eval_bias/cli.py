@@ -9,6 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 
+from lm_eval_bias import __version__
 from lm_eval_bias.commands import Parser, examples, filled, formatter, tell
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -106,7 +107,7 @@ def run(argv: Sequence[str]) -> int:
     if arguments.version:
         from importlib.metadata import version
 
-        print(*(f"{name} {version(name)}" for name in ("lm-eval-bias", "lm_eval")), sep=", ")
+        print(f"lm-eval-bias {__version__}, lm_eval {version('lm_eval')}")
         return 0
     if arguments.command is None:
         top.error(f"no command; {nearest('', COMMANDS)}")

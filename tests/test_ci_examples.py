@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.gate import rules
 
 BASH = ("bash", "-eo", "pipefail", "-c")
@@ -99,11 +99,11 @@ def test_the_examples_install_this_version_from_the_source(example, package):
     """The name is not registered; an installation that is not pinned changes the instrument."""
     source = re.search(r"^Source = (.*)", package["project_urls"], re.M)[1]
     lines, variables = gitlab(example)
-    assert variables["PACKAGE"] == f"lm-eval-bias @ git+{source}@v{package['version']}"
+    assert variables["PACKAGE"] == f"lm-eval-bias @ git+{source}@v{__version__}"
     assert 'pip install "$PACKAGE"' in lines
     (job,) = yaml.safe_load((example / "github.yml").read_text())["jobs"].values()
     name = "/".join(source.split("/")[-2:])
-    assert job["steps"][-1]["uses"] == f"{name}@v{package['version']}"
+    assert job["steps"][-1]["uses"] == f"{name}@v{__version__}"
 
 
 def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package, tmp_path):
@@ -115,7 +115,7 @@ def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package
     assert claimed and set(claimed) <= set(tried) and jobs["publish"]["needs"] == "try"
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
 
-    def status(line, tag="v" + package["version"], cwd=root):
+    def status(line, tag="v" + __version__, cwd=root):
         return subprocess.run(
             [*BASH, line], cwd=cwd, env=os.environ | {"GITHUB_REF_NAME": tag}
         ).returncode

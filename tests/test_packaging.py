@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_bias import __version__
 from tests.started import FEW_TASKS
 
 pytestmark = pytest.mark.slow
@@ -49,10 +50,10 @@ class Environment:
         self.start(*pip, *arguments, **environment)
 
     def start(self, *command, **environment):
-        env = os.environ | {"PATH": f"{self.python.parent}:{os.environ['PATH']}"} | environment
+        env = os.environ | {"PATH": f"{self.python.parent}:{os.environ['PATH']}"}
         for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
-        return run(*command, cwd=self.folder, env=env)
+        return run(*command, cwd=self.folder, env=env | environment)
 
     def files(self):
         return {p for p in self.folder.rglob("*") if "__pycache__" not in p.parts}
@@ -82,6 +83,7 @@ t = TaskManager()
 r = simple_evaluate('dummy', '', ['hbb'], limit=156, bootstrap_iters=0, task_manager=t)
 print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__, *t.all_tasks)
 """
+WHERE = "import sys; print(sys.modules[get_model('hf-prefix').__module__].__file__)"
 OFF = f"""{FEW_TASKS}
 import sys
 from lm_eval.tasks import TaskManager
@@ -100,6 +102,27 @@ def test_the_harness_knows_the_tasks_and_model_types(installed):
     off = installed.run("-c", OFF, path, LM_EVAL_BIAS_AUTOLOAD="0").splitlines()
     without, with_path = (set(line.split()) for line in off)
     assert not (OURS | {"hf-prefix"}) & without and with_path > OURS
+
+
+SENTENCE = "version 9.9.9 runs, and version {}, which is installed, names the model types"
+
+
+def test_of_two_copies_the_first_runs_names_its_version_and_has_each_task_once(installed, tree):
+    """The first on the path is a source tree of another version."""
+    other = shutil.copytree(tree, installed.folder / "other")
+    (other / "lm_eval_bias" / "__init__.py").write_text(
+        (tree / "lm_eval_bias" / "__init__.py").read_text().replace(__version__, "9.9.9")
+    )
+    command = installed.folder / "bin" / "lm-eval-bias"
+    out = installed.run(command, "--version", PYTHONPATH=str(other))
+    assert out.startswith("lm-eval-bias 9.9.9, ")
+    done = installed.start(installed.python, "-c", ON + WHERE, PYTHONPATH=str(other))
+    *_, printed, where = done.stdout.splitlines()
+    names = printed.split()[2:]
+    assert set(names) > OURS and len(names) == len(set(names))
+    assert Path(where).is_relative_to(other)
+    assert done.stderr.count(f"lm-eval-bias: {SENTENCE.format(__version__)}") == 1
+    shutil.rmtree(other)
 
 
 FILES = """
@@ -174,12 +197,16 @@ def test_security_md_says_what_the_hook_is_and_how_to_see_it(root, installed):
     assert out.startswith("".join(lines.values())) and out.count("<lm_eval_bias.") == 1
 
 
-def test_uninstalling_leaves_no_file_behind(installed):
-    """Last in the module: after it the package is gone."""
+def test_uninstalling_leaves_no_file_behind_and_the_harness_as_it_was(tree, tmp_path):
+    installed = Environment(tmp_path / "env")
+    installed.pip("install", *OPTIONS, str(tree))
+    installed.run("-c", MODULES)  # writes bytecode
     installed.pip("uninstall", "--yes", "lm-eval-bias")
     assert installed.files() == installed.before
     assert not list(installed.folder.rglob("*lm_eval_bias*"))
-    assert "lm_eval" not in installed.run("-c", MODULES)
+    done = installed.start(installed.python, "-c", OFF, tree / "tasks")
+    alone, _ = done.stdout.splitlines()
+    assert done.stderr == "" and not (OURS | {"hf-prefix"}) & set(alone.split())
 
 
 @pytest.mark.model

@@ -7,11 +7,10 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import catalogue, writing
+from lm_eval_bias import __version__, catalogue, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
@@ -179,7 +178,7 @@ def _records(results: Sequence[Result], source: Source, arguments: argparse.Name
     # an export can be repeated with SOURCE_DATE_EPOCH
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = int(given) if given.isdecimal() else int(time.time())
-    exporter = f"lm-eval-bias {version('lm-eval-bias')}"
+    exporter = f"lm-eval-bias {__version__}"
     made, left = records.records(results, source, who, now, exporter, arguments.model_id)
     if arguments.output is None:
         if arguments.samples:

@@ -1,19 +1,28 @@
 """Make the tasks and model types of this project visible to a plain `lm_eval`, whose modules are
 extended when they are imported."""
 
+import sys
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution
 from importlib.util import find_spec
 from types import ModuleType
 
+from lm_eval_bias import __version__
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.harness import compat
 
 
 def models() -> dict[str, str]:
+    installed = distribution("lm-eval-bias")
+    if installed.version != __version__:
+        print(
+            f"lm-eval-bias: version {__version__} runs, and version {installed.version}, which is "
+            "installed, names the model types; install the one that shall run",
+            file=sys.stderr,
+        )
     return {
         point.name: point.value
-        for point in distribution("lm-eval-bias").entry_points
+        for point in installed.entry_points
         if point.group == "lm_eval.models"
     }
 

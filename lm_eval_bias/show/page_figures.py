@@ -1,10 +1,10 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
+from lm_eval_bias import __version__
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
@@ -21,7 +21,7 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
         ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else ""),
         ", ".join(dict.fromkeys(tasks)),
         last_date(runs),
-        f"lm-eval-bias {version('lm-eval-bias')}",
+        f"lm-eval-bias {__version__}",
         f"counterpart of {counterpart}" if counterpart else "",
     ]
     return f"Source: {'; '.join(part for part in parts if part)}"

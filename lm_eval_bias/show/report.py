@@ -7,11 +7,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lm_eval_bias import __version__
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
@@ -428,7 +428,7 @@ def _page(template: str, **what: Any) -> str:
         "most": MANY,
         "width": questions.WIDTH,
         "colours": palette.COLOURS,
-        "version": version("lm-eval-bias"),
+        "version": __version__,
     }
     return html.page(template, script="report.js", **constants, **what)
 

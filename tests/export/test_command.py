@@ -34,7 +34,7 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
-    monkeypatch.setattr(export, "version", lambda _: "0.1.0")
+    monkeypatch.setattr(export, "__version__", "0.1.0")
     hub, records = (
         line.split()[1:]
         for line in re.findall(
