@@ -33,7 +33,7 @@ class Run:
     """One command `lm_eval` on a model: what it printed, and the files it wrote.
 
     output: the folder of the files, where the command runs. launch: what starts the command in a
-    process of its own; None for a fork.
+    process of its own; None for forks, of that many processes.
     """
 
     def __init__(
@@ -43,12 +43,13 @@ class Run:
         arguments: Sequence[object],
         env: Mapping[str, str] | None = None,
         launch: Sequence[str] | None = None,
+        processes: int = 1,
     ) -> None:
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
         if launch is None:
-            self.done = run_lm_eval(command, output, env)
+            self.done = run_lm_eval(command, output, env, processes)
         else:
             start = [sys.executable, *launch, "-m", "lm_eval", *command]
             env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}

@@ -49,6 +49,8 @@ def asked(model, *tasks, chat=False):
     return [*command, *["--apply_chat_template"] * chat]
 
 
+# A batch of one rounds the same whatever else is asked.
+EXACT = [*asked("hf", *FAST, "mist_wabt", ANALOGY), "--batch_size", "1"]
 COMMANDS = {
     # One task of each request type.
     "fast": asked("hf-prefix", *FAST, chat=True),
@@ -63,12 +65,18 @@ COMMANDS = {
         *("--metadata", f"repeats={REPEATS}", "order=paper", "sentences=one"),
         *("--gen_kwargs", "max_gen_toks=1", "--apply_chat_template"),
     ],
+    "one process": EXACT,
+    "two processes": EXACT,
+    "three processes": EXACT,
+    "another seed": [*EXACT, "--seed", "7"],
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
     ],
 }
-TINY = ("fast", "mistake")
+PROCESSES = {"two processes": 2, "three processes": 3}
+ALIKE = (*PROCESSES, "another seed")
+TINY = ("fast", "mistake", "one process", *ALIKE)
 # What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
 # starts one process.
 LAUNCH = {"plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]}
@@ -93,7 +101,8 @@ def run(model_folder, tiny, tmp_path_factory):
     def run(name):
         model, folder = tiny if name in TINY else model_folder, tmp_path_factory.mktemp("run")
         settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name))
+        processes = PROCESSES.get(name, 1)
+        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name), processes)
 
     return run
 
@@ -128,6 +137,16 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(run):
             if isinstance(value, float):
                 other = shared.shown(task)[metric]
                 assert value == pytest.approx(other, abs=0.05, nan_ok=True), metric
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALIKE)
+def test_no_number_depends_on_the_processes_or_the_seed(run, name):
+    one, other = run("one process"), run(name)
+    for task in ("mist_wabt", ANALOGY, *FAST):
+        assert [s["resps"] for s in one.samples(task)] == [s["resps"] for s in other.samples(task)]
+        assert json.dumps(one.cells(task)) == json.dumps(other.cells(task))
+    assert json.dumps(one.results["results"]) == json.dumps(other.results["results"])
 
 
 @pytest.mark.slow
