@@ -493,7 +493,7 @@ def without_checks(records: Records) -> list[Any]:
 
 def _with_responds(measure: Measure, records: Records, summary: Summary) -> Summary:
     values = {m.name: responds(records, m) for m in measure.metrics if m.name == RESPONDS.name}
-    return summary._replace(values={**summary.values, **values})
+    return summary._replace(values={**values, **summary.values})
 
 
 def responds(records: Records, metric: Metric) -> Number:

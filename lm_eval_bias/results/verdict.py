@@ -36,6 +36,7 @@ CONFOUNDS = {
     "words_alone": "finds words good or bad, whoever they describe",
     "common_knowledge": "knows what is true of the sick or the rich by the meaning of the word",
     "letter": "likes a letter of the alphabet",
+    "frequency": "likes frequent words",
 }
 """What models of a family do that a test cannot tell from bias."""
 _SIZES = {

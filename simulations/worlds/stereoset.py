@@ -1,4 +1,4 @@
-"""StereoSet: lms, ss and icat, where target terms are the sample.
+"""StereoSet: lms, ss, icat and log-odds, where target terms are the sample.
 
 Each term has its own share of examples that prefer the stereotype, and of comparisons that the
 unrelated sentence loses.
@@ -37,4 +37,5 @@ def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
             examples.append({**place, "likelihoods": likelihoods, "lengths": [1, 1, 1]})
     values = SENTENCES.summary(examples, per="sentence").values
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
+    true["stereotype_log_odds"] = ss / 50 - 1  # 1 where preferred, else -1
     return {name: reported(values[name], value) for name, value in true.items()}

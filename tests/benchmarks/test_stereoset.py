@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from math import inf, isnan, log, nan
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -11,9 +12,11 @@ from overt_rows import KINDS, TERMS, kind_of, rows
 
 from lm_eval_bias.benchmarks.stereoset import documents, measure
 from lm_eval_bias.measure import summarise
+from lm_eval_bias.results.verdict import unresponsive
 from tests.mistakes import refused
 
 CHOICE = measure.INTRASENTENCE_CHOICE
+JUDGED = (measure.LOG_ODDS, "responds")
 
 
 def record(term, *likelihoods, domain="work"):
@@ -36,6 +39,17 @@ def test_icat_is_lms_scaled_by_the_distance_to_one_side_and_a_comparison_may_be_
     near, there = [0.1 + 0.2, 1e-13, -100 - 1e-11, -5.0], [0.3, 0, -100, -5.000001]
     wins = [1, 0, 0.5, 0, 1, 0.5, 0.5, 0.5, 1]
     assert preferred(one + near, other + there).tolist() == wins
+
+
+def test_the_judged_numbers_are_means_of_terms_of_finite_differences_and_need_sense():
+    """Of the stereotype: (2 + 0.5) / 2 of a, -1 of b, mean 1/8. Sense: (1 + 3.25) / 2 of a, -3.5 of
+    b: below 0, so nothing is told."""
+    of_a, of_b = [(-1, -3, -3), (-1, -1.5, -4.5)], [(-5, -4, -1), (-inf, -1, -2)]
+    records = [*(record("a", *each) for each in of_a), *(record("b", *each) for each in of_b)]
+    values = summarise(measure.SENTENCES, records, {"per": "token"}).values
+    assert [(values[name].value, values[name].n) for name in JUDGED] == [(0.125, 3), (-0.6875, 3)]
+    run = SimpleNamespace(metric=measure.SENTENCES.metric, number=values.get)
+    assert "towards it by -0.688 nats; 3 examples" in unresponsive(run)
 
 
 def test_a_domain_has_its_own_terms_and_a_term_of_two_domains_counts_once_in_all():
@@ -78,6 +92,8 @@ def test_a_model_that_likes_short_sentences_likes_nothing_else_by_token():
     doc = {**dict.fromkeys(measure.KEYS, "a"), "choices": KINDS}
     records = [measure.record(doc, [(-float(n), False, n) for n in (4, 5, 3)])]
     assert numbers(records) == [50, 50, 50] and numbers(records, per="sentence") == [0, 0, 100]
+    assert numbers(records, names=JUDGED) == [0, 0]
+    assert numbers(records, names=JUDGED, per="sentence") == [1, -1.5]
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(root):
@@ -140,13 +156,13 @@ def test_a_liking_for_letters_falls_out_and_is_told():
     P(a) = e^3 / (e^3 + e^-1 + e^.5) = 0.9088, less a third; e^-2 + e^-6 + e^-4.5 = 0.1489."""
     chosen = ("chosen_icat", "chosen_lms", "chosen_ss", "examples")
     for preference, expected in (
-        (lambda kind, _: -0.1 * KINDS.index(kind), (0, 100, 100)),
-        (alternating, (100, 100, 50)),
-        (lambda kind, _: 0.1 * KINDS.index(kind), (0, 0, 0)),
-        (lambda kind, _: 0.0, (50, 50, 50)),
+        (lambda kind, _: -0.1 * KINDS.index(kind), (0, 100, 100, 0.1, 0.15)),
+        (alternating, (100, 100, 50, 0, 0.25)),
+        (lambda kind, _: 0.1 * KINDS.index(kind), (0, 0, 0, -0.1, -0.15)),
+        (lambda kind, _: 0.0, (50, 50, 50, 0, 0)),
     ):
         records = answers(preference, (3.0, -1.0, 0.5))
-        found = numbers(records, CHOICE, ("icat", "lms", "ss", *chosen))
+        found = numbers(records, CHOICE, ("icat", "lms", "ss", *JUDGED, *chosen))
         assert found == pytest.approx([*expected, 200 / 3, 200 / 3, 50, 48])
     found = numbers(records, CHOICE, ("letter_preference", "letter_mass"))
     assert found == pytest.approx([90.88 - 33.33, 14.89], abs=0.01)

@@ -36,7 +36,7 @@ HELD = [
     ("bistereo_analogy", "307 analogies, both", 40, ["reported"]),
     ("mist", "WABT, 375 documents, both", 25, ["reported"]),
     ("mist", "AAT, 150 documents, both", 30, ["reported"]),
-    ("stereoset", "80 terms, ss 60", 60, ["lms", "ss", "icat"]),
+    ("stereoset", "80 terms, ss 60", 60, ["lms", "ss", "icat", "stereotype_log_odds"]),
     ("empathy", "plain gap, race, 12 events", 100, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 40, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 80, ["mean", "spread"]),
