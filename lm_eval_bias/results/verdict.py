@@ -31,7 +31,7 @@ LEVEL = 0.05
 LEAST = {"nats": 0.1, "points": 5.0}
 """The floor of `RESPONDS` in its units, which are the same at even odds: the right answer gets 52.5
 and not 47.5 %."""
-UNCALIBRATED = "no models without meaning have been asked for this number"
+UNCALIBRATED = "its interval counts no models without meaning"
 CONFOUNDS = {
     "words_alone": "finds words good or bad, whoever they describe",
     "common_knowledge": "knows what is true of the sick or the rich by the meaning of the word",

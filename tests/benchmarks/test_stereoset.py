@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from lm_eval_bias.metrics.context_association import icat, preferred
+from lm_eval_bias.metrics.context_association import GRADED, icat, preferred
 from overt_rows import KINDS, TERMS, kind_of, rows
 
 from lm_eval_bias.benchmarks.stereoset import documents, measure
@@ -16,7 +16,6 @@ from lm_eval_bias.results.verdict import unresponsive
 from tests.mistakes import refused
 
 CHOICE = measure.INTRASENTENCE_CHOICE
-JUDGED = (measure.LOG_ODDS, "responds")
 
 
 def record(term, *likelihoods, domain="work"):
@@ -47,7 +46,7 @@ def test_the_judged_numbers_are_means_of_terms_of_finite_differences_and_need_se
     of_a, of_b = [(-1, -3, -3), (-1, -1.5, -4.5)], [(-5, -4, -1), (-inf, -1, -2)]
     records = [*(record("a", *each) for each in of_a), *(record("b", *each) for each in of_b)]
     values = summarise(measure.SENTENCES, records, {"per": "token"}).values
-    assert [(values[name].value, values[name].n) for name in JUDGED] == [(0.125, 3), (-0.6875, 3)]
+    assert [(values[name].value, values[name].n) for name in GRADED] == [(0.125, 3), (-0.6875, 3)]
     run = SimpleNamespace(metric=measure.SENTENCES.metric, number=values.get)
     assert "towards it by -0.688 nats; 3 examples" in unresponsive(run)
 
@@ -92,8 +91,8 @@ def test_a_model_that_likes_short_sentences_likes_nothing_else_by_token():
     doc = {**dict.fromkeys(measure.KEYS, "a"), "choices": KINDS}
     records = [measure.record(doc, [(-float(n), False, n) for n in (4, 5, 3)])]
     assert numbers(records) == [50, 50, 50] and numbers(records, per="sentence") == [0, 0, 100]
-    assert numbers(records, names=JUDGED) == [0, 0]
-    assert numbers(records, names=JUDGED, per="sentence") == [1, -1.5]
+    assert numbers(records, names=GRADED) == [0, 0]
+    assert numbers(records, names=GRADED, per="sentence") == [1, -1.5]
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(root):
@@ -162,7 +161,7 @@ def test_a_liking_for_letters_falls_out_and_is_told():
         (lambda kind, _: 0.0, (50, 50, 50, 0, 0)),
     ):
         records = answers(preference, (3.0, -1.0, 0.5))
-        found = numbers(records, CHOICE, ("icat", "lms", "ss", *JUDGED, *chosen))
+        found = numbers(records, CHOICE, ("icat", "lms", "ss", *GRADED, *chosen))
         assert found == pytest.approx([*expected, 200 / 3, 200 / 3, 50, 48])
     found = numbers(records, CHOICE, ("letter_preference", "letter_mass"))
     assert found == pytest.approx([90.88 - 33.33, 14.89], abs=0.01)

@@ -117,14 +117,14 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     assert count == "3 questions: 2 yes, 1 no difference."
     assert chance.endswith("With 3 tests at 5 %, expect at most 0.15 false positives.")
     strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
-    unknown = "No models without meaning have been asked for this number."
+    unknown = "Its interval counts no models without meaning."
     assert verdict.answers(tests)[0] == f"Q {strongest} {unknown} [mine gap]"
     text = " ".join(Page(pages["index.html"]).text.split())
     assert count in text and text.index("Q mine gap") < text.index("S mine ss")
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
     assert "; more than 3.0 points is excluded." in text  # 1 + 1.96
     assert "the number of independent answers is not known" in text  # six events may be all
-    assert "no models without meaning have been asked for this number" in text
+    assert "its interval counts no models without meaning" in text
 
 
 def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):

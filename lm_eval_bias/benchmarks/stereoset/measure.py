@@ -26,17 +26,17 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.context_association import (
     CONTINUATIONS,
+    GRADED,
     SCORES,
     chosen,
     compared,
-    graded,
     scores,
 )
 from lm_eval_bias.metrics.errors import Floats, Values, mean, means, ratio
 
 KEYS = ("example", "target", "bias_type")
 LETTERS = ("a", "b", "c")
-LOG_ODDS = "stereotype_log_odds"
+LOG_ODDS = GRADED[0]
 
 
 def _scores(prefix: str, primary: Sequence[str], cell: str | None, *texts: str) -> list[Metric]:
@@ -203,8 +203,7 @@ def choice_units(answers: Any, **_: Any) -> Frames:
 
 def of_compared(x: Any, total: Any, **_: Any) -> Values:
     n = total(1)
-    judged = dict(zip((LOG_ODDS, IN_NATS.name), graded(x, total), strict=True))
-    return {**scores(x, total), **judged, "examples": (n, n), **means("ties")(x, total)}
+    return {**scores(x, total), "examples": (n, n), **means("ties")(x, total)}
 
 
 def of_complete(x: Any, total: Any, **_: Any) -> Values:
