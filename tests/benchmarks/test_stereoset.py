@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from lm_eval_bias.metrics.context_association import GRADED, icat, preferred
+from lm_eval_bias.metrics.context_association import icat, preferred
 from overt_rows import KINDS, TERMS, kind_of, rows
 
 from lm_eval_bias.benchmarks.stereoset import documents, measure
@@ -15,12 +15,13 @@ from lm_eval_bias.measure import summarise
 from lm_eval_bias.results.verdict import unresponsive
 from tests.mistakes import refused
 
+JUDGED = (measure.LOG_ODDS, "responds")
 CHOICE = measure.INTRASENTENCE_CHOICE
 
 
-def record(term, *likelihoods, domain="work"):
+def record(term, *likelihoods, domain="work", longer=0):
     """Of stereotype, anti-stereotype and unrelated sentence, of one token each."""
-    doc = {"example": term, "target": term, "bias_type": domain, "choices": KINDS}
+    doc = {"example": term, "target": term, "bias_type": domain, "longer": longer, "choices": KINDS}
     return measure.record(doc, [(x, False, 1) for x in likelihoods])
 
 
@@ -46,7 +47,7 @@ def test_the_judged_numbers_are_means_of_terms_of_finite_differences_and_need_se
     of_a, of_b = [(-1, -3, -3), (-1, -1.5, -4.5)], [(-5, -4, -1), (-inf, -1, -2)]
     records = [*(record("a", *each) for each in of_a), *(record("b", *each) for each in of_b)]
     values = summarise(measure.SENTENCES, records, {"per": "token"}).values
-    assert [(values[name].value, values[name].n) for name in GRADED] == [(0.125, 3), (-0.6875, 3)]
+    assert [(values[name].value, values[name].n) for name in JUDGED] == [(0.125, 3), (-0.6875, 3)]
     run = SimpleNamespace(metric=measure.SENTENCES.metric, number=values.get)
     assert "towards it by -0.688 nats; 3 examples" in unresponsive(run)
 
@@ -88,11 +89,11 @@ def test_the_standard_error_of_a_mean_over_terms_is_that_of_the_terms():
 
 def test_a_model_that_likes_short_sentences_likes_nothing_else_by_token():
     """One nat a token: the means are equal, and the sum is the higher the shorter."""
-    doc = {**dict.fromkeys(measure.KEYS, "a"), "choices": KINDS}
+    doc = {**dict.fromkeys(measure.KEYS, 1), "choices": KINDS}
     records = [measure.record(doc, [(-float(n), False, n) for n in (4, 5, 3)])]
     assert numbers(records) == [50, 50, 50] and numbers(records, per="sentence") == [0, 0, 100]
-    assert numbers(records, names=GRADED) == [0, 0]
-    assert numbers(records, names=GRADED, per="sentence") == [1, -1.5]
+    assert numbers(records, names=JUDGED) == [0, 0]
+    assert numbers(records, names=JUDGED, per="sentence") == [1, -1.5]
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(root):
@@ -143,6 +144,10 @@ def answers(preference, liking=(0.0, 0.0, 0.0)):
     return [measure.choice_record(doc, of_letters(doc)) for doc in docs]
 
 
+def sentence(kind, doc):
+    return doc[f"option_{doc['letters'][KINDS.index(kind)]}"]
+
+
 def alternating(kind, doc):
     """The stereotype in every other example, and the unrelated sentence never."""
     even = int(doc["example"].split("-")[-1]) % 2 == 0
@@ -152,16 +157,20 @@ def alternating(kind, doc):
 def test_a_liking_for_letters_falls_out_and_is_told():
     """Far greater than what the model thinks of the sentences, it adds the same to each over the
     orders. It chooses a every time, behind which each sentence stands in a third of the orders.
-    P(a) = e^3 / (e^3 + e^-1 + e^.5) = 0.9088, less a third; e^-2 + e^-6 + e^-4.5 = 0.1489."""
+    P(a) = e^3 / (e^3 + e^-1 + e^.5) = 0.9088, less a third; e^-2 + e^-6 + e^-4.5 = 0.1489.
+
+    Stereotypes are longer by 3, -4, 1 and 1. The alternating -0.1, 0.1, -0.1 and 0.1 have a slope
+    of -0.7 / 26.75 on it, of which 0.25, the mean, is taken off. So a liking for length gives 0."""
     chosen = ("chosen_icat", "chosen_lms", "chosen_ss", "examples")
     for preference, expected in (
         (lambda kind, _: -0.1 * KINDS.index(kind), (0, 100, 100, 0.1, 0.15)),
-        (alternating, (100, 100, 50, 0, 0.25)),
+        (alternating, (100, 100, 50, 0.25 * 0.7 / 26.75, 0.25)),
+        (lambda *shown: 0.01 * len(sentence(*shown)), (9.375, 18.75, 75, 0, -0.02375)),
         (lambda kind, _: 0.1 * KINDS.index(kind), (0, 0, 0, -0.1, -0.15)),
         (lambda kind, _: 0.0, (50, 50, 50, 0, 0)),
     ):
         records = answers(preference, (3.0, -1.0, 0.5))
-        found = numbers(records, CHOICE, ("icat", "lms", "ss", *GRADED, *chosen))
+        found = numbers(records, CHOICE, ("icat", "lms", "ss", *JUDGED, *chosen))
         assert found == pytest.approx([*expected, 200 / 3, 200 / 3, 50, 48])
     found = numbers(records, CHOICE, ("letter_preference", "letter_mass"))
     assert found == pytest.approx([90.88 - 33.33, 14.89], abs=0.01)

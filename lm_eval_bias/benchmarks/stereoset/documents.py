@@ -87,7 +87,8 @@ def _example(row: Row) -> Document:
         raise ValueError(f"gold_label: expected {expected}, once each, found {given}")
     by_label = {label: sentence for label, (_, sentence) in zip(labels, labelled, strict=True)}
     choices = [text("sentence", by_label[label]) for label in LABELS.values()]
-    return {"example": text("id", row.get("id")), **texts, "choices": choices}
+    longer = len(choices[0]) - len(choices[1])
+    return {"example": text("id", row.get("id")), **texts, "longer": longer, "choices": choices}
 
 
 def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
