@@ -209,25 +209,23 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     result: list[Document] = []
     origin: dict[str, Path] = {}
     own_files: dict[str, tuple[str, Path]] = {}
+    of_harness = measure_of(task).record if task.is_of_harness else None
     for path in files:
         repeats, first, number = cache(partial(_repeats, task, path)), None, 0
         for number, line in _of_file(path):
             place = f"{path}, line {number}"
             try:
                 sample = loads(line) if isinstance(line, bytes) else line
-                if task.is_of_harness:
+                if of_harness:
                     first = sample if first is None else first
                     if sample.get("filter") != first.get("filter"):
                         continue  # the same answers, read in another way
-                    sample.setdefault("doc_hash", _hash(sample["doc"]))
+                    if "doc_hash" not in sample:
+                        sample["doc_hash"] = _hash(sample["doc"])
                 name = sample["doc_hash"]
                 if not isinstance(name, str):
                     raise TypeError("doc_hash is a text")
-                made = (
-                    measure_of(task).record(sample["doc"], sample)
-                    if task.is_of_harness
-                    else sample["records"]
-                )
+                made = of_harness(sample["doc"], sample) if of_harness else sample["records"]
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
