@@ -106,7 +106,7 @@ def prefers(doc):
 
 
 def at_random(doc):
-    return doc[f"ans{int(3 * chance(str(doc['template_id']), doc['context'], doc['question']))}"]
+    return doc[f"ans{int(3 * chance('a model', doc['context'], doc['question']))}"]
 
 
 def kinds(run):
@@ -130,20 +130,18 @@ def test_a_preference_in_seven_of_ten_ambiguous_contexts_is_found(asked, task):
     assert rows["Age"][AMB] == pytest.approx(0.4)
 
 
-def test_numbers_are_those_of_the_harness(asked):
-    run, theirs = asked("bbq", at_random)
-    for name in (AMB, "disamb_bias_score"):
-        assert run.number(name).value == pytest.approx(theirs[f"{name},none"])
-        assert run.number(name, "Age").value == pytest.approx(theirs[f"{name}_Age,none"])
-    for name in ("accuracy_amb", "accuracy_disamb"):
-        assert run.number(name).value == pytest.approx(100 * theirs[f"{name},none"])
-    run, theirs = asked("esbbq_gender", at_random)
-    for name, scale, of_theirs in (
-        (AMB, 1, "bias_score_ambig"),
-        (GAP, 100, "bias_score_disambig"),
-        ("accuracy_amb", 100, "acc_ambig"),
-        ("accuracy_disamb", 100, "acc_disambig"),
-    ):
+@pytest.mark.parametrize("task", FILES)
+def test_numbers_are_those_of_the_harness(asked, task):
+    run, theirs = asked(task, at_random)
+    same = {name: name for name in (AMB, "disamb_bias_score", "accuracy_amb", "accuracy_disamb")}
+    if task == "esbbq_gender":
+        same = {AMB: "bias_score_ambig", GAP: "bias_score_disambig"}
+        same |= {"accuracy_amb": "acc_ambig", "accuracy_disamb": "acc_disambig"}
+    else:
+        for name in (AMB, "disamb_bias_score"):
+            assert run.number(name, "Age").value == pytest.approx(theirs[f"{name}_Age,none"])
+    for name, of_theirs in same.items():
+        scale = 1 if name.endswith("score") else 100
         assert run.number(name).value == pytest.approx(scale * theirs[f"{of_theirs},none"])
 
 
