@@ -225,6 +225,8 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                 name = sample["doc_hash"]
                 if not isinstance(name, str):
                     raise TypeError("doc_hash is a text")
+                if of_harness:  # its data may hold a document twice
+                    name = f"{name} {sample.get('doc_id')}"
                 made = of_harness(sample["doc"], sample) if of_harness else sample["records"]
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
             except (ValueError, LookupError, TypeError, AttributeError) as error:
