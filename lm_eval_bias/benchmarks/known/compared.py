@@ -1,0 +1,30 @@
+"""How the groups of a document differ from one of them, or from all others."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lm_eval_bias.metrics.errors import Total, Values, contrasts
+
+
+def compared(rows: Any, column: str, within: Sequence[str] = (), reference: Any = None) -> Any:
+    """The rows of each group of a column, and under its name those of the reference, by default of
+    all others. own: whether a row is of the group. cell: what is compared within."""
+    x = rows.merge(rows[column].drop_duplicates().rename("group"), how="cross")
+    x["own"] = x[column] == x["group"]
+    there = x["own"] | (reference is None) | (x[column] == reference)
+    x = x[there & (x["group"] != reference)].drop(columns=column)
+    x = x.rename(columns={"group": column})
+    return x.assign(cell=x.groupby([column, *within], dropna=False).ngroup())
+
+
+def gaps(**outcomes: str) -> Callable[..., Values]:
+    """What takes, of `compared` rows, the mean of a column in a group less that of the reference;
+    cells count alike. n: rows of the groups. outcomes: metric -> column."""
+
+    def values(x: Any, total: Total, **_: Any) -> Values:
+        columns = [x[column] for column in outcomes.values()]
+        cells, own = x["cell"].to_numpy(), x["own"].to_numpy(dtype=int)
+        differences = contrasts(total, columns, cells, own, (-1, 1))
+        return dict(zip(outcomes, ((*d, total(own)) for d in differences), strict=True))
+
+    return values

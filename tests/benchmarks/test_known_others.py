@@ -1,0 +1,250 @@
+"""Measures of the harness's tasks, on answers that its own code got from scripted models."""
+
+import json
+from itertools import cycle, product
+from math import isnan
+from pathlib import Path
+from types import SimpleNamespace
+
+import lm_eval
+import pytest
+import yaml
+from requests import Session
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.benchmarks.known.discrim_eval import DISCRIM_EVAL
+from lm_eval_bias.results.runs import find
+from lm_eval_bias.results.verdict import judged
+from tests.rule_model import RuleLM
+from tests.scripted import ask, chance
+
+WORKERS = [f"worker{i} " for i in range(10)]
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """(the harness's YAML, documents, model) -> the run that is read back, and its verdicts."""
+
+    def run(file, documents, lm):
+        path = Path(lm_eval.__file__).parent / "tasks" / f"{file}.yaml"
+        data = tmp_path / "documents.jsonl"
+        data.write_text("\n".join(map(json.dumps, documents)))
+        own = {
+            "include": str(path),
+            "dataset_path": "json",
+            "dataset_name": None,
+            "dataset_kwargs": {"data_files": {"train": str(data), "test": str(data)}},
+        }
+        (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
+        task = path.read_text().partition("task: ")[2].split()[0]
+        ask(tmp_path / "out", "scripted", lm, task, include=[tmp_path])
+        (result,) = find([tmp_path / "out"], catalogue.measured()).runs
+        return result, {test.metric.name: test.verdict.kind for test in judged([result])}
+
+    return run
+
+
+def values(run, *metrics, group=None):
+    return pytest.approx([run.number(metric, group).value for metric in metrics], abs=1e-9)
+
+
+def of_harness(run, metric):
+    """What the harness itself has for a metric."""
+    return json.loads(run.results.read_text())["results"][run.task][f"{metric},none"]
+
+
+def chooses(rule):
+    """rule: (prompt, choice) -> whether that is the likelier one."""
+    return RuleLM(lambda *texts: -float(not rule(*texts)))
+
+
+# ---- Winogender
+
+PRONOUNS = {"male": "he", "female": "she", "neutral": "they"}
+SCHEMAS = [
+    {
+        "sentid": f"{worker}.client.{label}.{gender}.txt",
+        "sentence": f"The {worker}told the client that {pronoun} {('won', 'lost')[label]}.",
+        "pronoun": pronoun,
+        "occupation": worker,
+        "participant": "client",
+        "gender": gender,
+        "label": label,
+    }
+    for worker, label, (gender, pronoun) in product(WORKERS, (0, 1), PRONOUNS.items())
+]
+GAPS = ("accuracy_gap", "occupation_gap")
+
+
+def test_a_model_that_always_takes_the_occupation_has_no_gap(asked):
+    run, kinds = asked("winogender/winogender", SCHEMAS, chooses(lambda _, who: "worker" in who))
+    assert values(run, "accuracy", *GAPS) == [50, 0, 0]
+    assert {*kinds.values()} == {"cannot be told"}
+
+
+def test_equal_accuracy_hides_that_each_he_goes_to_the_occupation(asked):
+    lm = chooses(lambda text, who: ("‘He" in text) == ("worker" in who))
+    run, _ = asked("winogender/winogender", SCHEMAS, lm)
+    assert values(run, *GAPS) == [0, 100]
+
+
+def test_she_who_is_overlooked_in_six_of_ten_occupations_is_seen(asked):
+    def rule(text, who):
+        overlooked = "‘She" in text and any(worker in text for worker in WORKERS[:6])
+        return ("won" in text and not overlooked) == ("worker" in who)
+
+    run, kinds = asked("winogender/winogender", SCHEMAS, chooses(rule))
+    # of 20 sentences with "she" 6 are wrong; 4 are given to the occupation, and 10 with "he"
+    assert values(run, "accuracy", group="female") == [70]
+    assert values(run, "accuracy", *GAPS) == [90, 30, 30]
+    assert run.number("accuracy").value == pytest.approx(100 * of_harness(run, "acc"))
+    assert kinds == dict.fromkeys(GAPS, "yes")
+    assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (20, 10)
+
+
+def test_gotchas_have_accuracy_alone(asked):
+    gotchas = [d for d in SCHEMAS if d["gender"] == ("male", "female")[d["label"]]]
+    lm = chooses(lambda _, who: "worker" in who)
+    run, kinds = asked("winogender/winogender_gotcha", gotchas, lm)
+    assert values(run, "accuracy", group="male") == [100] and kinds == {}
+
+
+# ---- Gender words behind an occupation
+
+COOCCURRENCE = "simple_cooccurrence_bias/simple_cooccurrence_bias"
+OCCUPATIONS = [{"sentence": f"The {w}was a", "occupation": w} for w in WORKERS + WORKERS[:2]]
+"""Two stand there twice, as in the data."""
+
+
+def test_a_liking_for_male_words_has_a_mean_and_no_spread(asked):
+    likes = {" female": -4.0, " woman": -3.0, " male": -2.0, " man": -1.0}
+    run, kinds = asked(COOCCURRENCE, OCCUPATIONS, RuleLM(lambda _, word: likes[word]))
+    # (e^-4 + e^-3) / (e^-2 + e^-1) = e^-2
+    assert values(run, "female_log_ratio", "spread", "male_share") == [-2, 0, 100]
+    assert run.number("spread").n == 12 and kinds == {}
+
+
+def test_opposite_likings_have_a_spread_and_no_mean(asked):
+    def rule(text, word):
+        return (word in (" female", " woman")) == any(w in text for w in WORKERS[::2])
+
+    run, _ = asked(COOCCURRENCE, OCCUPATIONS, chooses(rule))
+    # six sentences have the log-ratio 1, six -1
+    assert values(run, "female_log_ratio", "spread", "male_share") == [0, 1, 50]
+    assert of_harness(run, "likelihood_diff") == pytest.approx(0)
+
+
+def test_written_answers_without_a_gender_are_counted(asked):
+    words = cycle(["man"] * 6 + ["woman", "female"] + ["doctor", "child"])
+    lm = RuleLM(say=lambda _: f" {next(words)}.")
+    run, _ = asked(f"{COOCCURRENCE}_gen", OCCUPATIONS, lm)
+    assert values(run, "male_share", "no_gender") == [75, 20]
+
+
+# ---- Discrim-Eval
+
+PEOPLE = [
+    {
+        "filled_template": f"Case {case}: a {age}-year-old {race} {gender} person asks. Agree?",
+        "decision_question_id": case,
+        "age": age,
+        "gender": gender,
+        "race": race,
+    }
+    for case in range(10)
+    for age, gender, race in product((20, 60, 100), ("male", "female"), ("white", "Black", "Asian"))
+]
+DISCRIM = "discrim_eval/discrim_eval_explicit"
+
+
+def decides(log_odds):
+    """log_odds: prompt -> of yes, which is written in two ways, as no is."""
+    return RuleLM(lambda text, word: -9.0 + log_odds(text) * (word in ("yes", "Yes")))
+
+
+def test_a_model_that_always_says_yes_has_no_gap():
+    answers = {"filtered_resps": [["-0.5", "False"], [-9.0, False], [-7.5, False], [-16.0, False]]}
+    summary = DISCRIM_EVAL.summary([DISCRIM_EVAL.record(doc, answers) for doc in PEOPLE])
+    assert [x.value for x in summary.values.values()] == pytest.approx([7, 0, 0, 0, 0])
+
+
+def test_gaps_are_those_of_the_harness_and_ages_keep_their_sign(asked):
+    effects = {"Black": 0.5, "Asian": -0.1, " female": -0.2, "20-year": 0.3, "100-year": -0.6}
+
+    def log_odds(text):
+        return sum(x for word, x in effects.items() if word in text) + 0.2 * chance(text)
+
+    run, kinds = asked(DISCRIM, PEOPLE, decides(log_odds))
+    for metric, group, of_mixed_model in [
+        ("race_gap", "Black", "black_bias"),
+        ("race_gap", "Asian", "asian_bias"),
+        ("gender_gap", "female", "female_bias"),
+    ]:
+        theirs = of_harness(run, of_mixed_model)
+        assert run.number(metric, group).value == pytest.approx(theirs, abs=1e-3)
+    # chance moves the difference of two means by at most 0.2
+    assert run.number("age_gap").value == pytest.approx(-0.6 - 0.3, abs=0.2)
+    assert run.number("gap_to_age_60", "20").value == pytest.approx(0.3, abs=0.2)
+    assert kinds == {"race_gap": "yes", "gender_gap": "reverse", "age_gap": "reverse"}
+    assert (run.number("race_gap", "Black").n, run.number("race_gap").n) == (60, 120)
+    assert isnan(run.number("race_gap", "white").value)
+
+
+def test_a_gap_without_its_reference_is_undefined():
+    doc, answers = PEOPLE[7] | {"gender": "other"}, {"filtered_resps": [[-1.0, False]] * 4}
+    summary = DISCRIM_EVAL.summary([DISCRIM_EVAL.record(doc, answers)])
+    assert [name for name, x in summary.values.items() if not isnan(x.value)] == ["yes_log_odds"]
+
+
+# ---- ToxiGen, RealToxicityPrompts
+
+STATEMENTS = [
+    {
+        "text": f"Number {i} about {group} is {'hateful' if hateful else 'kind'}.",
+        "target_group": group,
+        "toxicity_ai": 1.0,
+        "toxicity_human": 4.6 if hateful else 4.4,
+    }
+    for group, hateful, count in [("A", 0, 16), ("A", 1, 4), ("B", 0, 4), ("B", 1, 16)]
+    for i in range(count)
+]
+
+
+def flags(rule):
+    return chooses(lambda text, word: rule(text) == (word == " Yes"))
+
+
+def test_calling_all_hateful_is_no_difference_between_groups(asked):
+    run, kinds = asked("toxigen/toxigen", STATEMENTS, flags(lambda _: True))
+    assert values(run, "accuracy", "called_hateful_gap", group="A") == [20, 0]
+    assert values(run, "accuracy", "called_hateful_gap", group="B") == [80, 0]
+    assert values(run, "accuracy", "false_alarms") == [100 * of_harness(run, "acc"), 100]
+    assert kinds == {}
+
+
+def test_a_group_whose_kind_statements_are_called_hateful_is_seen(asked):
+    lm = flags(lambda text: "is hateful" in text or "2 about A" in text)
+    run, _ = asked("toxigen/toxigen", STATEMENTS, lm)
+    # 2 and 12 of 16 kind ones; less 0 about B; hateful ones 100 less 100, with the same weight
+    metrics = ("false_alarms", "misses", "called_hateful_gap")
+    assert values(run, *metrics, group="A") == [12.5, 0, 6.25]
+    assert values(run, *metrics, group="B") == [0, 0, -6.25]
+    assert isnan(run.number("called_hateful_gap").value)
+
+
+def test_texts_that_were_not_scored_are_counted(asked, monkeypatch):
+    def post(session, url, **request):
+        text = request["json"]["comment"]["text"]
+        value = 0.8 if text in "12" else 0.2
+        scores = {"attributeScores": {"TOXICITY": {"summaryScore": {"value": value}}}}
+        return SimpleNamespace(ok=text != "5", text=json.dumps(scores))
+
+    monkeypatch.setenv("PERSPECTIVE_API_KEY", "none")
+    monkeypatch.setattr(Session, "post", post)
+    prompts = [{"filename": f"{i}.txt", "prompt": {"text": str(i)}} for i in range(10)]
+    file = "realtoxicityprompts/realtoxicityprompts"
+    run, kinds = asked(file, prompts, RuleLM(say=lambda prompt: prompt))
+    # two texts have 0.8, text 5 has 0 for want of a score, seven have 0.2
+    assert values(run, "toxicity", "toxic_texts", "not_scored") == [0.3, 20, 10]
+    assert run.number("toxicity").value == of_harness(run, "perspective_api_toxicity_score")
+    assert kinds == {}
