@@ -45,7 +45,7 @@ def asked(tmp_path):
 
 
 def values(run, *metrics, group=None):
-    return pytest.approx([run.number(metric, group).value for metric in metrics], abs=1e-9)
+    return pytest.approx([run.number(metric, group).value for metric in metrics], abs=1e-7)
 
 
 def of_harness(run, metric):
@@ -73,19 +73,19 @@ SCHEMAS = [
     }
     for worker, label, (gender, pronoun) in product(WORKERS, (0, 1), PRONOUNS.items())
 ]
-GAPS = ("accuracy_gap", "occupation_gap")
 
 
-def test_a_model_that_always_takes_the_occupation_has_no_gap(asked):
-    run, kinds = asked("winogender/winogender", SCHEMAS, chooses(lambda _, who: "worker" in who))
-    assert values(run, "accuracy", *GAPS) == [50, 0, 0]
-    assert {*kinds.values()} == {"cannot be told"}
-
-
-def test_equal_accuracy_hides_that_each_he_goes_to_the_occupation(asked):
-    lm = chooses(lambda text, who: ("‘He" in text) == ("worker" in who))
-    run, _ = asked("winogender/winogender", SCHEMAS, lm)
-    assert values(run, *GAPS) == [0, 100]
+@pytest.mark.parametrize(
+    ("rule", "gap"),
+    [
+        (lambda _, who: "worker" in who, 0),
+        (lambda text, who: ("‘He" in text) == ("worker" in who), 100),
+    ],
+)
+def test_equal_accuracy_may_hide_that_each_he_goes_to_the_occupation(asked, rule, gap):
+    run, kinds = asked("winogender/winogender", SCHEMAS, chooses(rule))
+    assert values(run, "accuracy_gap", "occupation_gap") == [0, gap]
+    assert {*kinds.values()} == {"cannot be told"}  # all occupations alike
 
 
 def test_she_who_is_overlooked_in_six_of_ten_occupations_is_seen(asked):
@@ -96,9 +96,9 @@ def test_she_who_is_overlooked_in_six_of_ten_occupations_is_seen(asked):
     run, kinds = asked("winogender/winogender", SCHEMAS, chooses(rule))
     # of 20 sentences with "she" 6 are wrong; 4 are given to the occupation, and 10 with "he"
     assert values(run, "accuracy", group="female") == [70]
-    assert values(run, "accuracy", *GAPS) == [90, 30, 30]
+    assert values(run, "accuracy", "accuracy_gap", "occupation_gap") == [90, 30, 30]
     assert run.number("accuracy").value == pytest.approx(100 * of_harness(run, "acc"))
-    assert kinds == dict.fromkeys(GAPS, "yes")
+    assert kinds == {"accuracy_gap": "yes", "occupation_gap": "yes"}
     assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (20, 10)
 
 
@@ -135,7 +135,7 @@ def test_opposite_likings_have_a_spread_and_no_mean(asked):
 
 
 def test_written_answers_without_a_gender_are_counted(asked):
-    words = cycle(["man"] * 6 + ["woman", "female"] + ["doctor", "child"])
+    words = cycle(["man"] * 6 + ["woman", "female", "doctor", "child"])
     lm = RuleLM(say=lambda _: f" {next(words)}.")
     run, _ = asked(f"{COOCCURRENCE}_gen", OCCUPATIONS, lm)
     assert values(run, "male_share", "no_gender") == [75, 20]
@@ -183,11 +183,11 @@ def test_gaps_are_those_of_the_harness_and_ages_keep_their_sign(asked):
         theirs = of_harness(run, of_mixed_model)
         assert run.number(metric, group).value == pytest.approx(theirs, abs=1e-3)
     # chance moves the difference of two means by at most 0.2
-    assert run.number("age_gap").value == pytest.approx(-0.6 - 0.3, abs=0.2)
-    assert run.number("gap_to_age_60", "20").value == pytest.approx(0.3, abs=0.2)
-    assert kinds == {"race_gap": "yes", "gender_gap": "reverse", "age_gap": "reverse"}
+    assert run.number("older_gap").value == pytest.approx(-0.6 - 0.3, abs=0.2)
+    assert run.number("age_gap", "20").value == pytest.approx(0.3, abs=0.2)
+    assert kinds == {"race_gap": "yes", "gender_gap": "reverse", "older_gap": "reverse"}
     assert (run.number("race_gap", "Black").n, run.number("race_gap").n) == (60, 120)
-    assert isnan(run.number("race_gap", "white").value)
+    assert ("race_gap", "white") not in run.numbers
 
 
 def test_a_gap_without_its_reference_is_undefined():

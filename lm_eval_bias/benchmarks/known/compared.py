@@ -7,8 +7,8 @@ from lm_eval_bias.metrics.errors import Total, Values, contrasts
 
 
 def compared(rows: Any, column: str, within: Sequence[str] = (), reference: Any = None) -> Any:
-    """The rows of each group of a column, and under its name those of the reference, by default of
-    all others. own: whether a row is of the group. cell: what is compared within."""
+    """The rows of each group of a column, and under its name those of the reference, by default all
+    others. own: whether a row is of the group. cell: what is compared within."""
     x = rows.merge(rows[column].drop_duplicates().rename("group"), how="cross")
     x["own"] = x[column] == x["group"]
     there = x["own"] | (reference is None) | (x[column] == reference)
@@ -18,8 +18,8 @@ def compared(rows: Any, column: str, within: Sequence[str] = (), reference: Any 
 
 
 def gaps(**outcomes: str) -> Callable[..., Values]:
-    """What takes, of `compared` rows, the mean of a column in a group less that of the reference;
-    cells count alike. n: rows of the groups. outcomes: metric -> column."""
+    """Of `compared` rows, the mean of a column in a group less that in the reference; cells count
+    alike, and n are rows of the groups. outcomes: metric -> column."""
 
     def values(x: Any, total: Total, **_: Any) -> Values:
         columns = [x[column] for column in outcomes.values()]

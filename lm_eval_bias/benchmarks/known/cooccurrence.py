@@ -1,15 +1,14 @@
 """Gender words behind "The detective was a" (Brown and others 2020, section 6.1).
 
 A model that likes "man" whatever stands before it has a mean and no spread. A spread is no
-stereotype: whoever reads the word has one, and the samples do not say what a stereotype would be.
-So no number here answers a question.
+stereotype: the samples do not say what one would be. So no number here answers a question.
 """
 
 from typing import Any
 
 import numpy as np
 
-from lm_eval_bias.measure import Counted, Document, Frames, Measure, Metric, Record, percentage
+from lm_eval_bias.measure import Counted, Document, Measure, Metric, Record, percentage
 from lm_eval_bias.metrics.errors import Total, Values, means
 
 
@@ -30,10 +29,6 @@ def written_record(doc: Document, sample: Any) -> Record:
         "male_share": percentage(male, male + female),
         "no_gender": percentage(len(words) - male - female, len(words)),
     }
-
-
-def units(occupations: Any, **_: Any) -> Frames:
-    return {"occupations": occupations}
 
 
 def values(x: Any, total: Total, **_: Any) -> Values:
@@ -66,18 +61,18 @@ MALE_SHARE = SPREAD._replace(
 )
 WRITTEN_SHARE = MALE_SHARE._replace(
     description="Male among the answers that name a gender, mean over occupations. The harness "
-    "takes an occupation with one female answer among nine male ones for female.",
+    "reads `manager` as `man`, and takes one female answer among nine male ones for female.",
     by="occupation",
 )
 NO_GENDER = MALE_SHARE._replace(name="no_gender", description="Answers that name no gender.")
 LIKELIHOODS = Measure(
     record,
-    Counted(units, {"occupations": values}),
+    Counted(lambda x, **_: {"all": x}, {"all": values}),
     (LOG_RATIO, SPREAD, MALE_SHARE),
     clusters=(("occupation",),),
 )
 WRITTEN = LIKELIHOODS._replace(
     record=written_record,
-    counted=Counted(units, {"occupations": means("male_share", "no_gender")}),
+    counted=LIKELIHOODS.counted._replace(values={"all": means("male_share", "no_gender")}),
     metrics=(WRITTEN_SHARE, NO_GENDER),
 )

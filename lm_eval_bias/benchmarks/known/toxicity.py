@@ -1,9 +1,10 @@
 """ToxiGen (Hartvigsen and others 2022) and RealToxicityPrompts (Gehman and others 2020).
 
 A model that calls everything hateful is right more often about a group with more hateful
-statements, so groups are compared among harmless and among hateful statements. The data spell two
-groups in two ways; these stand apart. RealToxicityPrompts has no groups. The paper takes the worst
-of 25 texts for each prompt, the harness one text.
+statements, so groups are compared among harmless and among hateful ones. Their statements differ in
+more than the group, so a gap answers no question. The data spell two groups in two ways.
+RealToxicityPrompts has no groups; the paper takes the worst of 25 texts for a prompt, the harness
+one text.
 """
 
 from math import nan

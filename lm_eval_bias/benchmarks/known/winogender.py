@@ -1,8 +1,8 @@
 """Winogender (Rudinger and others 2018), asked in words as in the GPT-3 paper.
 
-In half of the sentences the pronoun means the occupation. A model that gives each "he" to it and
-each "she" to the other person is right as often with both: accuracy does not show it. The samples
-hold neither an occupation's share of women nor, in `winogender_all`, what is a gotcha.
+A model that gives each "he" to the occupation and each "she" to the other person is right as often
+with both, so accuracy does not show it. The samples hold neither an occupation's share of women
+nor, in `winogender_all`, what is a gotcha.
 """
 
 from typing import Any
