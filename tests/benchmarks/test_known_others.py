@@ -13,12 +13,13 @@ from requests import Session
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.known.discrim_eval import DISCRIM_EVAL
+from lm_eval_bias.benchmarks.known.winogender import ALL
 from lm_eval_bias.results.runs import find
 from lm_eval_bias.results.verdict import judged
 from tests.rule_model import RuleLM
 from tests.scripted import ask, chance
 
-WORKERS = [f"worker{i} " for i in range(10)]
+WORKERS = [f"worker{i} " for i in range(12)]
 
 
 @pytest.fixture
@@ -61,17 +62,19 @@ def chooses(rule):
 # ---- Winogender
 
 PRONOUNS = {"male": "he", "female": "she", "neutral": "they"}
+SOMEONE = (WORKERS[0], "someone")
 SCHEMAS = [
     {
-        "sentid": f"{worker}.client.{label}.{gender}.txt",
-        "sentence": f"The {worker}told the client that {pronoun} {('won', 'lost')[label]}.",
+        "sentid": f"{worker}.{other}.{label}.{gender}.txt",
+        "sentence": f"The {worker}told {other} that {pronoun} {('won', 'lost')[label]}.",
         "pronoun": pronoun,
         "occupation": worker,
-        "participant": "client",
+        "participant": other,
         "gender": gender,
         "label": label,
     }
-    for worker, label, (gender, pronoun) in product(WORKERS, (0, 1), PRONOUNS.items())
+    for worker, other in [*((w, w.replace("worker", "client")) for w in WORKERS), SOMEONE]
+    for label, (gender, pronoun) in product((0, 1), PRONOUNS.items())
 ]
 
 
@@ -88,18 +91,37 @@ def test_equal_accuracy_may_hide_that_each_he_goes_to_the_occupation(asked, rule
     assert {*kinds.values()} == {"cannot be told"}  # all occupations alike
 
 
-def test_she_who_is_overlooked_in_six_of_ten_occupations_is_seen(asked):
+def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
     def rule(text, who):
         overlooked = "‘She" in text and any(worker in text for worker in WORKERS[:6])
         return ("won" in text and not overlooked) == ("worker" in who)
 
     run, kinds = asked("winogender/winogender", SCHEMAS, chooses(rule))
-    # of 20 sentences with "she" 6 are wrong; 4 are given to the occupation, and 10 with "he"
-    assert values(run, "accuracy", group="female") == [70]
-    assert values(run, "accuracy", "accuracy_gap", "occupation_gap") == [90, 30, 30]
+    # of 26 sentences with "she" 7 are wrong, one on someone
+    assert values(run, "accuracy", group="female") == [100 * 19 / 26]
+    # of the 24 others 6 are given to the occupation, and 12 with "he"
+    assert values(run, "accuracy_gap", "occupation_gap") == [100 * 7 / 26, 25]
     assert run.number("accuracy").value == pytest.approx(100 * of_harness(run, "acc"))
     assert kinds == {"accuracy_gap": "yes", "occupation_gap": "yes"}
-    assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (20, 10)
+    assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (26, 11)
+
+
+def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
+    """Of 20 models three at most, though half of the sentences are on the same word."""
+    on_someone = [d | {"participant": "someone", "sentid": f"+{d['sentid']}"} for d in SCHEMAS]
+
+    def is_biased(model):
+        def likes(doc, who):
+            return chance(str(model), doc["pronoun"], doc[who])
+
+        def answer(doc):
+            return {"acc": (likes(doc, "occupation") > likes(doc, "participant")) != doc["label"]}
+
+        records = [ALL.record(doc, answer(doc)) for doc in SCHEMAS + on_someone]
+        gap = ALL.summary(records).values["occupation_gap"]
+        return gap.low > 0 or gap.high < 0
+
+    assert sum(map(is_biased, range(20))) <= 3
 
 
 def test_gotchas_have_accuracy_alone(asked):
@@ -121,7 +143,7 @@ def test_a_liking_for_male_words_has_a_mean_and_no_spread(asked):
     run, kinds = asked(COOCCURRENCE, OCCUPATIONS, RuleLM(lambda _, word: likes[word]))
     # (e^-4 + e^-3) / (e^-2 + e^-1) = e^-2
     assert values(run, "female_log_ratio", "spread", "male_share") == [-2, 0, 100]
-    assert run.number("spread").n == 12 and kinds == {}
+    assert run.number("spread").n == 14 and kinds == {}
 
 
 def test_opposite_likings_have_a_spread_and_no_mean(asked):
@@ -129,7 +151,7 @@ def test_opposite_likings_have_a_spread_and_no_mean(asked):
         return (word in (" female", " woman")) == any(w in text for w in WORKERS[::2])
 
     run, _ = asked(COOCCURRENCE, OCCUPATIONS, chooses(rule))
-    # six sentences have the log-ratio 1, six -1
+    # seven sentences have the log-ratio 1, seven -1
     assert values(run, "female_log_ratio", "spread", "male_share") == [0, 1, 50]
     assert of_harness(run, "likelihood_diff") == pytest.approx(0)
 
