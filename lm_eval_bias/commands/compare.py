@@ -2,12 +2,14 @@
 asked."""
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.results import comparison, runs
+from lm_eval_bias.results import any_task, comparison, runs
 from lm_eval_bias.show import comparison as shown
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, nearest
 
 NOTHING = 2
 """The exit status where no task can be compared."""
@@ -30,6 +32,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     finished.add_tasks(parser)
     finished.add_metrics(parser)
+    parser.add_argument(
+        "--metric",
+        metavar="METRIC",
+        help="a metric of the harness, NAME or NAME,FILTER, of the tasks that --task names",
+    )
+    parser.add_argument(
+        "--task",
+        dest="any_tasks",
+        metavar="TASK",
+        action="append",
+        default=[],
+        help="any task whose samples have --metric for each document: its mean is compared",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="COLUMN",
+        help="for --task: the column of the documents whose equal values depend on each other; "
+        "by default each document is a cluster",
+    )
     parser.add_argument(
         "--groups",
         action="store_true",
@@ -55,7 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
             "or --models NAME NAME"
         )
     known = catalogue.measured(arguments.include_path)
-    found = [runs.find([place], known, arguments.tasks, across) for place in arguments.runs]
+    made = _any_tasks(arguments, paths)
+    known |= made
+    tasks = [*(arguments.tasks or ()), *made] or None
+    found = [runs.find([place], known, tasks, across) for place in arguments.runs]
     first, second = (
         finished.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")
         for i, name in zip((0, -1), arguments.models or (None, None), strict=True)
@@ -76,8 +100,33 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.metrics,
             arguments.groups,
             arguments.common,
-            [note for side in found for note in side.notes],
+            [note for side in found for note in side.notes]
+            + [f"{name}: {task.about}" for name, task in made.items()],
             across,
         )
     status = finished.show(shown.page(result), output, shown.summary(result))
     return status if result.pairs else NOTHING
+
+
+def _any_tasks(arguments: argparse.Namespace, paths: Sequence[Path]) -> dict[str, catalogue.Task]:
+    """Those of --task, by name."""
+    metric, wanted = arguments.metric, arguments.any_tasks
+    if not (metric and wanted):
+        if metric or wanted or arguments.cluster:
+            raise UsageError(
+                "--metric METRIC and --task TASK go together, with or without --cluster"
+            )
+        return {}
+    below = any_task.samples_below(paths)
+    for name in wanted:
+        if not below.get(name):
+            near = nearest(
+                name,
+                sorted(filter(below.get, below)),
+                "" if any(below.values()) else "there are none at all",
+            )
+            raise UsageError(f"--task {name}: it has no samples there (--log_samples); {near}")
+    return {
+        name: any_task.task_of(name, {metric: None}, arguments.cluster, below[name])
+        for name in wanted
+    }

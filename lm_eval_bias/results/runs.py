@@ -265,7 +265,7 @@ def find(
     notes: list[str] = []
     foreign: list[str] = []
     samples, phrases = [], []
-    for path, place in _files(places, names, notes):
+    for path, place in files(places, names, notes):
         name = DATED.match(path.name)
         if name and name["kind"] == "jsonl":
             samples.append(path)
@@ -379,7 +379,7 @@ def against(key: str, first: str, second: str) -> str:
 # ---- Files
 
 
-def _files(
+def files(
     places: Sequence[Place], names: Sequence[Place], notes: list[str]
 ) -> Iterator[tuple[Path, Place]]:
     seen = set()
@@ -446,16 +446,7 @@ def _of_results(
     if model_name(content) is None:
         raise Unreadable(path, "it names no model: neither `model_name` nor `model_args` is there")
     for task in configs:
-        files = content.get("files")
-        if date is None and isinstance(files, list):
-            samples = tuple(map(Path, map(str, files)))
-        else:
-            arguments = re.sub("[/=]", "__", str(at(content, "config", "model_args")))
-            begin = "samples_" if date else f"{arguments}_"
-            end = f"_{date}.jsonl" if date else ".jsonl"
-            beside = path.parent / f"{begin}{task.replace(os.sep, '_')}{end}"
-            # isfile answers for names that no file can have, too
-            samples = tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
+        samples = samples_of(path, date, task, content)
         known = known_tasks.get(task)
         known = known if known and known.measure else None
         if known and known.is_of_harness and samples:
@@ -476,6 +467,18 @@ def _of_results(
         else:
             why = _without_cells(task, configs[task], results.get(task), samples)
         notes.append(f"{path}: {task} is left out: {why}")
+
+
+def samples_of(path: Path, date: str | None, task: str, content: Json) -> tuple[Path, ...]:
+    """The sample files of a task of a results file, as far as they are there."""
+    named = content.get("files")
+    if date is None and isinstance(named, list):
+        return tuple(map(Path, map(str, named)))
+    arguments = re.sub("[/=]", "__", str(at(content, "config", "model_args")))
+    begin, end = ("samples_", f"_{date}.jsonl") if date else (f"{arguments}_", ".jsonl")
+    beside = path.parent / f"{begin}{task.replace(os.sep, '_')}{end}"
+    # isfile answers for names that no file can have, too
+    return tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
 
 
 def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:

@@ -212,22 +212,23 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     of_harness = measure_of(task).record if task.is_of_harness else None
     for path in files:
         repeats, first, number = cache(partial(_repeats, task, path)), None, 0
-        for number, line in _of_file(path):
+        for number, line in of_file(path):
             place = f"{path}, line {number}"
             try:
                 sample = loads(line) if isinstance(line, bytes) else line
-                if of_harness:
+                # a baseline has records of the harness's tasks, too
+                if of_harness is None or "records" in sample:
+                    made, name = sample["records"], sample["doc_hash"]
+                    if not isinstance(name, str):
+                        raise TypeError("doc_hash is a text")
+                else:
                     first = sample if first is None else first
-                    if sample.get("filter") != first.get("filter"):
+                    wanted = task.config.get("filter") or first.get("filter")
+                    if sample.get("filter", wanted) != wanted:
                         continue  # the same answers, read in another way
-                    if "doc_hash" not in sample:
-                        sample["doc_hash"] = _hash(sample["doc"])
-                name = sample["doc_hash"]
-                if not isinstance(name, str):
-                    raise TypeError("doc_hash is a text")
-                if of_harness:  # its data may hold a document twice
-                    name = f"{name} {sample.get('doc_id')}"
-                made = of_harness(sample["doc"], sample) if of_harness else sample["records"]
+                    made = of_harness(sample["doc"], sample)
+                    # its data may hold a document twice
+                    name = f"{sample.get('doc_hash') or _hash(sample['doc'])} {sample['doc_id']}"
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
@@ -264,7 +265,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     return sorted(result, key=attrgetter("place"))
 
 
-def _of_file(path: Path) -> Iterator[tuple[int, Any]]:
+def of_file(path: Path) -> Iterator[tuple[int, Any]]:
     """The samples of a file with their numbers, a line each. lm_eval 0.4.2 wrote one list."""
     with opened(path) as file:
         is_list = file.read(1) == b"["
