@@ -127,6 +127,5 @@ def _any_tasks(arguments: argparse.Namespace, paths: Sequence[Path]) -> dict[str
             )
             raise UsageError(f"--task {name}: it has no samples there (--log_samples); {near}")
     return {
-        name: any_task.task_of(name, {metric: None}, arguments.cluster, below[name])
-        for name in wanted
+        name: any_task.task_of(name, [metric], arguments.cluster, below[name]) for name in wanted
     }

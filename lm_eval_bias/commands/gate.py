@@ -126,6 +126,9 @@ def _run(arguments: argparse.Namespace) -> int:
     wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly) if judges else None
     writing.check("--junit", arguments.junit)
     known = catalogue.measured(arguments.include_path)
+    paths = [*arguments.runs, *arguments.baseline]
+    any_tasks = rules.any_tasks(wanted, known, paths) if wanted else {}
+    known |= any_tasks
     finished_runs = _found(arguments.runs, known)
     if arguments.save:
         content = packed(finished_runs.runs, known)
@@ -139,6 +142,8 @@ def _run(arguments: argparse.Namespace) -> int:
         writing.whole(arguments.rules, made)
         print(f"{made}\nwrote {arguments.rules}")
         return PASSED
+    for name, task in any_tasks.items():
+        print(f"{name}: {task.about}", file=sys.stderr)
     return _judge(arguments, wanted, finished_runs, before, known)
 
 

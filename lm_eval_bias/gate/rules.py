@@ -8,23 +8,27 @@
       - {task: "*", worse_than_baseline: significantly}
       - {task: TASK, metric: METRIC, worse_than_baseline_by: 1, unit: points}
       - {task: "*", unusable: 10}
+      - {task: ANY, metric: acc, cluster: COLUMN, better: higher, worse_than_baseline_by: 1}
 
 A rule that bounds nothing would let everything pass, so all is checked before a run is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.content import Content
 from lm_eval_bias.data.content import read as read_content
 from lm_eval_bias.data.schema import Fields, Figure, Rows, Text
 from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.results.any_task import samples_below, task_of
+from lm_eval_bias.results.leaderboard import about, direction
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.samples import mapping
 from lm_eval_bias.usage import UsageError, nearest
 
 BELOW, ABOVE, WITHIN, WORSE, SIGNIFICANT, UNUSABLE = CONDITIONS = (
@@ -41,13 +45,16 @@ EVERY = "*"
 CAP = 10.0
 """Percent of refusals and unusable answers above which no rule of a task passes by default."""
 LEAST_CONFIDENCE = 0.95
+_OF_NUMBER = ("metric", "group", "unit", "cluster", "better")
+"""Keys of rules that are no caps."""
 _FILE = Fields(
     {"confidence": Figure()},
     rules=Rows(
         Fields(
             {
-                **dict.fromkeys(("metric", "group"), Text()),
+                **dict.fromkeys(_OF_NUMBER, Text()),
                 "unit": Text(tuple(UNITS)),
+                "better": Text(("lower", "higher")),
                 **dict.fromkeys(CONDITIONS, Figure()),
                 SIGNIFICANT: Text(("significantly",)),
             },
@@ -60,7 +67,8 @@ _EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: 
 
 class Rule(NamedTuple):
     """task: `EVERY` for a cap on all, and for all `SIGNIFICANT` rules together. bound: in the
-    metric's unit, of a cap in percent. group: None for the whole."""
+    metric's unit, of a cap in percent. group: None for the whole. cluster, better: of a metric of
+    the harness."""
 
     line: int
     task: str
@@ -69,6 +77,8 @@ class Rule(NamedTuple):
     metric: str | None = None
     group: str | None = None
     unit: str | None = None
+    cluster: str | None = None
+    better: Literal["lower", "higher"] | None = None
 
 
 class Rules(NamedTuple):
@@ -111,7 +121,7 @@ def parsed(content: Content) -> Rules:
                 problems += mistakes
                 continue
             (condition,) = (name for name in CONDITIONS if name in row)
-            names = [row.get(key) for key in ("metric", "group", "unit")]
+            names = [row.get(key) for key in _OF_NUMBER]
             bound = 0.0 if condition == SIGNIFICANT else float(row[condition])
             rule = Rule(content.line(place), row["task"], condition, bound, *names)
             first = rules.setdefault((rule.task, condition, *names[:2]), rule)
@@ -138,7 +148,7 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     (condition,) = conditions
     bound = row[condition]
     if condition == UNUSABLE:
-        for key in ("metric", "group", "unit"):
+        for key in _OF_NUMBER:
             if key in row:
                 yield (
                     key,
@@ -148,7 +158,7 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield condition, f"{bound:g} is no percentage; expected a number from 0 to 100"
         return
     if row["task"] == EVERY:
-        if condition == SIGNIFICANT and not {"metric", "group", "unit"} & row.keys():
+        if condition == SIGNIFICANT and not {*_OF_NUMBER} & row.keys():
             return
         yield "task", f"`{EVERY}` is for a cap (`unusable`) alone; name the task of the number"
     if "metric" not in row:
@@ -162,6 +172,42 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 # ---- Against what is known of the tasks
 
 
+def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) -> dict[str, Task]:
+    """The tasks that `any_task` makes for rules on metrics of the harness, by name. UsageError with
+    the line of a rule."""
+    wanted: dict[str, list[Rule]] = {}
+    for rule in rules.rules:
+        task = known.get(rule.task)
+        measure = task and task.measure
+        own = measure and (
+            not (task and task.is_of_harness) or rule.metric in [m.name for m in measure.metrics]
+        )
+        if rule.metric is not None and not own:
+            wanted.setdefault(rule.task, []).append(rule)
+        elif rule.cluster:
+            cause = f"{rule.task} has clusters of its own; leave `cluster` out"
+            raise UsageError(f"{rules.file}, line {rule.line}: {cause}")
+    made = {}
+    for name, samples in (samples_below(paths) if wanted else {}).items():
+        if name not in wanted or not samples:
+            continue
+        if any("cells" in mapping(content, "configs", name) for _, content in samples):
+            continue  # a task with a measure that is not known here
+        first, others = wanted[name][0], [rule for rule in rules.rules if rule.task == name]
+        try:
+            for rule in others:
+                if rule.metric and (rule.cluster, rule in wanted[name]) != (first.cluster, True):
+                    raise UsageError(
+                        f"one cluster and one kind of number for all rules on {name}; line "
+                        f"{rule.line} has another"
+                    )
+            metrics = [str(rule.metric) for rule in wanted[name]]
+            made[name] = task_of(name, metrics, first.cluster, samples)
+        except UsageError as error:
+            raise UsageError(f"{rules.file}, line {first.line}: {error}") from error
+    return made
+
+
 def check(
     rules: Rules, runs: Sequence[Run], known: Mapping[str, Task], baseline: Collection[Run]
 ) -> None:
@@ -172,7 +218,7 @@ def check(
         of_task = [run for run in runs if run.task == rule.task]
         cause = ""
         if rule.task not in (EVERY, *known) and not of_task:
-            cause = f"no task {rule.task!r}, neither here nor in the runs; "
+            cause = f"no task {rule.task!r}, neither here nor in the runs (--log_samples); "
             guess = nearest(rule.task, [*known, *(run.task for run in runs)])
             cause += (
                 guess
@@ -212,8 +258,14 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
         return f"unit: {rule.unit}, but {number} is in {unit}; correct the unit and the bound"
     if rule.condition == WITHIN and metric.null_value is None:
         return f"{number} has no null value to be within a distance of; use below or above"
-    if rule.condition in PAIRED and metric.null_value is None and metric.better is None:
-        return f"{number} has no direction that is worse; use below or above"
+    way = direction(metric)
+    if rule.better and way and way != rule.better:
+        return f"better: {rule.better} would turn it round; {number}: {about(metric)}"
+    if rule.condition in PAIRED and not (way or rule.better):
+        return (
+            f"{number} has no direction that is worse; say `better: lower` or `better: higher`, or "
+            "use below or above"
+        )
     low, high = metric.scale or metric.unit_range
     if isfinite(high - low):
         least, most = (0, high - low) if rule.condition in (WITHIN, *PAIRED) else (low, high)

@@ -315,7 +315,7 @@ def _test(
         part = f" (asked {run.n:,} of {run.of:,} documents)" if run.of and run.n < run.of else ""
         todo = "run the task again, whole and with this version"
         raise _Settled(ERROR, f"the run has no {rule.metric}{group}{part}", todo)
-    name = metric.name
+    name, metric = metric.name, metric._replace(better=metric.better or rule.better)
     verdict.metric, verdict.number = metric, number._replace(low=nan, high=nan)
     if not isfinite(number.value):
         todo = "see the task's other numbers and answers for why"

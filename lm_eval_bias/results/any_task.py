@@ -1,6 +1,6 @@
 """A task made on the fly for metrics that the samples of any task hold: their means."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import nan
 from pathlib import Path
@@ -42,16 +42,16 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
     return result
 
 
-def task_of(task: str, metrics: Mapping[str, Way], cluster: str | None, samples: Samples) -> Task:
+def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Samples) -> Task:
     """A task with the means of metrics, in percent where all values lie between 0 and 1.
 
-    metrics: NAME, or NAME,FILTER -> which is better; None for what the results files say. cluster:
-    a column of the documents; None: each document is a cluster. UsageError says what samples lack.
+    metrics: NAME, or NAME,FILTER. cluster: a column of the documents; None: each document is a
+    cluster. UsageError says what samples lack.
     """
     keys = {metric: metric.partition(",")[0] for metric in metrics}
-    filters = {metric.partition(",")[2] for metric in metrics}
+    filters = {metric.partition(",")[2] for metric in keys}
     if len(filters) > 1:
-        raise UsageError(f"{task}: metrics of one filter at a time, found {' and '.join(metrics)}")
+        raise UsageError(f"{task}: metrics of one filter at a time, found {' and '.join(keys)}")
     (wanted,) = filters
 
     def record(doc: Any, sample: Any) -> Record:
@@ -77,7 +77,7 @@ def task_of(task: str, metrics: Mapping[str, Way], cluster: str | None, samples:
                     k for k in sample.keys() - _LAYOUT if isinstance(sample[k], (int, float))
                 }
                 columns |= dict.fromkeys(mapping(sample["doc"]))
-                wide |= {metric for metric in metrics if made[metric] < 0 or made[metric] > 1}
+                wide |= {metric for metric in keys if made[metric] < 0 or made[metric] > 1}
     if len(filtered) > 1 and not wanted:
         several = ", ".join(f"{key},{name}" for key in keys.values() for name in filtered)
         raise UsageError(f"{task} has several filters; name one: {several}")
@@ -91,16 +91,15 @@ def task_of(task: str, metrics: Mapping[str, Way], cluster: str | None, samples:
                 near = nearest(name, there, "" if there else "it has none")
                 raise UsageError(f"{task} has no {what} {name!r}; {near}")
 
-    def metric(name: str, better: Way) -> Metric:
+    def metric(name: str) -> Metric:
         key, unit = keys[name], "" if name in wide else "%"
-        known = next(filter(None, (_better(task, key, content) for _, content in samples)), None)
-        if better and known and better != known:
-            raise UsageError(f"{task}: {known} {key} is better, say its results; {better} is not")
+        ways = (_better(task, key, content) for _, content in samples)
+        better: Way = next((way for way in ways if way), None)
         about = f"The mean of the harness's {key}{', times 100' if unit else ''}."
-        return Metric(name, unit, about, better=better or known, primary=True, counted="documents")
+        return Metric(name, unit, about, better, primary=True, counted="documents")
 
     def units(records: Any, **_: Any) -> dict[str, Any]:
-        scaled = {m: records[m].astype(float) * (1 if m in wide else 100) for m in metrics}
+        scaled = {m: records[m].astype(float) * (1 if m in wide else 100) for m in keys}
         return {"documents": records.assign(**scaled)}
 
     about = f"clusters are those of the column {cluster}"
@@ -109,9 +108,8 @@ def task_of(task: str, metrics: Mapping[str, Way], cluster: str | None, samples:
             "each document is a cluster of its own, as if none depended on another; these columns "
             f"of the documents can be clusters: {shortened(', '.join(columns), 200)}"
         )
-    counted = Counted(units, {"documents": means(*metrics)})
-    declared = [metric(*pair) for pair in metrics.items()]
-    measure = Measure(record, counted, declared, clusters=((CLUSTER,),))
+    counted = Counted(units, {"documents": means(*keys)})
+    measure = Measure(record, counted, [*map(metric, keys)], clusters=((CLUSTER,),))
     config = {
         "task": task,
         "tasks": [task],

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.rule_model import RuleLM
-from tests.scripted import ask, lines_of
+from tests.scripted import ask, edited, lines_of
 
 SUBJECTS = [f"subject {i}" for i in range(12)]
 QUESTIONS = [
@@ -185,3 +185,79 @@ def test_runs_on_other_documents_are_refused(compare, runs, tmp_path):
     samples.unlink()
     error, _ = compare("--metric", "acc", "--task", "quiz", second=fewer)
     assert "quiz is left out: it has no table of numbers; run it again with --log_samples" in error
+
+
+# ---- Rules of a gate
+
+
+@pytest.fixture
+def gate(command, runs, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*rules, judged=runs / "two", baseline=runs / "one", more=("--verbose",)):
+        file = tmp_path / "bias.yaml"
+        file.write_text("rules:\n" + "".join(f"  - {{{rule}}}\n" for rule in rules))
+        status, out, err = command("gate", judged, "--rules", file, "--baseline", baseline, *more)
+        return status, " ".join(out.split()), err
+
+    return run
+
+
+WORSE = "worse_than_baseline_by: 1"
+
+
+def test_rules_on_any_metric(gate):
+    """25 points of the right answers are lost; of the nats, less is better, and they are less."""
+    status, out, err = gate(f"task: quiz, metric: acc, cluster: subject, {WORSE}")
+    assert (
+        status == 1 and "25.0 points worse" in out and "94.4 before, 69.4 now, 12 clusters" in out
+    )
+    assert "quiz: clusters are those of the column subject" in err
+    nats = "task: nats, metric: nats, worse_than_baseline: significantly"
+    status, out, err = gate(nats, "task: nats, metric: right, above: 40")
+    assert status == 0 and "0.5 better" in out and "each document is a cluster of its own" in err
+
+
+def test_a_baseline_keeps_the_values_of_a_metric(gate, runs, tmp_path):
+    rule, kept = f"task: written, metric: 'exact_match,loose', {WORSE}", tmp_path / "kept.json.xz"
+    gate(rule, judged=runs / "one", baseline=runs / "two", more=("--save", kept))
+    _, of_file, _ = gate(rule, baseline=kept, more=())
+    _, of_folder, _ = gate(rule, more=())
+    assert "over its bound by 24.0 points" in of_file and of_file == of_folder
+
+
+def test_a_direction_is_said_where_no_file_knows_it_and_never_turned_round(gate, runs, tmp_path):
+    rule = f"task: quiz, metric: acc, {WORSE}"
+    _, _, err = gate(f"{rule}, better: lower")
+    assert "better: lower would turn it round; acc of quiz: %, higher is better" in err
+    for name in ("one", "two"):
+        shutil.copytree(runs / name, tmp_path / name)
+        (results,) = (tmp_path / name).rglob("results_*.json")
+        with edited(results) as content:
+            del content["higher_is_better"]["quiz"], content["configs"]["quiz"]["metric_list"]
+    where = {"judged": tmp_path / "two", "baseline": tmp_path / "one"}
+    _, _, err = gate(rule, **where)
+    assert "line 2: acc of quiz has no direction that is worse; say `better: lower` or" in err
+    assert "25.0 points worse" in gate(f"{rule}, better: higher", **where)[1]
+    assert "25.0 points better" in gate(f"{rule}, better: lower", **where)[1]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (["task: quiz, metric: ac, above: 1"], "line 2: quiz has no metric with a number for"),
+        (["task: hbb, metric: mean_difference, cluster: x, above: 1"], "hbb has clusters of its"),
+        (["task: quiz, metric: acc, within: 1"], "acc of quiz has no null value to be within"),
+        (
+            [
+                f"task: quiz, metric: acc, {part}"
+                for part in ("cluster: level, above: 1", "below: 9")
+            ],
+            "one kind of number for all rules on quiz; line 3 has another",
+        ),
+        (["task: '*', unusable: 9, better: lower"], "better: a cap on unusable answers is on the"),
+    ],
+)
+def test_what_a_rule_cannot_name(gate, rules, message):
+    status, _, err = gate(*rules)
+    assert status == 2 and message in err

@@ -174,7 +174,7 @@ def test_names_that_exist():
 
 
 MISFITS = """
-task: mina, metric: gap, below: 2 | no task 'mina', neither here nor in the runs; did you
+task: mina, metric: gap, below: 2 | no task 'mina', neither here nor in the runs (--log_samples)
 task: mina, unusable: 2 | no task 'mina'
 task: mine, metric: gup, below: 2 | mine has no number 'gup'; did you mean gap?
 task: mine, metric: p, below: 0.05 | no rule can bound it; a rule can bound gap, delta, share
