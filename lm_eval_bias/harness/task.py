@@ -140,7 +140,9 @@ class BiasTask(Base):
         if isinstance(builder, CustomDataset) and options:  # other arguments are the YAML's
             fixed = signature(builder.documents).parameters.keys() - options.declared()
             metadata = {key: value for key, value in metadata.items() if key not in fixed}
-        if config.get("dataset_path") and callable(process := config.pop("process_docs", None)):
+        # a task that takes --metadata data=FILE; the documents of others are the harness's affair
+        if config.get("dataset_path") and options and "data" in options.declared():
+            process = config.pop("process_docs")
             source = (config["dataset_path"], config.get("dataset_name"), config["test_split"])
             path = self._options.get("data")
             config["custom_dataset"] = partial(hub_data.documents, process, name, *source, path)
