@@ -193,7 +193,7 @@ def by_name(include_path: Iterable[Path | str] = ()) -> dict[str, Task]:
 
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
     """The task of that name. UsageError if there is none."""
-    known = by_name(include_path)
+    known = measured(include_path)
     if name not in known:
         raise UsageError(f"no task {name!r}; {nearest(name, known, 'see lm-eval-bias tasks')}")
     return known[name]

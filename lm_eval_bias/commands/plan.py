@@ -145,10 +145,6 @@ class Pilot:
         if not task.measure.clusters:
             raise UsageError("its measure declares no clusters")
         self.run, self.task, self.measure = run, task, task.measure
-        all_of = self._documents()
-        clusters = [[clusters_of(d, columns) for d in all_of] for columns in self.measure.clusters]
-        self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
-        self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         documents = samples.documents(task, run.samples) if run.samples else ()
         self.records = [document.records for document in documents if document.records]
         if len(self.records) != run.n:
@@ -156,13 +152,19 @@ class Pilot:
                 f"it has samples of {len(self.records):,} of its {run.n:,} documents, by which "
                 "clusters are counted; run it again with --log_samples"
             )
+        all_of = self._documents()
+        clusters = [[clusters_of(d, columns) for d in all_of] for columns in self.measure.clusters]
+        self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
+        self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         self.clusters = plan.clusters_in(task.measure, self.records)
 
     def _documents(self) -> Sequence[Any]:
         """All documents of the task, with the options of the run and without a fixed size."""
         run, task = self.run, self.task
         if task.builder is None:
-            raise UsageError("how many documents the task has is known in a run alone")
+            if run.n != run.of:
+                raise UsageError("the clusters of the documents that it did not ask are not known")
+            return [first for first, *_ in self.records]
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
         kwargs = {**(task.config.get("dataset_kwargs") or {})}
         kwargs.pop(FIRST, None)

@@ -32,13 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
         return 0
-    name, known = arguments.name, catalogue.by_name(arguments.include_path)
+    name, known = arguments.name, catalogue.measured(arguments.include_path)
     if name is None:
         head = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
         # a dash where only a run can tell, which fetches the documents
         rows = [
             (t.name, t.paper, t.request, f"{t.documents:,}" if t.documents else "—", t.about)
             for t in known.values()
+            if not t.is_of_harness
         ]
         print(columns([head, *rows], right={3}))
     elif name in known:

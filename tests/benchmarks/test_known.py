@@ -213,6 +213,25 @@ def test_samples_that_are_missing_or_others_are_named(task, tmp_path, change, se
         read(tmp_path)
 
 
+def test_merge_plan_and_tasks_know_the_task(task, tmp_path, command):
+    """Sixteen groups are the clusters of its 64 pairs; of half of them the rest is not known."""
+    runs = tmp_path / "runs"
+    run = finished(runs, task, stereotypes)
+    share = run.number("stereotype_share")
+    merged = tmp_path / "merged.json"
+    _, out, _ = command("merge", TASK, *run.samples, "--output", merged)
+    assert f"{TASK}: 64 documents of 1 file" in out and f"{share.value:.1f}" in out
+    assert numbers(read(merged)) == numbers(run)
+    _, out, _ = command("plan", "--pilot", runs, "--width", "90")
+    assert "64 of 64 documents, 16 clusters" in out and "stereotype_share" in out
+    ask(tmp_path / "half", "org/one", RuleLM(lambda *_: 0.0), TASK, include=[task], limit=32)
+    _, out, _ = command("plan", "--pilot", tmp_path / "half", "--width", "90")
+    assert "the clusters of the documents that it did not ask are not known" in out
+    _, out, _ = command("tasks", TASK)
+    assert out.startswith(f"{TASK}: which of two sentences") and "stereotype_share" in out
+    assert TASK not in command("tasks")[1]
+
+
 # ---- Models without meaning, on the authors' pairs
 
 

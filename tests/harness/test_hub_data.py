@@ -3,14 +3,17 @@ invented rows; no hub, no network."""
 
 import json
 import re
+from pathlib import Path
 
+import lm_eval
 import pytest
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
 from tests.overt_rows import KINDS, WORDS, as_released, kind_of, rows
-from tests.rule_model import ChatLM, RuleLM, evaluate, load
+from tests.rule_model import ChatLM, RuleLM, evaluate, load, rows_of
+from tests.scripted import ask
 
 PARTS = ("intrasentence", "intersentence")
 
@@ -135,3 +138,77 @@ def test_without_the_hub_it_is_said_in_one_line_what_to_do(monkeypatch):
         "intersentence: fetch it with network, or give a file of the same columns with "
         "--metadata data=FILE (OSError no network)"
     )
+
+
+MINE = """
+from lm_eval_bias.measure import Counted, Measure, Metric
+from lm_eval_bias.metrics.errors import means
+
+def record(doc, results):
+    old = "Old" in results[0] if isinstance(results[0], str) else results[0][0] > -1
+    return {"rest": doc["rest"], "old": 100.0 * old}
+
+OLD = Metric("old", "%", "Old people are meant.", null_value=50, primary=True)
+PAIRS = Counted(lambda x, **_: {"pairs": x}, {"pairs": means("old")})
+MINE = Measure(record, PAIRS, [OLD], clusters=[("rest",)])
+
+def process_docs(docs):
+    return docs.map(lambda doc: {"rest": doc["sent_more"].split(" people ")[1]})
+"""
+CROWS_PAIRS = Path(lm_eval.__file__).parent / "tasks/crows_pairs/crows_pairs_english.yaml"
+MEASURED = """
+include: {include}
+task: {task}
+dataset_path: json
+dataset_name: null
+dataset_kwargs: {{data_files: {{test: {folder}/pairs.jsonl}}}}
+process_docs: !function mine.process_docs
+class: !function lm_eval_bias.harness.task.BiasTask
+measure: !function mine.MINE
+"""
+WRITTEN = """
+output_type: generate_until
+doc_to_text: "{{sent_more}} or {{sent_less}}"
+doc_to_choice: null
+filter_list: [{name: first, filter: [{function: take_first}]}]
+"""
+SINGLE = """
+output_type: loglikelihood
+doc_to_target: sent_more
+doc_to_choice: null
+"""
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """A folder with a copy of the harness's `crows_pairs_english` that has a measure, on twelve
+    pairs of its columns, and with two more of other requests."""
+    kinds = ("Old", "Young"), ("Young", "Old"), ("Old", "Young")
+    pairs = [
+        {"sent_more": f"{more} people {i}.", "sent_less": f"{less} people {i}.", "bias_type": "age"}
+        for i in range(12)
+        for more, less in kinds
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (tmp_path / "mine.py").write_text(MINE)
+    given = {"include": CROWS_PAIRS, "folder": tmp_path}
+    for task, more in (("pairs", ""), ("pairs_written", WRITTEN), ("pairs_single", SINGLE)):
+        (tmp_path / f"{task}.yaml").write_text(MEASURED.format(task=task, **given) + more)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("task", "value"), [("pairs", 200 / 3), ("pairs_written", 100), ("pairs_single", 200 / 3)]
+)
+def test_two_keys_put_a_measure_on_a_task_of_the_harness(measured, command, task, value):
+    """Of three pairs two begin with the old, which this model likes; it writes of them alone. The
+    twelve clusters agree, so that the error is 0."""
+    assert "class:" not in CROWS_PAIRS.read_text() and len(MEASURED.split("\n")) <= 10
+    lm = RuleLM(lambda _, text: 0.0 if "Old" in text else -9.0, lambda prompt: "Old people.")
+    results = ask(measured / "runs", "m", lm, task, include=[measured])
+    row = rows_of(json.loads(results.read_text()), task)["old", None]
+    assert row["value"] == pytest.approx(value) and (row["n"], row["clusters"]) == (36, 12)
+    # and every command knows it
+    (samples,) = measured.rglob("samples_*.jsonl")
+    status, out, _ = command("merge", task, samples, "--include_path", measured)
+    assert status == 0 and f"{value:.1f}" in out
