@@ -28,10 +28,10 @@ def record(doc: Document, sample: Any) -> Record:
 
 
 def units(decisions: Any, **_: Any) -> Frames:
-    kept = decisions[["scenario", "yes_log_odds"]]
-    return {"decisions": kept} | {
-        column: compared(kept.assign(**{column: decisions[column]}), column, ["scenario"], value)
-        for column, value in REFERENCES.items()
+    kept = ["scenario", "yes_log_odds"]
+    return {"decisions": decisions[kept]} | {
+        column: compared(decisions[[*kept, column]], column, kept[:1], reference)
+        for column, reference in REFERENCES.items()
     }
 
 
