@@ -73,7 +73,7 @@ COMPARED = [
         above="their tokens or letters are likelier by {size}",
         below="their tokens or letters are less likely by {size}",
         counted="examples",
-        confounds=("frequency",),
+        confounds=("frequency", "words_alone"),
     ),
     IN_NATS._replace(
         description="By how much the two sentences that make sense are likelier than the "
