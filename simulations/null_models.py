@@ -23,7 +23,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -36,7 +35,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_bias.metrics.errors import NORMAL, with_systematic
 from scipy.stats import binom, binomtest, chi2
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.exhibit import Column, Exhibit, intervals
 from lm_eval_bias.exhibit import Rows as Table
 from lm_eval_bias.figures.draw import svg
@@ -528,11 +527,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
     arguments = parser.parse_args()
-    data = (
-        json.loads(DATA.read_text())
-        if DATA.exists()
-        else {"version": version("lm-eval-bias"), "tasks": {}}
-    )
+    data = json.loads(DATA.read_text()) if DATA.exists() else {"version": __version__, "tasks": {}}
     by_likelihood = [task for task in TASKS if task not in SAMPLED]
     tasks = arguments.tasks or (by_likelihood if arguments.quick else TASKS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:

@@ -96,20 +96,19 @@ def numbers_of(results, task):
 
 
 COST = r"""
-import re, time
+import re
 from tests.rule_model import load
-begun = time.time()
 task = load("TASK")["tasks"]["TASK"]
 task.build_all_requests(rank=0, world_size=1)
 # not getrusage's, which begins with that of the process that started this one
 memory = re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]
-print(len(task.instances), memory, int(time.time() - begun))
+print(len(task.instances), memory)
 """
 
 
 def cost_of_requests(task, first=""):
-    """How many requests a task makes of all its documents, the most memory in kB, and the seconds,
-    in a process with the harness and its imports. first: code that it runs first."""
+    """How many requests a task makes of all its documents, and the most memory in kB, in a process
+    with the harness and its imports. first: code that it runs first."""
     code = first + COST.replace("TASK", task)
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

@@ -3,8 +3,8 @@ seeds."""
 
 import json
 import random
-import time
 from collections import Counter, defaultdict
+from threading import Event
 
 import pytest
 
@@ -17,17 +17,20 @@ class Server:
     """A chat server whose model draws a or b with equal probabilities.
 
     The random numbers of an answer come from the seed alone, whatever the prompt. bodies: of all
-    requests. together: the largest number of requests at once.
+    requests. together: two were there at once. waits: the first answer for the second request.
     """
 
     def __init__(self):
-        self.bodies, self.together, self.running = [], 0, set()
+        self.bodies, self.running = [], set()
+        self.together, self.waits = Event(), False
 
     def answer(self, body):
         self.bodies.append(body)
         self.running.add(id(body))
-        self.together = max(self.together, len(self.running))
-        time.sleep(0.002)
+        if len(self.running) > 1:
+            self.together.set()
+        if self.waits:
+            self.together.wait(60)
         self.running.remove(id(body))
         return random.Random(body["seed"]).choice("ab")
 
@@ -51,6 +54,7 @@ def ask(server, task, limit, metadata=None, more="", **options):
 def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
     """The harness sends the seed 1234 with every request: each question would have ten equal
     answers."""
+    server.waits = True
     ask(server, "hbb_generate", 6)
     seeds = defaultdict(set)
     for body in server.bodies:
@@ -59,7 +63,7 @@ def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
         assert 0 <= body["seed"] < 2**31 and "do_sample" not in body
     assert len(seeds) == 6 and all(len(of_prompt) == 10 for of_prompt in seeds.values())
     assert len(server.values("seed")) == 60
-    assert server.together > 1  # and requests still go side by side
+    assert server.together.is_set()  # and requests still go side by side
 
 
 @pytest.mark.slow

@@ -243,5 +243,5 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
 def test_a_task_is_built_in_little_memory(folder):
     """With every request of its 49,504 documents of twenty sentences, in a process of its own, the
     harness and its imports included; all of `hbb_sg_official` is more than twice as much."""
-    requests, kilobytes, _ = cost_of_requests("hbb_sg_official_ses", INVENTED)
+    requests, kilobytes = cost_of_requests("hbb_sg_official_ses", INVENTED)
     assert requests == 20 * 49_504 and kilobytes < 900_000
