@@ -16,7 +16,6 @@ from lm_eval_bias import cli, writing
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.data import small_model
-from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.folder import LIST, Folder
 from lm_eval_bias.writing import BESIDE
 from tests.commands.test_items_command import STEREOTYPES, Scripted
@@ -65,8 +64,6 @@ def test_where_a_file_cannot_be_written_a_sentence_says_so_and_the_earlier_one_s
     monkeypatch.setattr(small_model, "_fetch", lambda: None)
     monkeypatch.setattr(small_model, "_convert", lambda _, to, __: (to / "w").write_text("w" * 54))
     monkeypatch.setitem(model_registry._objs, "scripted", Scripted)
-    # drawing waits for threads that a fork has not
-    monkeypatch.setattr(page_figures, "figure", lambda *_, **__: "<svg></svg>")
     before = contents(inputs)
     status, printed = cut_off(partial(cli.main, line.split()), inputs, 0)
     assert status and re.search(

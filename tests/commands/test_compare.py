@@ -4,6 +4,7 @@ what is compared, what is refused, and how it is told."""
 import json
 import random
 import re
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -386,9 +387,10 @@ def test_the_rest_goes_on(pair, rows, toy, monkeypatch):
     assert toy("compare", a, b, "--output", file)[0] == 0
     source = "Source: first one, second two; toy version 1; 2026-01-31; lm-eval-bias "
     assert source in file.read_text() or not find_spec("vl_convert")
-    monkeypatch.setattr(process, "CHILD", file)  # which is no program
     process.drawing.end()
+    monkeypatch.setattr(sys, "executable", "absent")  # no process starts
     assert toy("compare", a, b, "--output", file)[0] == UNDRAWN
+    assert "Figures are missing: " in file.read_text()
     status, (of_toy, alone, other) = rows("compare", a, b)
     assert status == 0 and of_toy["task"] == "toy"
     assert (alone["task"], alone["refused"]) == ("alone", "only one was asked it")

@@ -76,17 +76,6 @@ def test_figures_that_were_drawn_before_stay(runs, tmp_path, monkeypatch, comman
         monkeypatch.undo()
 
 
-def test_where_no_process_starts_it_is_the_same(runs, tmp_path, monkeypatch, command):
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
-    for i, model in enumerate("cd"):
-        run_of(runs, model, minutes=2 + i)
-    board = "leaderboard", runs, "--output"
-    status, _, error = command(*board, tmp_path / "out.html")
-    assert (status, error.count(LACKING)) == (UNDRAWN, 1)
-    assert LACKING in (tmp_path / "out.html").read_text()
-    assert command(*board, tmp_path / "out.md")[0] == 0
-
-
 def test_too_little_memory_for_anything_is_told(runs, monkeypatch, command):
     monkeypatch.setattr(Folder, "finish", Mock(side_effect=MemoryError))
     status, _, text = command("report", runs, "-o", runs.parent / "out", "--no_figures")
