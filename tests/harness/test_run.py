@@ -87,6 +87,9 @@ def test_a_cache_that_is_full_costs_no_answer(tmp_path):
     sentence = f"the cache {full} takes no more answers (database or disk is full): "
     assert sentence in done.stderr.splitlines()[-1] and done.stderr.count(sentence) == 2
     assert "Traceback" not in done.stderr and "Outer stack" not in done.stderr
+    # a launcher ends all processes where one ends with another status
+    done = run_lm_eval([*command, "--output_path", tmp_path / "second", *more], env={"RANK": "1"})
+    assert done.returncode == 0 and done.stderr.count(sentence) == 1
 
 
 def test_no_mistake_steers_the_terminal(capsys):
