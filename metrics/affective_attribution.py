@@ -31,10 +31,10 @@ def rates(x: pd.DataFrame, total: Total) -> dict[str, Value]:
 
 
 def attribution_gaps(x: pd.DataFrame, total: Total, outcomes: Sequence[ArrayLike]) -> list[Value]:
-    """Of each outcome the mean for S_a less that for S_b, domains and templates held constant.
+    """For each outcome the mean of S_a less that of S_b, with domains and templates held constant.
 
-    outcomes: each of shape (rows,). A least-squares coefficient; how clusters move it is linear.
-    NaN where no domain has both sides.
+    outcomes: each of shape (rows,). A least-squares coefficient; NaN where no domain has both
+    sides.
     """
     columns = np.array([x["side"] == "a", *outcomes], dtype=float).T
     names = [x[name].to_numpy()[:, None] for name in ("domain", "template")]

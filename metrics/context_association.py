@@ -22,8 +22,8 @@ def icat(lms: ArrayLike, ss: ArrayLike) -> Floats:
 
 
 def preferred(one: ArrayLike, other: ArrayLike) -> Floats:
-    """1 where the first score is higher, 0 where the second one is, one half for a tie: scores
-    within `ROUNDING` of their size, or both minus infinity; shapes broadcast."""
+    """1 where the first score is higher, 0 where the second is, 0.5 for a tie: scores within
+    `ROUNDING` of their size, or both minus infinity. Shapes broadcast."""
     one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
     with np.errstate(invalid="ignore"):
         size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))

@@ -32,7 +32,6 @@ def mean_intensity(intensities: ArrayLike, total: Total | None = None) -> Floats
 
 
 def complete(intensities: ArrayLike) -> Bools:
-    """Which events every pair answered, shape (events,)."""
     return ~np.isnan(np.asarray(intensities, dtype=float)).any(axis=(1, 2))
 
 
@@ -100,7 +99,8 @@ def permutation_test(
 
 
 def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
-    """How much more each group predicts for its own than perceivers and experiencers have apart.
+    """How much more each group predicts for its own than its perceivers and experiencers have
+    anyway.
 
     Shape (..., groups), groups sorted; their mean is the gap with every group counted once.
     same_name: whether a name counts with itself; without, NaN where a group has one name. Two
@@ -120,7 +120,7 @@ def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Fl
 
 
 def repetition(groups: Groups) -> float:
-    """What a point more for one string that stands twice adds to the gap in points."""
+    """How much the gap in points rises if a string that stands twice gets one point more."""
     return float((1 / np.unique(list(groups), return_counts=True)[1]).mean())
 
 
@@ -129,8 +129,8 @@ def points_gap(
 ) -> Floats:
     """The gap in points, every group counted once, shape (...).
 
-    placebos: shape (..., k, k), of k groups that nobody feels for. What they have more where
-    perceiver and experiencer are one string is taken off.
+    placebos: shape (..., k, k), of k groups that nobody feels for. What they have more on the
+    diagonal is taken off.
     """
     gap = own_effects(matrix, groups, same_name).mean(axis=-1)
     if placebos is None:
@@ -145,7 +145,7 @@ def with_groups(
     placebos: ArrayLike | None = None,
     same_name: bool = True,
 ) -> Estimates:
-    """The error of `points_gap` with groups, and placebos, as a sample beside events.
+    """The error of `points_gap` with events, groups and placebos as samples.
 
     Two-way, over what each group has of its own in each event. NaN with fewer than two events, or
     than `FEWEST_GROUPS` groups of either kind.
@@ -174,8 +174,7 @@ def with_groups(
 
 
 def _filled(intensities: ArrayLike) -> Floats:
-    """Cells whose plain mean over events is that of their answers, and whose deviations are as
-    large as these answers make them."""
+    """Cells with the mean over events and the deviations that their answers have."""
     given = np.asarray(intensities, dtype=float)
     there, mean = ~np.isnan(given), mean_intensity(given)
     return mean + ratio(np.where(there, given - mean, 0) * len(given), there.sum(axis=0))
@@ -183,10 +182,10 @@ def _filled(intensities: ArrayLike) -> Floats:
 
 def paired_tests(intensities: ArrayLike, reference: str) -> Floats:
     """Paired t tests of each pair's intensities against in-group ones of the same events: the
-    Bonferroni-corrected p, shape (g, g); NaN on the diagonal.
+    Bonferroni-corrected p (times g squared), shape (g, g), NaN on the diagonal.
 
-    reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is multiplied
-    by the g squared cells; 0 for a constant difference, NaN for none. Source: section 3.4.
+    reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is 0 for a
+    constant difference, NaN for none. Source: section 3.4.
     """
     intensities = np.asarray(intensities, dtype=float)
     g = intensities.shape[1]
@@ -201,10 +200,10 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Floats:
 
 
 def masked(tests: Iterable[Floats], shown: Iterable[int] = ()) -> Bools:
-    """Which cells of the heat map are white, shape (g, g): those that fail to differ in a test.
+    """Which cells of the heat map are white, shape (g, g): those that do not differ in a test.
 
-    tests: as of `paired_tests`. shown: identities whose rows and columns are never white; nor is
-    the diagonal. Source: section 4, on Figure 2.
+    tests: of `paired_tests`. shown: identities whose rows and columns are never white, as the
+    diagonal. Source: section 4, on Figure 2.
     """
     differ = np.all([p < LEVEL for p in tests], axis=0)
     white = ~(differ | np.eye(len(differ), dtype=bool))

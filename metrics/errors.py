@@ -1,17 +1,16 @@
 """The one engine of errors: how far a number would move if other clusters had been asked.
 
-A number is computed from sums over rows, so it can be computed without some clusters, too. Give the
-clusters of the rows to a `Sample`, and add the rows up with its `total`: the first row of a sum is
-over all rows, each other one is without one group of clusters. What is computed from such sums is
-then computed for all groups at once, and `estimates` says how far it would move:
+A number is computed from sums over rows. A `Sample` knows the clusters of the rows, and its `total`
+adds rows up: first over all of them, then without each group of clusters. `estimates` says from
+these how far the number would move:
 
     sample = Sample(len(x), (templates, None), (words, None))
     total = sample.total()
     n = total(1)
     result = sample.estimates(total(x) / n, n)
 
-Two runs on the same rows: build one `Sample` of all rows of both, take the rows of each, and give
-`changes` of the second less those of the first to `variance`.
+Two runs on the same rows: build one `Sample` of the rows of both, slice it for each run, and give
+the second's `changes` less the first's to `variance`.
 
 Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3; for several clusterings, A + B
 - AB: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
@@ -55,8 +54,6 @@ class Estimates(NamedTuple):
 
 
 class Variance(NamedTuple):
-    """With its degrees of freedom."""
-
     value: Floats
     df: Floats
 
@@ -110,12 +107,12 @@ class Sample:
         return part
 
     def total(self, by: ArrayLike | None = None, parts: int = 1) -> "Total":
-        """What adds rows up within parts. by: the part of each row, shape (rows,), -1 for none."""
+        """Adds rows up within parts. by: the part of each row, shape (rows,), -1 for none."""
         return Total(self, None if by is None else np.asarray(by, dtype=int), parts)
 
     def changes(self, value: Floats, n: Floats) -> list[tuple[Floats, Floats]]:
         """For each part of the sample, how numbers change without each of its groups, and the share
-        of the rows that was left out; shapes (groups, parts of the rows)."""
+        of rows left out; shapes (groups, parts of the rows)."""
         ends = np.cumsum([1, *(p.size for p in self.parts)])
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(n[0] > 0, 1 - n / n[0], 0)
@@ -123,7 +120,7 @@ class Sample:
         return [(change[a:b], share[a:b]) for a, b in pairwise(ends)]
 
     def clusters(self, changes: Sequence[tuple[Floats, Floats]]) -> Ints:
-        """Effective clusters of the clustering with fewest, of those that the rows have."""
+        """Effective clusters of the clustering that has fewest."""
         counts = [
             np.where(share.any(axis=0), effective_clusters(share), np.inf)
             for part, (_, share) in zip(self.parts, changes, strict=True)
@@ -133,8 +130,8 @@ class Sample:
         return np.where(np.isfinite(fewest), fewest, 0).round().astype(int)
 
     def variance(self, changes: Sequence[tuple[Floats, Floats]]) -> Variance:
-        """Of numbers, or of a combination of those of several runs, from their changes: the sum of
-        the clusterings', less that of two at once, and so on; at least the largest."""
+        """Of numbers, or of a combination of those of several runs, from their changes: the sum
+        over clusterings, less that of two at once, and so on; at least the largest."""
         each = [
             _jackknife(change, share, part.strata)
             for part, (change, share) in zip(self.parts, changes, strict=True)
@@ -150,8 +147,8 @@ class Sample:
         self, value: Floats, n: Floats, rows: Floats | None = None, fewest: int = FEWEST_CLUSTERS
     ) -> Estimates:
         """Of numbers and the counts of what they are means of, both as of `total`, shape (1 +
-        groups, parts). rows: the counts to show, where these are others.
-        Without clusterings, or with less than `fewest` clusters, there is no variance."""
+        groups, parts). rows: the counts to show, if others. Without clusterings, or with less than
+        `fewest` clusters, there is no variance."""
         value, n = np.broadcast_arrays(value, n)
         nothing = np.full(value.shape[1], np.nan)
         counted = np.nan_to_num((n if rows is None else rows)[0]).round().astype(int)
@@ -179,7 +176,6 @@ class Total:
             self._places.append((group * parts + by[self._rows], part.size + 1))
 
     def count(self, known: Bools) -> Floats:
-        """The total of truth values; of the same ones it is made once. known: shape (rows,)."""
         key = known.tobytes()
         if key not in self._counts:
             self._counts[key] = self(known)
@@ -208,7 +204,7 @@ class Total:
 
 def _cells(parts: Sequence[Part]) -> Part:
     """The common cells of clusterings in at most `CELLS` groups, with like shares of every stratum;
-    what is in none of a clustering is in no cell."""
+    a row outside a clustering is in no cell."""
     cell = np.zeros(len(parts[0].group), dtype=int)
     stratum = np.zeros_like(cell)
     there = np.all([p.group >= 0 for p in parts], axis=0)
@@ -266,9 +262,8 @@ def excess_kurtosis(z: Floats, there: Bools) -> Floats:
     """Of the values of each column, about 0, without the bias of small samples (G2); 0 for fewer
     than four, and without spread. z, there: shape (n, columns).
 
-    A variance of n values has 2 / (n - 1) + kurtosis / n times its square as its own, so few large
-    values leave fewer degrees of freedom. Source: Joanes and Gill, Comparing Measures of Sample
-    Skewness and Kurtosis (1998).
+    The variance of a variance of n values is 2 / (n - 1) + kurtosis / n times its square. Source:
+    Joanes and Gill, Comparing Measures of Sample Skewness and Kurtosis (1998).
     """
     n = there.sum(axis=0).astype(float)
     second, fourth = (np.where(there, z, 0) ** 2).sum(axis=0), (np.where(there, z, 0) ** 4).sum(0)
@@ -289,7 +284,7 @@ def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
 
 
 def effective_clusters(sizes: ArrayLike) -> Floats:
-    """How many clusters of equal size would tell as much, (sum n)^2 / sum n^2; 0 without rows.
+    """How many equal clusters would tell as much, (sum n)^2 / sum n^2; 0 without rows.
 
     sizes: shape (clusters, ...). Source: Kish, Survey Sampling (1965), section 11.7.
     """
@@ -314,11 +309,11 @@ def with_systematic(
     clusters: ArrayLike,
     errors: Sequence[tuple[float, float]],
 ) -> tuple[Floats, Floats, Floats]:
-    """A 95 % interval that holds for the worst of some systematic errors, too, and by how much
-    its standard error grows.
+    """A 95 % interval that also holds for the worst of some systematic errors, and by how much its
+    standard error grows.
 
-    errors: mean and standard deviation of each, in standard deviations between clusters, that is,
-    in the interval's standard error times the root of the number of clusters. Source: empirical
+    errors: mean and standard deviation of each, in standard deviations between clusters: the
+    interval's standard error times the root of the number of clusters. Source: empirical
     calibration, Schuemie and others (2018), doi 10.1073/pnas.1708282114.
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (value, *ends))
@@ -336,13 +331,12 @@ def with_systematic(
 def share_interval(
     value: ArrayLike, stderr: ArrayLike, clusters: ArrayLike, alpha: float = 0.05
 ) -> tuple[Floats, Floats]:
-    """The ends of the interval of shares from 0 to 1: Clopper and Pearson's of so many answers as
-    have, independent, an error as large as Student's on clusters - 1 degrees of freedom.
+    """The ends of the interval of shares from 0 to 1: Clopper and Pearson's of so many independent
+    answers that their error is as large as Student's on clusters - 1 degrees of freedom.
 
-    With fewer than `FEWEST_CLUSTERS` such answers on one of the two sides the error tells nothing,
-    and each cluster is one answer. NaN without an error, with fewer clusters, and for an error of 0
-    of a share that is neither 0 nor 1. Source: Korn and Graubard, Survey Methodology 24 (1998),
-    without the number of answers.
+    With fewer than `FEWEST_CLUSTERS` such answers on a side, each cluster is one answer. NaN
+    without an error, with fewer clusters, and for an error of 0 of a share that is neither 0 nor 1.
+    Source: Korn and Graubard, Survey Methodology 24 (1998), without the number of answers.
     """
     p, stderr, clusters = (np.asarray(x, dtype=float) for x in (value, stderr, clusters))
     alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
@@ -392,7 +386,7 @@ def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
 
 
 def means(*columns: str) -> Callable[..., Values]:
-    """What takes the means of columns, of those that the rows have: (rows, total) -> values."""
+    """The means of those columns that the rows have, as a function of (rows, total)."""
     return lambda x, total, **_: {name: mean(total, x[name]) for name in columns if name in x}
 
 
@@ -404,12 +398,12 @@ def contrasts(
     *signs: Sequence[float],
     harmonic: bool = False,
 ) -> list[Value]:
-    """For each outcome and choice of signs the mean, over the cells that have all parts, of the sum
-    of signs times the means of the parts.
+    """For each outcome and choice of signs the sum of signs times the means of the parts, averaged
+    over the cells that have all parts.
 
     outcomes: each of shape (rows,). cells: shape (rows,), codes. part: shape (rows,), indices of
-    signs. harmonic: whether a cell counts by the harmonic mean of the sizes of its parts; else all
-    count alike.
+    signs. harmonic: whether a cell counts by the harmonic mean of its parts' sizes; else all count
+    alike.
     """
     parts, size = len(signs[0]), int(cells.max(initial=-1)) + 1
     finer, belongs = total.within(part * size + cells, parts * size)
@@ -436,11 +430,10 @@ def contrasts(
 def beyond_placebos(
     x: Any, total: Total, outcome: ArrayLike, side: ArrayLike, cells: Sequence[str]
 ) -> Values:
-    """The sum of the means of either side, less that of the placebos of the same cells, and the
+    """The sum of the means of both sides, less that of the placebos of the same cells, and the
     former alone; cells count alike.
 
-    x: a data frame with the columns placebo and cells. outcome, side (true or false): shape
-    (rows,).
+    x: has the columns placebo and cells. outcome, side (true or false): shape (rows,).
     """
     code = x.groupby(list(cells), dropna=False).ngroup().to_numpy()
     part = 2 * x["placebo"].to_numpy(dtype=int) + np.asarray(side, dtype=int)

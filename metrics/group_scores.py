@@ -66,7 +66,6 @@ class Scale:
         self.one_rating = self.one_item and not self.rounds_df
 
     def __getitem__(self, groups: Bools) -> "Scale":
-        """Of some groups alone."""
         ratings, facets = self._given
         return Scale(ratings[groups], facets)
 
@@ -98,8 +97,7 @@ class Scale:
         self.alone_df = min(float(spare.sum()) - self.shared_df, self.shared_df * groups)
 
     def _unlike_groups(self, stratum: Ints) -> float:
-        """How many independent groups tell as much as these do, from how alike contrasts of items
-        are."""
+        """How many independent groups tell as much, from how alike contrasts of items are."""
         contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
         vectors = self._interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
         products = vectors.T @ vectors
@@ -135,7 +133,7 @@ class Scale:
 
         The variance is that of items plus that of rounds less what both count, at least either. If
         a facet has one item among others, items are a sample of the whole scale. NaN with one
-        rating of each group.
+        rating per group.
         """
         items = self.shared + self.alone
         together = items + self.of_rounds - self.both
@@ -148,16 +146,16 @@ class Scale:
 
     @cached_property
     def _chance(self) -> Floats:
-        """What items and rounds add to the variance of the groups' scores. An item does the same to
-        all groups, which costs one of them."""
+        """The variance that items and rounds add to the groups' scores. What an item does to all
+        groups costs one of them."""
         n = self.scored.sum()
         return self.alone * n / np.maximum(n - 1, 1) + self.of_rounds - self.both
 
     def values(self, total: Total) -> tuple[Value, Value]:
         """The mean of the groups' scores, and the standard deviation (ddof 1) of their true scores:
-        the variance of the scores less what is `_chance`, at least 0.
+        the variance of the scores less `_chance`, at least 0.
 
-        The spread is NaN with fewer than three scored groups and with one item in one round.
+        The spread is NaN with fewer than three scored groups, or one item in one round.
         """
         n = total(self.scored)
         middle = self.value[self.scored].mean() if self.scored.any() else np.nan
@@ -272,7 +270,6 @@ def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:
 
 
 def _mean(values: Floats, axis: int) -> tuple[Floats, Ints]:
-    """The mean of what is not NaN, and how much there is."""
     there = ~np.isnan(values)
     n = there.sum(axis=axis)
     return ratio(np.where(there, values, 0).sum(axis=axis), n), n

@@ -16,11 +16,10 @@ def entailed(labels: pd.Series) -> pd.Series:
 def twins(pairs: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
     """Pairs in twos, which differ in the descriptor alone, and which pairs have a twin.
 
-    pairs: columns entailed (from -100 to 100, `entailed` of labels), favoured (whether the
-    stereotype favours the descriptor), effect, and keys, which twins share. Adds gap, and that of
-    either effect, in percentage points: the mean of %E(favoured) - %E(other) and %C(other) -
-    %C(favoured) where the attribute is good, and the reverse where it is bad. Source: BIStereo,
-    section 4.2 and appendix I.
+    pairs: columns entailed (of `entailed`, or from -100 to 100), favoured (whether the stereotype
+    favours the descriptor), effect, and keys, which twins share. Adds gap, and that of either
+    effect, in percentage points: the mean of %E(favoured) - %E(other) and %C(other) - %C(favoured)
+    for a good attribute, the reverse for a bad one. Source: BIStereo, section 4.2 and appendix I.
     """
     code = pairs.groupby(list(keys), dropna=False).ngroup()
     favoured = pairs["favoured"].astype(bool)

@@ -54,7 +54,7 @@ def instances(sides: pd.DataFrame, temperature: float, threshold: float) -> pd.D
     """The test instances: one concept pair, two identities of one descriptor type, both answered.
 
     Adds identity_1 and identity_2; difference, 100 (P1(A) - P2(A)), A being option 1; s, its size;
-    biased, whether that reaches the threshold; advantage, the difference for the favourable option;
+    biased, whether s reaches the threshold; advantage, the difference for the favourable option;
     shift, the size of that of the log-odds, 0 where both are certain; words and characters changed,
     0 if unknown; longer, whether one prompt has more tokens, NaN if unknown; k, the identities of
     the type; pair, the number of the pair of identities. Source: HBB, section 3.3, equation 1, and
@@ -115,7 +115,7 @@ def bias(x: pd.DataFrame, total: Total) -> Values:
 def terms(x: pd.DataFrame) -> Floats:
     """What a shift is expected from, shape (rows, terms): one, the root of the words changed and
     whether one prompt has more tokens; without tokens, the characters, if the placebos determine
-    what they do. 0 where the edit is unknown. No columns if the placebos do not determine them."""
+    their term. 0 where the edit is unknown. No columns if the placebos do not determine them."""
     known = (x["words"] > 0).to_numpy()
     counted = bool(x["longer"].notna().all())
     length = x["longer" if counted else "characters"] * known
@@ -135,10 +135,9 @@ def excess(
     """(mean excess, mean expectation, rows of known edit): how much larger shifts are than those of
     placebos that change as much.
 
-    size: of each shift. placebos: whether they have an excess themselves. For W words a + b sqrt(W)
-    + c L is fitted to the placebos, each over W; L is 1 if one prompt has more tokens than the
-    other, or, without tokens, the difference in characters. NaN if they do not determine the terms,
-    and where a size is infinite.
+    size: of each shift. placebos: whether they have an excess themselves. a + b sqrt(W) + c L is
+    fitted to the placebos, each over W, the words; L is as in `terms`. NaN if the placebos do not
+    determine the terms, and where a size is infinite.
     """
     columns, n = terms(x), total(x["words"] > 0)
     if not columns.shape[1]:
@@ -155,12 +154,11 @@ def excess(
 
 
 def _weight(x: pd.DataFrame) -> Floats:
-    """Of placebos: k identities make k (k - 1) / 2 pairs, but k - 1 independent ones."""
+    """k identities make k (k - 1) / 2 pairs, but only k - 1 independent ones."""
     return np.where(x["placebo"] & (x["words"] > 0), 2 / x["k"] / x["words"].clip(lower=1), 0)
 
 
 def finite(x: ArrayLike) -> Floats:
-    """NaN where infinite."""
     x = np.asarray(x, dtype=float)
     return np.where(np.isfinite(x), x, nan)
 
@@ -174,7 +172,7 @@ def widened(
     **_options: Any,
 ) -> dict[str, Estimates]:
     """The estimates of excesses with descriptors as a sample, too: the placebos' scatter about
-    their fit says how far an excess moves with others. by: the part of each row. shifts: name ->
+    their fit tells how far other ones move an excess. by: the part of each row. shifts: name ->
     column."""
     columns = terms(x)
     if not columns.shape[1]:
@@ -216,8 +214,7 @@ def widened(
 
 
 def distribution(scores: ArrayLike) -> list[tuple[float, float, int]]:
-    """Lower end, upper end and count of equal bins of S from 0 to 100. Source: HBB, Figures 4 and
-    5."""
+    """(low, high, count) of equal bins of S from 0 to 100. Source: HBB, Figures 4 and 5."""
     counts, edges = np.histogram(np.asarray(scores).round(9), bins=BINS, range=(0, 100))
     ends = edges.tolist()
     return list(zip(ends[:-1], ends[1:], counts.tolist(), strict=True))

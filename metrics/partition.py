@@ -55,7 +55,7 @@ def rand_test(
 
 
 def order(centroids: ArrayLike, points: ArrayLike) -> list[int]:
-    """The numbers of the clusters by the sum of the standardised coordinates.
+    """The clusters' numbers, sorted by the sum of the standardised coordinates.
 
     centroids: shape (k, d). points: shape (n, d), which standardise.
     """
@@ -65,8 +65,7 @@ def order(centroids: ArrayLike, points: ArrayLike) -> list[int]:
 
 
 def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
-    """Names of clusters by their place: "low-high" is low on the first coordinate, high on the
-    second.
+    """Names of clusters by place: "low-high" is low on the first coordinate, high on the second.
 
     centroids: shape (k, 2). points: shape (n, 2), what was clustered. High is more than half a
     standard deviation (ddof 0) above the mean. Equal names are numbered in `order`.
@@ -85,7 +84,7 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
 
 
 def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
-    """In what share of resamples each item lies outside its cluster, shape (n,).
+    """The share of resamples in which each item lies outside its cluster, shape (n,).
 
     labels: shape (n,). resampled: shape (draws, n), matched to `labels` so that as many items as
     possible stay. Below 0 is no cluster; NaN for an item that is never in one.

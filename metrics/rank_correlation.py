@@ -35,8 +35,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
 
 
 def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, Floats]:
-    """The rank correlations of several parts of the pairs, and their numbers of pairs; shapes
-    (parts,).
+    """The rank correlations of several parts of the pairs, and their sizes; shapes (parts,).
 
     x, y: shape (n,). kept: shape (parts, n), 1 for the pairs of the part, else 0.
     """

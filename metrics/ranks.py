@@ -35,15 +35,15 @@ def ranks(
     distances: bool = False,
     df: ArrayLike = np.inf,
 ) -> Ranks:
-    """Ranks of independent estimates with 95 % intervals; the tests of pairs are adjusted after
+    """Ranks of independent estimates with 95 % intervals, by tests of all pairs, adjusted after
     Holm.
 
-    values, lows, highs: shape (k,). An estimate takes part if it is finite, in an interval that has
-    a width. distances: rank by |value|. df: clusters - 1; infinite where unknown.
+    values, lows, highs: shape (k,). An estimate takes part if it is finite and its interval has a
+    width. distances: rank by |value|. df: clusters - 1; infinite where unknown.
 
-    The side of an interval that faces the other estimate, over Student's quantile, is a standard
-    error (Zou and Donner 2008) of Welch's test. Distances are equal if a = b or a = -b: the larger
-    p counts (Berger 1982).
+    The half interval that faces the other estimate, over Student's quantile, is the standard error
+    (Zou and Donner 2008) of Welch's test. Distances are equal if a = b or a = -b: the larger p
+    counts (Berger 1982).
     """
     value, low, high = (np.asarray(x, dtype=float) for x in (values, lows, highs))
     freedom = np.broadcast_to(np.asarray(df, dtype=float), value.shape)
@@ -80,8 +80,8 @@ def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
 
 
 def _welch(difference: Floats, one: Floats, other: Floats, df: Floats) -> Floats:
-    """P of each pair, shape (k, k). one, other: their standard errors, as the rows and the columns.
-    1 where no error is above 0, at the ends of a scale, or one is infinite."""
+    """P of each pair, shape (k, k); 1 where no error is above 0, at the ends of a scale, or one is
+    infinite. one, other: standard errors, as rows and columns."""
     total = one**2 + other**2
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = total**2 / (one**4 / df[:, None] + other**4 / df)

@@ -45,7 +45,7 @@ class Chance(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def chance(one: Sequence[Counts], two: Sequence[Counts], threshold: float) -> Chance:
-    """What the sampling of the answers makes of an instance by itself.
+    """What sampling alone makes of an instance.
 
     one, two: the counts of its identities in the same orders, each with an answer. Without bias
     they are hypergeometric.
@@ -70,7 +70,7 @@ def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
 
 
 def with_chance(x: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """Instances of `sampled_sides` with the columns of `Chance`, and beyond, S less its mean."""
+    """Instances of `sampled_sides` with `Chance`, and beyond, S less its mean."""
     counts = zip(x["counts_1"], x["counts_2"], strict=True)
     expected = [chance(one, two, threshold) for one, two in counts]
     columns = np.array(expected, dtype=float).reshape(-1, len(Chance._fields)).T

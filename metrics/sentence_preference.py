@@ -21,11 +21,11 @@ ALPHA = 0.05
 def log_odds(
     likelihoods: ArrayLike, places: ArrayLike, neutral: ArrayLike, *, calibrate: bool
 ) -> tuple[Floats, Floats]:
-    """x of each pair, and x less that of the neutral pair of its place, if it has one; both alike
-    unless calibrated. Shape (n,).
+    """x of each pair, and x less that of the neutral pair of its place, if it has one and
+    `calibrate`. Shape (n,).
 
-    likelihoods: shape (n, 2). places: codes. neutral: whether a pair is neutral; then the second
-    is NaN. NaN where a likelihood is no finite number. Rounding is zero.
+    likelihoods: shape (n, 2). places: codes. neutral: whether a pair is neutral; then the second is
+    NaN. NaN where a likelihood is not finite. Rounding is zero.
     """
     both = np.asarray(likelihoods, dtype=float).reshape(-1, 2)
     both = np.where(np.isfinite(both), both, np.nan)
@@ -42,13 +42,13 @@ def log_odds(
 
 
 def _less(a: Floats, b: Floats, size: Floats) -> Floats:
-    """a - b, rounding of numbers of that size aside."""
+    """a - b; rounding of numbers of that size is zero."""
     return np.where(np.abs(a - b) <= ROUNDING * np.maximum(1.0, size), 0.0, a - b)
 
 
 def context_contrasts(x: pd.DataFrame, total: Total, threshold: float) -> Values:
-    """How pairs of positive and negative context differ, in the same places: z2 in positive less z2
-    in negative context; z3 in negative less z3 in positive; x in positive less x in negative.
+    """How pairs of positive and negative context differ in the same places: z2 in positive less
+    negative context; z3 in negative less positive; x in positive less negative.
 
     Places count by the harmonic mean of the numbers of their pairs. Source: BIStereo, section
     4.1.1.

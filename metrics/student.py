@@ -24,7 +24,6 @@ def student(
 
 
 def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
-    """The two-sided p of Student's t; df may be infinite."""
     return np.asarray(2 * scipy.special.stdtr(df, -np.abs(t)))
 
 

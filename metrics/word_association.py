@@ -29,11 +29,11 @@ def t_test(n: ArrayLike, mean: ArrayLike, std: ArrayLike) -> tuple[Floats, Float
 def scores(lists: ArrayLike, positive: ArrayLike, share: ArrayLike) -> tuple[Floats, Floats]:
     """The score of each word's list, and how much the word moves it; shapes (rows,).
 
-    lists: whole numbers from 0. share: how much of the word went to S_a, from 0 to 1. A score is
-    aa / (aa + ab) + bb / (ba + bb) - 1, from -1 to 1; aa counts the positive words of S_a, ab its
-    negative ones, ba and bb those of S_b. NaN without a share or if a group was given no word.
-    Source: MIST, equation 1. A word moves it by the derivative by its share, times how far that is
-    from the mean of the others of its polarity; by 0 without others.
+    lists: whole numbers from 0. share: how much of the word went to S_a, from 0 to 1. A score is aa
+    / (aa + ab) + bb / (ba + bb) - 1, from -1 to 1; aa counts the positive words of S_a, ab its
+    negative ones, ba and bb those of S_b. NaN without a share or if a group got no word. A word
+    moves it by the derivative by its share, times the distance from the mean of the others of its
+    polarity; by 0 without others. Source: MIST, equation 1.
     """
     lists, positive = np.asarray(lists, dtype=int), np.asarray(positive, dtype=int)
     share, cell = np.asarray(share, dtype=float), 2 * lists + positive
@@ -49,8 +49,8 @@ def scores(lists: ArrayLike, positive: ArrayLike, share: ArrayLike) -> tuple[Flo
 
 
 def association(x: pd.DataFrame, total: Total) -> dict[str, Value]:
-    """Scores of lists (Table 4, Figure 3), with the paper's t and p, in which lists of the same
-    words are independent. std has ddof 0."""
+    """Scores of lists (Table 4, Figure 3), with the paper's t and p, which take lists as
+    independent. std has ddof 0."""
     scored = x["weight"] * x["score"].notna()
     n = total(scored)
     mean = ratio(total((scored * x["moved"]).fillna(0)), n)
@@ -69,7 +69,6 @@ def association(x: pd.DataFrame, total: Total) -> dict[str, Value]:
 
 
 def clustered_p(estimated: Estimates) -> Estimates:
-    """Two-sided, that a mean score is 0, of the error of its interval."""
     error = np.sqrt(estimated.variance)
     p = np.where(error > 0, student(estimated.value, error, estimated.df)[1], np.nan)
     return estimated._replace(value=p)
