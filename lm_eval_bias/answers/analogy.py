@@ -31,7 +31,7 @@ def _labels(options: tuple[str, ...]) -> Labels:
 
 @lru_cache(maxsize=200)
 def _question(words: tuple[str, ...], c: str | None) -> Rules:
-    """What of the question a text repeats, and what takes its place."""
+    """What of the question a text repeats, and its replacement."""
     first, second = words
     either = rf"(?<!\w)(?:{first}|{second})(?!\w)"
     listed = rf"(?<!\w)(?:{first}\s?[,/]\s?{second}|{second}\s?[,/]\s?{first})(?!\w)(?:\s?:)?"

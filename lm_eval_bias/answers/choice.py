@@ -1,9 +1,9 @@
 """Which of a few labels a text chooses.
 
-What no list marks is cut into sentences; `statement` says which labels each mentions, and how. The
-label of the heaviest affirmed mentions is chosen: 3 after concluding words ("so", "answer:"); 2
-alone; 1 after a verb ("is"). If they differ the answer is unclear. "Wait" cancels earlier mentions,
-as do concluding words after a "but" (4). "Both" mentions OPEN.
+Where no list marks the answer, the text is cut into sentences; `statement` finds the labels in
+each. The label of the heaviest affirmed mentions is chosen: 3 after concluding words ("so",
+"answer:"); 2 alone; 1 after a verb ("is"). If they differ the answer is unclear. "Wait" cancels
+earlier mentions, as do concluding words after a "but" (4). "Both" mentions OPEN.
 """
 
 import re
@@ -25,8 +25,8 @@ _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
 def answer_in(text: str, read: Callable[[str], str | None], labels: Labels) -> str:
     """What `read` finds in a text, "refused" or "unparsed".
 
-    read: returns an answer or None for what is marked as the answer, by <answer>, \\boxed or the
-    like; for the whole text, unless it refuses; for what does not decline.
+    read: returns an answer or None; for what is marked as the answer (<answer>, \\boxed), for the
+    whole text, unless it refuses, and for what does not decline.
     """
     marked = ""
     for m in _EXPLICIT.finditer(text):
@@ -57,9 +57,7 @@ _NEXT_TURN = r"\n\W{0,4}(?:user|human|[qa]\d+)\s*:"
 
 
 def chosen(text: str, labels: Labels) -> str | None:
-    """Return the label that a text, as returned by `plain`, chooses, OPEN for both or neither, None
-    if unclear.
-    """
+    """The label that a text of `plain` chooses; OPEN for both or neither, None if unclear."""
     text = rewritten(text, _CLEAN)
     label = labels.either
     if len(text.split()) > _LONG and not re.search(label, text):
@@ -155,9 +153,7 @@ _KEY_NAMED = re.compile(
 
 
 def _without_list(text: str, labels: Labels) -> str:
-    """A text without the heads of "A) comedy B) tragedy" and "Comedy: ... Tragedy: ...", and with
-    the label whose letter it answers.
-    """
+    """A text without the heads of "A) comedy B) tragedy", and with the label for its letter."""
     item = re.compile(
         r"(?:^|(?<=\s))(?:[^\w\n(]{0,3}\(?(?P<key>[a-e1-5])[.):]\)?\s*)?"
         rf"{labels.named}(?P<colon>\s?:(?!\s?(?:no|yes)\b))?"
@@ -175,7 +171,7 @@ def _without_list(text: str, labels: Labels) -> str:
 
 def _stated(text: str, labels: Labels) -> str | None:
     """The label by itself on the first line or behind "Label:", unless another one is, or what
-    follows is corrected or concludes otherwise."""
+    follows corrects it."""
     alone = re.compile(
         rf"(?:^|(?<=\n))\W*(?:{_MARKS['alone']}(?P<named>{labels.either})"
         r"\)?(?=\s*(?:[.;!(\n]|$|-\s)|,? (?:because|since|as)\b)|"
@@ -196,7 +192,6 @@ def _stated(text: str, labels: Labels) -> str | None:
 
 
 def _is_cut_off(last: list[GrammarToken], mentions: list[Mention], decided: bool) -> bool:
-    """decided: whether a label was affirmed before."""
     if has_kind(last[-1:], "stop ask close") or len(last) < 4:
         return False
     kinds = [t.kind for t in last if t.kind in ("label", "but")]

@@ -44,8 +44,8 @@ def _texts(responses: Iterable[Any]) -> list[str]:
 class Parser(Filter):
     """Reads every response to each request, as a list of answers.
 
-    For languages other than English a YAML may give `refusals`, for labels also `labels` (label ->
-    words) and `denials`; the others are patterns. Raises UsageError for wrong options.
+    For other languages a YAML may give `refusals` and `denials` (patterns) and `labels` (label ->
+    words). Raises UsageError for wrong options.
     """
 
     reader: Callable[..., Any]
@@ -93,7 +93,6 @@ class Parser(Filter):
         return answers
 
     def in_form(self, responses: Sequence[Any], doc: Document) -> list[bool]:
-        """Whether each response is written in the very form asked for."""
         form = re.compile(self.form(doc), re.IGNORECASE | re.MULTILINE)
         texts = (_outside(text) or "" for text in _texts(responses))
         return [bool(form.fullmatch(text.strip())) for text in texts]
@@ -166,8 +165,7 @@ class Survey(Parser):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
     def form(self, doc: Document) -> str:
-        """A line for each rating, and a number on it; the rest is left open. Of keywords alone so
-        many pieces."""
+        """A line for each rating, with a number; or so many keywords."""
         if not doc["items"]:
             return rf"(?:[^\n,]+[\n,]+){{{doc['keywords'] - 1}}}[^\n,](?:.*\n)*.*"
         named = rf"(?: (?:with )?{re.escape(doc.get('text', ''))})?:?"
@@ -181,7 +179,7 @@ class Survey(Parser):
 
 class SurveyContent(Survey):
     """Adds "content": [keyword, how it was found or None, [[dimension, direction], ...]] for each
-    keyword; of "official" also "words", the `single_words`.
+    keyword; with "official" also "words", the `single_words`.
 
     dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """

@@ -7,10 +7,10 @@ from .text import UNPARSED, letters, plain
 
 
 def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequence[str] = ()) -> str:
-    """Return the label whose word a text contains, or "unparsed".
+    """The label whose word a text contains, or "unparsed".
 
     labels: label -> words. denials: patterns ("nicht"). The first line with a label must name one
-    only, and contain no denial.
+    only, without a denial.
     """
     for line in plain(text).splitlines():
         named = [label for label, words in labels.items() if any(_names(w, line) for w in words)]

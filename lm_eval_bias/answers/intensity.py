@@ -1,7 +1,7 @@
 """A rating on a scale, in free text.
 
-Each number gets a role from the kinds of words before and behind it. The rating is the number with
-the highest role. If two with that role differ there is none.
+Each number gets a role from the words around it. The number with the highest role is the rating; if
+two differ there is none.
 """
 
 import re
@@ -27,10 +27,10 @@ from .vocabulary import word_lists
 
 
 def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -> float | str:
-    """Return the rating on a scale from 0 to `scale`, "refused" or "unparsed".
+    """The rating on a scale from 0 to `scale`, "refused" or "unparsed".
 
     Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
-    skipped. Of a list of emotions that of `emotion` counts.
+    skipped. Of several emotions' ratings that of `emotion` counts.
     """
     counted = without_last_numeral(text)
     answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
@@ -45,7 +45,7 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
 
 
 def papers_intensity(text: str) -> float | str:
-    """What the authors' program reads, whatever the scale: its first or second number."""
+    """As the authors' program reads, whatever the scale: the first or second number."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
     numbers = (float(number[0]) for number in islice(re.finditer(r"\b\d+\b", text), 2))
@@ -114,8 +114,7 @@ _REVISED = rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 
 def _own_fields(text: str, emotion: str) -> str:
-    """A text without the fields of other labels, if one is labelled with the emotion, and without
-    what stands before a heading that says that it is revised."""
+    """A text without the fields of other emotions, and without what stands before a revision."""
     fields = list(re.finditer(_FIELD_LABEL, text))
     labels = [m["label"].split() for m in fields]
     of_emotion = [[emotion] in (label[:1], label[-1:]) for label in labels]

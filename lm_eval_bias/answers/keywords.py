@@ -77,7 +77,7 @@ def keywords_in(
     reasons: bool,
     declines: bool,
 ) -> list[str]:
-    """Return at most n keywords, in lower case.
+    """At most n keywords, in lower case.
 
     rated: numbers of lines with ratings. reasons: the question asks for reasons. declines: only
     explicitly named keywords count.
@@ -133,7 +133,6 @@ class _KeywordReader:
                 yield keywords
 
     def _list(self, start: int, headed: bool = False) -> list[str]:
-        """The keywords between commas in a line, or one in each line of the same kind."""
         if start >= len(self.lines) or start in self.rated or start in self.sections:
             return []
         first = self.lines[start]

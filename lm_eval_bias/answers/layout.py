@@ -45,7 +45,7 @@ _MARKERS = {
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
-    """Return the lines of a text. is_label: whether a cell is the label of a row or column."""
+    """is_label: whether a cell is the label of a row or column."""
     text = re.sub(r"(?<=\S) *\t+ *(?=\S)", " | ", _with_json(without_elements(_with_stars(text))))
     lines: list[Line] = []
     after_blank_line = False
@@ -111,7 +111,7 @@ _ELEMENTS = rules(
 
 
 def without_elements(text: str) -> str:
-    """A text with lines for the elements of XML and HTML."""
+    """A text with XML and HTML elements as lines."""
     return without_long_runs(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
 
 

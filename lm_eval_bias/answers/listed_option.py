@@ -1,9 +1,8 @@
 """Which of a question's lettered options a text chooses.
 
-Each mention of an option gives way to a sign, a word such as `letter_a` or `sentence_b` (with or
-without its letter): "I choose (a)" is read as "i choose letter_a". What stands before and behind a
-sign says whether the text chooses it. One rule decides: the option that is chosen most firmly,
-unless another is chosen as firmly, or later.
+Each mention of an option gives way to a sign, such as `letter_a` or `sentence_b`: "I choose (a)" is
+read as "i choose letter_a". The words around a sign say whether the text chooses it. The option
+that is chosen most firmly counts, unless another is chosen as firmly, or later.
 """
 
 import re
@@ -21,7 +20,7 @@ sentence of the text's own."""
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
-    """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
+    """The letter of the option that a text chooses, "another", "refused" or "unparsed".
 
     options: letter -> sentence. Source: HBB, Table 11.
     """
@@ -34,7 +33,7 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    """The same without the shortcut: the first turn that names an option, or declines, counts."""
+    """The same without the shortcut: the first turn that names an option or declines."""
     question = _question(tuple(options.items()))
     for number, turn in enumerate(re.split(_ASKS, _normal(text, question))):
         if number:
@@ -178,8 +177,8 @@ def _aligned(roots: Sequence[str], sentence: Sequence[str]) -> tuple[int, int, i
 def _span(
     roots: Sequence[str], start: int, begins: bool, ends: Sequence[bool], question: _Question
 ) -> tuple[int, int, int] | None:
-    """The option whose sentence stands at a word of a text: all of it, most of it, or its first
-    words. Returns how many match, within how many of the text, and the option's index."""
+    """The option whose sentence, or most of it, or its beginning, stands at a word of a text;
+    before it, how many words match, within how many."""
     spans = []
     for k, (sentence, own, _) in enumerate(question.options):
         if roots[start] not in sentence[:4]:
@@ -384,9 +383,8 @@ _LED = (
 
 def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
     """How firmly a statement chooses an option: 3 at once by a sentence or a letter of no option,
-    or in conclusion, 2 in words of choosing or at once, 1 by a verdict or on its own, 0 if it only
-    tells its sentence, None if not at all.
-    """
+    or in conclusion; 2 in words of choosing or at once; 1 by a verdict or on its own; 0 if it only
+    tells its sentence; None if not at all."""
     is_sentence = sign.startswith("sentence")
     if re.search(_DENIED_BEFORE, before) or (
         sign != _UNKNOWN_LETTER and re.match(_DENIED_AFTER, after)
@@ -405,7 +403,7 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
 
 
 def _claims(text: str) -> list[tuple[int, str]]:
-    """What a text says of options, in order: how firmly it chooses, and which."""
+    """(how firmly, which option) of each claim, in order."""
     beginning = len(text) - len(re.sub(r"^\W+", "", text))
     claims: list[tuple[int, str]] = []
     for statement in re.finditer(_STATEMENT, text):

@@ -27,7 +27,7 @@ _OTHERWISE = re.compile(rf"{_NAMED.pattern}|\b{_WORDS['glosses']['decided']}\b")
 def nli_label(text: str) -> str:
     """Return "entailment", "contradiction", "neutral", "refused" or "unparsed".
 
-    If no label is named, other words stand for one: true, false, neither, "it does not say".
+    If no label is named, other words stand for one: true, false, neither.
     """
     # One word for all that says that the premise does not tell; the rest may decline.
     text = _UNSAID.sub("undetermined", _NOT_INFERRED.sub("is not an entailment", text))

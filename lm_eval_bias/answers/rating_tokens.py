@@ -131,7 +131,6 @@ class Token(NamedTuple):
 
 
 def value_of(text: str) -> float:
-    """The value of a number in digits or words, or NaN."""
     if text[0] in ".0123456789":
         digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
         return float(digits) if re.fullmatch(r"\d{0,9}(?:\.\d+)?", digits) else nan

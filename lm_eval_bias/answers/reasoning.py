@@ -21,8 +21,7 @@ _PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
 
 
 def without_reasoning(text: str) -> str | None:
-    """The part of a text outside its reasoning and before the next turn; None if the reasoning has
-    no end."""
+    """A text up to the next turn, without its reasoning; None if that has no end."""
     channels = list(_CHANNEL.finditer(text))
     if channels:
         if channels[-1]["name"].lower() != "final":

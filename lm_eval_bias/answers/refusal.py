@@ -42,7 +42,7 @@ def _declines(clause: str) -> bool:
 
 
 def without_refusals(text: str) -> str:
-    """The clauses that do not decline, a line each, up to an offer of something else."""
+    """The clauses that do not decline, a line each, up to an offer."""
     parts = clauses(text)
     kept = [clause for clause in parts if not _declines(clause)]
     if len(kept) == len(parts):

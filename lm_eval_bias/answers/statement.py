@@ -1,4 +1,4 @@
-"""What a sentence says about the labels in it; see `choice`.
+"""What a sentence says about the labels in it, for `choice`.
 
 The words of its own clause give each label a status and a weight.
 """
@@ -28,11 +28,8 @@ _MODIFIERS = 2  # unknown words that may precede a label
 
 
 class Labels:
-    """Labels that a text may choose.
-
-    names: label -> pattern. verbs: a pattern of labels that are verbs ("entails"). neither: the
-    label that "neither" stands for.
-    """
+    """names: label -> pattern. verbs: a pattern of labels that are verbs ("entails"). neither: the
+    label that "neither" stands for."""
 
     def __init__(self, names: Mapping[str, str], verbs: str = "", neither: str = OPEN) -> None:
         self.names, self.verbs, self.neither = names, verbs, neither
@@ -44,7 +41,6 @@ class Labels:
         self.token = re.compile(rf"{listed}|{self.named}|{_TOKENS}|(?P<word>[^\W_][\w']*)")
 
     def name(self, text: str) -> str:
-        """The label that a text spells."""
         return next(name for name, pattern in self.names.items() if re.fullmatch(pattern, text))
 
 
@@ -92,9 +88,7 @@ def affirms(mentions: list[Mention]) -> bool:
 
 
 class _Sentence:
-    """A sentence, read from left to right. The attributes keep what the words so far mean for the
-    next label.
-    """
+    """A sentence, read from left to right. The attributes keep what matters for the next label."""
 
     def __init__(self, tokens: list[GrammarToken], decided: bool, labels: Labels) -> None:
         self.tokens, self.decided, self.labels = tokens, decided, labels
@@ -123,7 +117,7 @@ class _Sentence:
         return self.mentions
 
     def _is_open(self, i: int) -> bool:
-        """ "Both", unless it stands beside something else than labels: "both key claims"."""
+        """Whether "both" means labels: not in "both key claims"."""
         following = self.tokens[i + 1 : i + 4]
         return (
             self.tokens[i].text != "both"
@@ -176,7 +170,6 @@ class _Sentence:
         return (status, 2) if alone else ("named", 1)
 
     def _pass(self, token: GrammarToken, following: list[GrammarToken]) -> None:
-        """What a token that is no label changes for the next label."""
         kind, before_label = token.kind, has_kind(following[:1], "label list")
         goes_on = kind == "comma" and bool(following) and following[0].text in ("or", "nor", "and")
         if kind in ("turn", "but", "retract", "correct"):
@@ -200,9 +193,7 @@ class _Sentence:
 
 
 def mentions_in(sentence: list[GrammarToken], decided: bool, labels: Labels) -> list[Mention]:
-    """The mentions of labels in a sentence, from left to right. decided: whether a label was
-    affirmed before it.
-    """
+    """The labels that a sentence mentions. decided: whether one was affirmed before."""
     return _Sentence(sentence, decided, labels).read()
 
 

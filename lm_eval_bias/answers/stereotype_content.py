@@ -90,17 +90,14 @@ def _bases(words: _Words) -> Iterator[list[str]]:
 
 
 class ContentDictionary:
-    """Words with their dimensions.
-
-    rows: word, dimension, direction. lemmas: the same by base forms, for base forms of keywords. If
-    directions of a word differ, it is 0.
-    """
+    """rows: word, dimension, direction; 0 if directions of a word differ. lemmas: the same by base
+    forms, for base forms of keywords."""
 
     def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def look_up(self, keyword: str) -> Found:
-        """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
+        """The dimensions of a keyword: as written, else by base forms, else as a phrase.
 
         Source: StereoMap, appendix M, Table 15.
         """
@@ -149,8 +146,8 @@ class ContentDictionary:
 
 
 def _deciding(words: _Words) -> Iterator[tuple[_Words, Callable[[int], int]]]:
-    """Parts that may decide a phrase, and how the rest turns them: the last words, or those before
-    a preposition or a word for people."""
+    """What may decide a phrase (its last words, or those before a preposition), and how the rest
+    turns it."""
     kinds = lexicon(_PHRASES)
     for size in (3, 2, 1):
         begin, rest = " ".join(words[:size]), words[size:]
@@ -216,8 +213,8 @@ def official() -> ContentDictionary:
 
 
 def single_words(keywords: Iterable[str]) -> list[tuple[str, Content]]:
-    """Known keywords of one word, as the authors' keywords_analysis.py looks them up: 1 where a
-    dimension has no directions."""
+    """Known keywords of one word, as the authors' keywords_analysis.py counts: 1 where a dimension
+    has no directions."""
     found, directed = [], lexicon(_PHRASES)["directed"]
     for word in keywords:
         content, how = official().look_up(word)

@@ -1,7 +1,7 @@
 """Ratings and keywords of an answer to a questionnaire.
 
-What is rated becomes a sign in its line, "‹3› gets a 4"; `_rating` reads the phrase that follows
-it. If those of an item differ, none counts, unless the later ones are a correction.
+A rated item becomes a sign in its line, "‹3› gets a 4"; `_rating` reads what follows it. If ratings
+of an item differ, none counts, except the later ones of a correction.
 """
 
 import re
@@ -25,7 +25,7 @@ _WORDS = word_lists("survey")
 def survey_answer(
     text: str, items: Sequence[str], group: str = "", keywords: int = 0
 ) -> dict[str, Any] | str:
-    """Return {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
+    """{"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
     group: its name in the items ("Help men: 3"). keywords: how many the question asks for. Items
     without a clear rating are absent.
@@ -116,7 +116,6 @@ _FIRST_WORD = r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)"
 
 
 def _forms(item: str) -> str:
-    """A pattern of an item and its nouns, verbs and adverbs."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = re.sub(_ENDING, "", word) if len(word) > 4 else word.removesuffix("y")
@@ -153,7 +152,6 @@ class _ItemNames:
         return signed
 
     def is_label(self, text: str) -> bool:
-        """Whether a text names an item and little else."""
         text = re.sub(r"\([^()]*\)|^[-*•\s]*(?:\d{1,2}[.):]\s*)?", " ", text)
         if len(text.split()) > 6 or re.search(r"\d|[.!?]\s+\w|\w,", text):
             return False
@@ -336,7 +334,7 @@ class _SurveyReader:
         return settled
 
     def _is_of_others(self, line: Line) -> bool:
-        """Whether a name heads the line, below ratings under the group's name."""
+        """Whether a name heads the line, below ratings of the group."""
         if not (line.headed or line.plain.endswith(":")):
             return False
         name = frozenset(_words(line.plain))
@@ -346,7 +344,7 @@ class _SurveyReader:
         return self.named and bool(self.claims) and name.isdisjoint(self.names.group)
 
     def _settled(self, item: str) -> float:
-        """The rating of an item; NaN if there is none, or if several differ."""
+        """NaN if there is no rating, or if several differ."""
         claims = [c for c in self.claims[self.redone :] if c.item == item]
         claims = claims or [c for c in self.claims if c.item == item]
         last = max((i for i, c in enumerate(claims) if c.corrects), default=0)
@@ -374,7 +372,7 @@ class _SurveyReader:
             self.pending, self.pending_line = None, -9
 
     def _lists_keywords(self, line: Line, section: tuple[str, str] | None) -> bool:
-        """Note the section that a line belongs to; return whether it holds keywords alone."""
+        """Note the line's section; return whether it holds keywords alone."""
         if section:
             self.section, rest = section
             self.section_line = self.line
@@ -426,8 +424,8 @@ class _SurveyReader:
             first, group = False, []
 
     def _read_below(self, text: str, entry: bool) -> None:
-        """A rating of the item that stands alone above, or of the only one; in a list's entry
-        nothing else stands before it."""
+        """A rating of the item that stands alone above, or of the only one. entry: of a list, where
+        nothing may stand before it."""
         item = self.only or self.pending
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
@@ -459,8 +457,8 @@ class _SurveyReader:
             self.section = "ratings"
 
     def _rating(self, phrase: str) -> tuple[float | None, bool, bool]:
-        """The rating that a phrase states, whether nothing unknown stands before it, and whether
-        it is a correction; NaN if it is none on the scale, None if there is none."""
+        """The rating of a phrase, whether only known words precede it, and whether it is a
+        correction; NaN if it is off the scale, None without any."""
         value, direct, corrects, end = None, False, False, 0
         for m in _NUMBER.finditer(phrase):
             before = phrase[max(end, m.start() - _NEAR) : m.start()]

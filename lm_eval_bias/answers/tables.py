@@ -11,7 +11,7 @@ _RULE = r"[\s|:=+-]*"
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
-    """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
+    """Rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
     headings: patterns; two columns must have different ones.
     """

@@ -65,7 +65,7 @@ _RUN = re.compile(r"([\W_]{80})([\W_]+)([\W_]{20})|(\w)\4{100,}")
 
 
 def without_long_runs(text: str) -> str:
-    """A text with at most 101 characters of a run of signs or of one letter."""
+    """A text whose runs of signs or of one letter have at most 101 characters."""
 
     def cut(m: re.Match[str]) -> str:
         return m[4] * 100 if m[4] else m[1] + "\n" * ("\n" in m[2]) + m[3]
@@ -74,7 +74,7 @@ def without_long_runs(text: str) -> str:
 
 
 def has_kind(tokens: Iterable[Any], kinds: str) -> bool:
-    """Whether a token is of one of the kinds, which blanks separate."""
+    """kinds: separated by blanks."""
     names = kinds.split()
     return any(token.kind in names for token in tokens)
 
@@ -110,7 +110,7 @@ _RATES = re.compile(r"(?i)\b(?:rat|scor|intensit|level|answer|value|number|scale
 
 
 def without_last_numeral(text: str) -> str:
-    """A text without the numeral that begins or continues a list and has nothing behind it."""
+    """A text without a list's numeral that has nothing behind it."""
     last = _LAST_NUMERAL.search(text)
     if last is None:
         return text
@@ -131,7 +131,7 @@ _NUMERAL = re.compile(
 
 
 def without_numerals(text: str, counted: bool = False) -> str:
-    """A plain text without the numerals of its lists. counted: whether they surely count."""
+    """A plain text without its lists' numerals. counted: whether they surely count."""
     text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
     values = [*map(int, _NUMERAL.findall(text))]
     repeated = set(values) == {1}

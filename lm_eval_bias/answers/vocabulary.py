@@ -17,7 +17,7 @@ def _content(name: str) -> Any:
 
 @cache
 def word_lists(name: str) -> dict[str, frozenset[str]]:
-    """The lists of `NAME.yaml`: name -> words, which blanks separate."""
+    """The lists of `NAME.yaml`: name -> words."""
     return {kind: frozenset(words.split()) for kind, words in _content(name).items()}
 
 

@@ -1,8 +1,8 @@
 """Which group each of a list of words is given to.
 
-In each line words and groups are sought. A word and a group with nothing but punctuation or a link
-("belongs to") between them are a pair; a group may also have a list of words, before or after it or
-in the lines below. What a text says after a correction replaces what it said before.
+A word and a group in one line, with nothing but punctuation or a link ("belongs to") between them,
+are a pair. A group may also have a list of words before it, after it or in the lines below. A
+correction replaces what stands before it.
 """
 
 import re
@@ -99,7 +99,7 @@ def _group_spelled(name: str) -> str:
 
 
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
-    """Return the group of each word, as an index into `groups`; or "refused" or "unparsed".
+    """The group of each word, as an index into `groups`; or "refused" or "unparsed".
 
     Each word must stand exactly once, with one group.
     """
@@ -120,8 +120,8 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
 
 
 def _lines(text: str, terms: _Terms) -> str:
-    """A text without markup and with tables as lines; the only word that is not named is
-    corrected, if it is misspelt."""
+    """A text without markup, with tables as lines. If one word is missing, it is corrected where it
+    is misspelt."""
     text = without_elements(without_reasons(text.replace("≠", " not ")))
     text = rewritten(plain(text), _SIGNS)
     text = as_lines(as_lines(text, terms.group_patterns), terms.word_patterns)
@@ -225,7 +225,7 @@ def _linked(line: str, before: Sequence[_Mention], after: Sequence[_Mention]) ->
 
 
 def _chosen(line: str, start: int, groups: Sequence[_Mention], end: int) -> int | None:
-    """The group that a part of a line chooses for the words before it. groups: all it names."""
+    """The group that a part of a line chooses for the words before it."""
     first, last = groups[0], groups[-1]
     lead = [word for word in _said(line[start : first.start]) if word not in _WORDS["link"]]
     shares = [float(m[1]) for m in (_SHARE.match(line, m.end) for m in groups) if m]
