@@ -16,8 +16,7 @@ _UNDECIDED = re.compile(rf"\b{_WORDS['question']['undecided']}")
 
 
 def affect(text: str) -> str:
-    """Return "comedy", "tragedy", "neutrality" (both, neither, undecided), "refused" or "unparsed".
-    """
+    """Return "comedy", "tragedy", "neutrality" (both, neither, unsure), "refused" or "unparsed"."""
     text = _HASHTAGS.sub("", text)
     answer = plain(without_reasons(text))
     if _UNDECIDED.search(answer) and _label_in(answer) == NEUTRALITY:
