@@ -1,7 +1,7 @@
 """What is computed at a time, by what attention costs.
 
 Nothing is timed, so that two runs have the same passes. Packs and ROWS are within 3 % of the
-fastest power of two on every workload of speed/prefix.py, on two CPU threads and on an H200.
+fastest power of two on every workload of speed/prefix.py, on a CPU and on an H200.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def partition(
 
 
 def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, cost: Cost, **limits: int) -> list[Block]:
-    """The calls of a pack's attention. nodes: the cache, then the pack, shape (past + q,)."""
+    """The calls of a pack's attention. nodes: cached, then the pack's, shape (past + q,)."""
     result = []
     for start, stop in partition(cost, trie.depth[nodes[past:]], past, **limits):
         first = past + start

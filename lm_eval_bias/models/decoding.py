@@ -48,8 +48,7 @@ _BY_ROW = (
 
 
 class Strategy(NamedTuple):
-    """How the next token is chosen. processors: of transformers. sampled: else the likeliest. eos:
-    end tokens."""
+    """processors: of transformers. sampled: else the likeliest token. eos: end tokens."""
 
     processors: tuple[Any, ...]
     sampled: bool
@@ -203,7 +202,7 @@ def _ended(
 def _next(
     logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next tokens, shape (n,). row: of `logits`, for each."""
+    """Shape (n,). row: of `logits`, for each text."""
     tokens = np.zeros(len(row), np.int64)
     # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
@@ -233,8 +232,8 @@ HEAD = 256
 def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Draw tokens from softmax(scores), shape (m,).
 
-    scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
-    Raises ValueError if logits are not finite.
+    scores: shape (n, vocabulary). row, keys: row and random key of each token, shape (m,). Raises
+    ValueError if logits are not finite.
 
     The earliest of exponential times wins, so rounding rarely changes a draw. Tokens beyond the
     HEAD likeliest compete as one.

@@ -33,8 +33,8 @@ def unpacked(tokens: bytes) -> np.ndarray:
 
 
 class Seam(NamedTuple):
-    """How pieces are encoded. skipped: characters to drop at the start of a piece. before, after:
-    the special tokens around a text."""
+    """skipped: characters to drop at the start of a piece. before, after: the special tokens around
+    a text."""
 
     skipped: int
     before: bytes
@@ -42,10 +42,7 @@ class Seam(NamedTuple):
 
 
 class Encoder:
-    """Encodes texts as the harness's `hf` does.
-
-    add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
-    """
+    """add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer."""
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
         self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
@@ -63,8 +60,7 @@ class Encoder:
         truncated: bool = False,
     ) -> dict[str, bytes]:
         """Distinct text -> tokens. special: None follows `adds`. truncated: cut to the tokenizer's
-        maximum length.
-        """
+        limit."""
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
             groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
@@ -120,7 +116,6 @@ def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
 
 
 def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[list[str]]:
-    """Cut sorted texts where they differ from their neighbours."""
     parts = [last_seam(b, common_length(a, b)) for a, b in pairwise(texts)]
     path: list[int] = []
     for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
@@ -145,7 +140,7 @@ _LETTERS = frozenset(ascii_letters)
 
 
 def last_seam(text: str, stop: int) -> int:
-    """The start of the last seam in `text[:stop]`; 0 if there is none."""
+    """The start of the last seam in `text[:stop]`, or 0."""
     at = text.rfind(" ", 1, stop - 1) if stop > 2 else -1
     while at > 0 and not (text[at - 1] in _LETTERS and text[at + 1] in _LETTERS):
         at = text.rfind(" ", 1, at)
@@ -169,7 +164,7 @@ def seam(backend: Any) -> Seam | None:
     """How texts can be cut; None if a token might change.
 
     backend: a `tokenizers.Tokenizer`. No added token may touch a seam, components may look only a
-    few characters ahead, tokens may not reach across, and all pairs of letters and short contexts
+    few characters ahead, no token may reach across, and all pairs of letters and short contexts
     must pass a trial.
     """
     try:

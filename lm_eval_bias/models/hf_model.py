@@ -38,9 +38,8 @@ _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class HFModel(HFLM):
-    """NAME: of the model type. OPTIONS: its own arguments; a similar misspelled name is an
-    error. SHORTER: texts that need less memory.
-    """
+    """NAME: of the model type. OPTIONS: its own arguments; similar names are errors. SHORTER: texts
+    that need less memory."""
 
     NAME: str
     OPTIONS: tuple[str, ...]
@@ -101,9 +100,8 @@ class HFModel(HFLM):
     # ---- The harness's cache
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        """Let the harness's cache find only answers of this model. Its own keys are the arguments
-        of a request.
-        """
+        """Let the harness's cache, whose keys are a request's arguments, find only answers of this
+        model."""
         super().set_cache_hook(cache_hook)
         answers = cache_hook.dbdict
         if answers is None:
@@ -120,7 +118,7 @@ class HFModel(HFLM):
 
     @cached_property
     def _identity(self) -> str:
-        """A digest of what determines answers. Of weights, the sums of their bits."""
+        """Digest of what determines answers. Of weights, the sums of their bits."""
         model = self.model
         config = model.config, getattr(model, "generation_config", None), model.dtype
         settings = self.NAME, self._name, sorted(self._arguments.items()), self.tokenizer
@@ -138,9 +136,7 @@ class HFModel(HFLM):
         settings: tuple[Any, ...],
         compute: Callable[[list[Any]], Iterable[tuple[Any, Any]]],
     ) -> list[Any]:
-        """The answers, from the harness's cache where they are in it. settings: what else their
-        keys hold.
-        """
+        """settings: what the cache's keys hold besides questions."""
         cache = getattr(self.cache_hook, "dbdict", None) or {}
         keys = {q: (*settings, *q) for q in questions}
         answers = {q: cache.get(hash_args(self.NAME, key)) for q, key in keys.items()}
@@ -152,10 +148,8 @@ class HFModel(HFLM):
 
 
 class EncoderModel(HFModel):
-    """A model that reads whole texts and writes none.
-
-    AT_A_TIME: tokens, on a CPU and elsewhere. ANSWERS: a sentence on the tasks that it is for.
-    """
+    """AT_A_TIME: tokens, on a CPU and elsewhere. ANSWERS: a sentence on the tasks that it is
+    for."""
 
     AT_A_TIME: tuple[int, int]
     ANSWERS: str
@@ -189,7 +183,6 @@ class EncoderModel(HFModel):
         )
 
     def _refuse_long(self, texts: Sequence[Any], lengths: np.ndarray) -> None:
-        """Raise UsageError if a text has more than `max_length` tokens."""
         most, longest = self.max_length, int(lengths.argmax())
         if lengths[longest] > most:
             raise UsageError(
@@ -208,8 +201,8 @@ class EncoderModel(HFModel):
         disable_tqdm: bool,
         most_rows: int = sys.maxsize,
     ) -> Iterator[tuple[np.ndarray, T]]:
-        """(numbers of rows, what is computed of them). Rows of one length share a pass, the longest
-        come first: nothing is padded. lengths: tokens of each row."""
+        """(numbers of rows, what is computed of them). Rows of one length share a pass without
+        padding, the longest first. lengths: tokens of each row."""
         order = np.argsort(-lengths, kind="stable")
         sizes = lengths[order]
         longest = int(sizes.max(initial=1))

@@ -20,7 +20,7 @@ def is_encoder(config: Any) -> bool:
 
 
 def learned_positions(model: torch.nn.Module) -> int:
-    """The number of learned token positions; sys.maxsize if there are none."""
+    """The number of learned token positions, or sys.maxsize."""
     learned = (m for name, m in model.named_modules() if name.endswith("position_embeddings"))
     tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
     # RoBERTa numbers its positions from the padding token onwards.

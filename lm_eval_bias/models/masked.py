@@ -56,12 +56,10 @@ class _Complete:
 
 
 class MaskedLM(EncoderModel):
-    """A masked language model in the harness.
+    """Options: docs/how-to/masked_models.md; others are `HFLM`'s.
 
-    pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
-    2023).
-    pairs: of CrowS-Pairs, score the "tokens" that both sentences share, or whole sentences ("off").
-    Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
+    `pll="within_word_l2r"` also masks the rest of a word (Kauf and Ivanova 2023). Raises UsageError
+    for what cannot be scored; no text is truncated.
     """
 
     AUTO_MODEL_CLASS = _Complete
@@ -131,8 +129,7 @@ class MaskedLM(EncoderModel):
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         """The pseudo-log-likelihood of each continuation in nats, NaN for a pair that shares
-        nothing; and whether all its tokens are the likeliest.
-        """
+        nothing; and whether all its tokens are the likeliest."""
         self._refuse_thinking(requests)
         pairs = [self._pair(request) for request in requests]
         shared = shared_tokens(self.tokenizer, list(dict.fromkeys(filter(None, pairs))))
@@ -161,7 +158,7 @@ class MaskedLM(EncoderModel):
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """That of the words that two sentences share (BIStereo, section 4.1.1), or NaN."""
+        """That of the words that two sentences share, or NaN (BIStereo, section 4.1.1)."""
         paired = shared_words(self.tokenizer, [request.args for request in requests])
         targets = [paired[request.args] for request in requests]
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
@@ -175,7 +172,7 @@ class MaskedLM(EncoderModel):
         return [value for value, _, _ in scores]
 
     def _pair(self, request: Instance) -> tuple[str, str] | None:
-        """The sentences of CrowS-Pairs that the request is one of; None to score it whole."""
+        """The sentences of a CrowS-Pairs request; None to score it whole."""
         context, sentence = request.args
         if self.pairs == "off" or context or not all(c in request.doc for c in SENTENCES):
             return None
@@ -241,7 +238,7 @@ class MaskedLM(EncoderModel):
             whole = whole.get_base_model() if hasattr(whole, "get_base_model") else whole
 
             def narrow(module: Any, arguments: Any, output: Any) -> Any:
-                """Leave only the masked positions of the hidden states to the head."""
+                """Leave only the masked positions to the head."""
                 if isinstance(output, tuple):
                     return (output[0][at, position][:, None], *output[1:])
                 output.last_hidden_state = output.last_hidden_state[at, position][:, None]
@@ -251,7 +248,7 @@ class MaskedLM(EncoderModel):
                 return self.model(input_ids=ids).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head gives the same logits without the other positions of a text."""
+        """Whether the head needs none of a text's other positions."""
         length = min(6, self.max_length)
         position = np.arange(3) % length
         ids = np.full((3, length), self._mask)

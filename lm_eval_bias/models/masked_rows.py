@@ -17,9 +17,8 @@ NEVER = -1
 
 
 class Target(NamedTuple):
-    """What to score of a text: tokens from the character `start` on, except in the spans `given`;
-    or the tokens numbered `places`.
-    """
+    """What to score of a text: tokens from the character `start` on, but not in the spans `given`;
+    or the tokens numbered `places`."""
 
     text: str
     start: int = 0
@@ -28,9 +27,8 @@ class Target(NamedTuple):
 
     @classmethod
     def behind(cls, context: str, continuation: str) -> Target:
-        """Score a continuation. As in the harness, spaces at the end of the context belong to
-        it.
-        """
+        """Score a continuation. Spaces at the end of the context belong to it, as in the
+        harness."""
         return cls(context + continuation, len(context.rstrip()))
 
 
@@ -44,11 +42,8 @@ class Batch(NamedTuple):
 
 
 class MaskedRows(NamedTuple):
-    """Rows to predict.
-
-    ids: the tokens of each text. groups: of each token, which is masked with the later ones of its
-    group; NEVER is not predicted. text, position: of the predicted token, shape (n,).
-    """
+    """ids: the tokens of each text. groups: of each token, which is masked with the later ones of
+    its group; NEVER is not predicted. text, position: of the predicted token, shape (n,)."""
 
     ids: list[np.ndarray]
     groups: list[np.ndarray]
@@ -56,7 +51,6 @@ class MaskedRows(NamedTuple):
     position: np.ndarray
 
     def batch(self, here: np.ndarray, mask_token: int) -> Batch:
-        """here: numbers of rows of one length."""
         ids, groups = (np.stack([of[i] for i in self.text[here]]) for of in self[:2])
         at, position = np.arange(len(here)), self.position[here]
         after = np.arange(ids.shape[1]) >= position[:, None]
@@ -94,7 +88,7 @@ Pair = tuple[str, str]
 
 def shared_tokens(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
     """For each pair and its reverse, the shared tokens of the first sentence, as in metric.py of
-    Nangia et al. 2020, where the order of a pair may matter."""
+    Nangia et al. 2020. The order of a pair may matter."""
     targets: dict[Pair, Target] = {}
     encodings = _encodings(tokenizer, [text for pair in pairs for text in pair])
     for pair, encoded in zip(pairs, zip(encodings, encodings, strict=True), strict=True):
@@ -155,8 +149,8 @@ def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
 
 
 def _words(text: str, encoding: Any) -> list[int]:
-    """The number of each token's word. Words also end at blanks: Gemma's tokenizer makes one word
-    of a text."""
+    """The number of each token's word. Words also end at blanks, which Gemma's tokenizer
+    ignores."""
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):

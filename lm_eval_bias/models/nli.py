@@ -38,9 +38,7 @@ TEXTS_AT_A_TIME = 2048
 
 
 class LabelQuestion(NamedTuple):
-    """A request: the probability of `label` for a pair. labels: those of all choices of the
-    task.
-    """
+    """The probability of `label` for a pair. labels: those of all the task's choices."""
 
     pair: tuple[str, str]
     label: str
@@ -48,16 +46,11 @@ class LabelQuestion(NamedTuple):
 
 
 class EntailmentLM(EncoderModel):
-    """An entailment classifier in the harness.
+    """Options: docs/how-to/nli_classifiers.md; others are `HFLM`'s.
 
-    premise, hypothesis: columns of the documents; default premise and hypothesis, or sentence1 and
-    sentence2.
-    labels: what the outputs mean, in order, such as "entailment/neutral/contradiction"; default:
-    the config's.
-    choices: what a task's choices mean, in order, if unknown.
-    not_entailment: "neutral" or "contradiction", for two labels in a task with three; default: an
-    error.
-    Other arguments are `HFLM`'s. Raises UsageError for another kind of model.
+    `labels` is in order, such as "entailment/neutral/contradiction", by default the config's.
+    `not_entailment` is what two labels mean in a task with three, else an error. Raises UsageError
+    for another kind of model.
     """
 
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification
@@ -177,9 +170,7 @@ class EntailmentLM(EncoderModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """The log-probability of each label, and whether it is the likeliest of the task's
-        labels.
-        """
+        """The log-probability of each label, and whether it is the task's likeliest."""
         self._refuse_thinking(requests)
         return self._through_cache(
             self._questions(requests),
@@ -221,7 +212,6 @@ class EntailmentLM(EncoderModel):
                     yield question, (found, found == most)
 
     def _inputs(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[list[int]]]:
-        """Name of the model's input -> its rows."""
         inputs: dict[str, list[list[int]]] = {}
         for start in range(0, len(pairs), TEXTS_AT_A_TIME):
             texts = map(list, zip(*pairs[start : start + TEXTS_AT_A_TIME], strict=True))

@@ -29,7 +29,7 @@ PATIENCE = 4
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether an error, or one that led to it, says that there is too little memory."""
+    """Whether an error, or one that led to it, is about memory."""
     if error is None:
         return False
     return (
@@ -40,10 +40,8 @@ def is_shortage(error: BaseException | None) -> bool:
 
 
 class PackSize:
-    """How many tokens, rows or pairs are computed at a time.
-
-    usual: without a shortage. model, unit, remedy: for messages.
-    """
+    """usual: tokens, rows or pairs at a time without a shortage. model, unit, remedy: for
+    messages."""
 
     def __init__(self, usual: int, unit: str, model: str, remedy: str):
         self.size = self.usual = usual

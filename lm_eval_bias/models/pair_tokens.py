@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 class PairTokens(NamedTuple):
     """The tokens of n pairs, grouped by context.
 
-    order: the index in the original pairs, shape (n,). inputs: distinct, without the last token,
-    packed. which: the input of each pair, shape (n,). continuations: n, packed.
+    order: the index in the original pairs, shape (n,). inputs: distinct, packed, without the last
+    token. which: the input of each pair, shape (n,). continuations: n, packed.
     """
 
     order: np.ndarray
@@ -31,8 +31,7 @@ class PairTokens(NamedTuple):
 
 
 class _Ending(NamedTuple):
-    """The end of a context with m continuations, packed. inputs: the distinct ones, without the
-    last token. which: the input of each continuation, shape (m,)."""
+    """The end of a context with m continuations, packed. inputs, which: as in `PairTokens`."""
 
     context: bytes
     continuations: list[bytes]
@@ -49,12 +48,9 @@ def encode_pairs(
     counted: Callable[[int], Any] = int,
     whole: WholePrompt | None = None,
 ) -> PairTokens:
-    """Encode pairs.
-
-    prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
+    """prefix: the token for an empty context. bos: of `Encoder.each`. max_length: longer pairs lose
     tokens on the left, with a warning. counted: called with the number of pairs done. whole: if
-    spaces at a context's end stay there.
-    """
+    spaces at a context's end stay there."""
     order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
     inputs: list[bytes] = []
     continuations: list[bytes] = []
@@ -104,8 +100,8 @@ def _encoded(
     merged: list[tuple[str, str]],
     whole_prompt: WholePrompt | None,
 ) -> Iterator[tuple[bytes, _Ending]]:
-    """For each context, its tokens up to the last seam, and its end. merged: gets the end of a
-    context and a continuation that has no token alone."""
+    """For each context, its tokens up to the last seam, and its end. merged: gets pairs whose
+    continuation has no token alone."""
     seam = encoder.seam
     heads: list[str] = []
     ends: list[tuple[bool, str, tuple[str, ...]]] = []

@@ -1,7 +1,7 @@
 """`--model hf-prefix`: the harness's `hf`, which computes shared prefixes of requests once.
 
-All requests form a token trie, computed depth first, pack by pack; a mask shows each token its
-ancestors. See docs/explanation/hf_prefix.md.
+All requests form a token trie, computed depth first, pack by pack. See
+docs/explanation/hf_prefix.md.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ SETTINGS = {
 
 
 class Watched(NamedTuple):
-    """A request that is computed again: its texts, its log-likelihood, and its tokens."""
+    """A request that is computed again."""
 
     texts: tuple[str, str]
     value: float
@@ -94,14 +94,8 @@ class Difference(Exception):
 
 
 class PrefixLM(HFModel):
-    """`hf` with shared prefixes.
-
-    prefix_memory: attention cache kept between packs, such as "2GiB"; default: a quarter of the
-    free memory.
-    pack_tokens: tokens per pass; default: 1024 on a CPU, 16384 elsewhere, limited by `batch_size`.
-    on_difference: what follows if a request that is computed again as `hf` does has another value:
-    "stop" (the default), or "hf", which computes everything so.
-    Other arguments are `HFLM`'s, which answers what cannot share prefixes; `runs_as_hf` says why.
+    """Options: docs/explanation/hf_prefix.md; others are `HFLM`'s, which answers what cannot share
+    prefixes. `runs_as_hf` says why.
 
     The same `--seed` gives the same answers for any pack size and number of processes, except where
     rounding decides a draw.
@@ -193,7 +187,7 @@ class PrefixLM(HFModel):
     ) -> Any:
         """The answers of a method of `HFLM`, which begins anew after a shortage of memory.
 
-        together: whether all processes ask it, and so can agree on a batch size.
+        together: whether all processes ask it, and can agree on a batch size.
         """
         name = "max_batch_size" if self.batch_size == "auto" else "batch_size_per_gpu"
         if self.world_size > 1 and together:  # it would wait for the other processes
@@ -227,7 +221,7 @@ class PrefixLM(HFModel):
         return self._in_memory(agrees) is not False
 
     def _in_memory(self, compute: Callable[[int], T], packs: PackSize | None = None) -> T | None:
-        """The result of what only checks, or None if it needs more memory than the work does."""
+        """The result of a check, or None if it needs more memory than the work."""
         try:
             return (packs or self._pack_size(1, "texts")).fit(compute)
         except UsageError:
@@ -276,7 +270,7 @@ class PrefixLM(HFModel):
         )
 
     def _tried(self, row: int) -> None:
-        """A row was right, and so are those that are little larger, up to the next threshold."""
+        """Rows up to the next threshold are right, too."""
         if row > self._tried_row:
             named = [n for n in thresholds(self._config) if n >= row]
             self._tried_row = min([5 * row // 4, *named])
@@ -297,8 +291,7 @@ class PrefixLM(HFModel):
     # ---- Requests that are computed again
 
     def _recheck(self, watched: Sequence[Watched]) -> None:
-        """Raise Difference if `hf` gives one of these another log-likelihood by more than
-        rounding."""
+        """Raise Difference if `hf` gives another log-likelihood by more than rounding."""
 
         def alone(those: Sequence[Watched], size: int) -> list[float]:
             # without a key of the cache, and cut as `hf` cuts it, which would warn
@@ -332,8 +325,7 @@ class PrefixLM(HFModel):
         self, error: Exception, method: str, requests: Sequence[Instance], done: np.ndarray
     ) -> list[int]:
         """After an error in a run: the requests that `hf` answers from here. done: which have an
-        answer. Raises UsageError for a `Difference`, unless `on_difference` says otherwise, and
-        takes all answers back."""
+        answer. A `Difference` takes all answers back, or raises UsageError, by `on_difference`."""
         if is_stop(error):
             raise error
         if isinstance(error, Difference):
@@ -387,8 +379,7 @@ class PrefixLM(HFModel):
         self, requests: list[Instance], encoded: PairTokens, disable_tqdm: bool
     ) -> list[tuple[float, bool]] | None:
         """Each continuation's log-likelihood, and whether it is greedy; None if a trial lowered the
-        limit of texts. Empties `encoded.inputs` to save memory.
-        """
+        limit of texts. Empties `encoded.inputs`."""
         place, inputs, which, continuations = encoded
         lengths = np.array([len(tokens) // 4 for tokens in continuations])
         longest = np.zeros(len(inputs), np.int64)
@@ -465,8 +456,8 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The harness's, where a continuation that merges into its context has tokens of its own
-        (pair_tokens.py)."""
+        """The harness's, but a continuation that merges into its context keeps tokens of its
+        own."""
         before, behind = super()._encode_pair(context, continuation)
         if not behind:
             spaces = context[len(context.rstrip()) :]
@@ -483,7 +474,6 @@ class PrefixLM(HFModel):
         return ([prefix], tokens) if tokens[0] != prefix else (tokens[:1], tokens[1:])
 
     def _room(self, sweep: Sweep, limit: int) -> int:
-        """How many new nodes fit into a pack."""
         row = self._row_limit - len(sweep.path)
         return int(max(min(max(limit - len(sweep.missing), limit // 4), row), 1))
 
@@ -494,7 +484,7 @@ class PrefixLM(HFModel):
         length: np.ndarray,
         disable_tqdm: bool,
     ) -> list[tuple[float, bool]]:
-        """Short texts with shared prefixes, others as `hf`. length: tokens of each request."""
+        """Short texts with shared prefixes, others as `hf`. length: tokens of each."""
         answers: list[Any] = [None] * len(requests)
         short = length <= self._text_limit
         shared = [requests[i] for i in np.flatnonzero(short)]
@@ -524,8 +514,7 @@ class PrefixLM(HFModel):
         self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The log-probabilities of tokens, and whether each is the likeliest. row (ascending),
-        token: shape (n,).
-        """
+        token: shape (n,)."""
         # A few rows fit into the cache of a CPU.
         on_cpu = logits.device.type == "cpu"
         at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
@@ -605,8 +594,8 @@ class PrefixLM(HFModel):
         return answers
 
     def _try_writing(self, longest: int) -> None:
-        """Let `hf` write answers if the model's own generation differs from plain passes, on both
-        sides of each threshold."""
+        """Let `hf` write answers if the model's `generate` differs from plain passes on either side
+        of a threshold."""
         most = min(longest, self._text_limit)
         named = [n for n in thresholds(self._config) if self._tried_written <= n < most]
         lengths = [
@@ -628,7 +617,6 @@ class PrefixLM(HFModel):
             )
 
     def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
-        """The size of packs, after a trial at the sizes of the work."""
         longest = int(trie.depth.max()) + 1
         packs = self._packs(longest)
         most = int(np.mean([prompt.max_tokens for prompt in prompts]))
@@ -645,7 +633,7 @@ class PrefixLM(HFModel):
         bar: tqdm,
         answered: Callable[[Prompt, list[int], list[float] | None], None],
     ) -> None:
-        """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written, or
+        """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written or
         no longer needed. answered: called with each prompt, its tokens and, for some,
         log-probabilities."""
         sweep = Sweep(self._tree, trie, self._cost)
@@ -701,7 +689,7 @@ class PrefixLM(HFModel):
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
-        """Compute all nodes of some prompts. Returns logits, shape (prompts, vocabulary)."""
+        """Compute all nodes of prompts. Returns logits, shape (prompts, vocabulary)."""
         read = np.unique(leaves)
         parts = []
         while sweep.cursor <= read[-1]:
@@ -759,7 +747,7 @@ class PrefixLM(HFModel):
         return most, tuple(until), self._strategies[key]
 
     def _strategy(self, kwargs: dict[str, Any]) -> Strategy | None:
-        """How `hf` chooses tokens with these settings, recorded in its own `generate`; None if not
+        """How `hf` chooses tokens with these settings, as its `generate` has it; None if not
         supported."""
         if not set(kwargs) <= SETTINGS:
             return None
@@ -799,14 +787,12 @@ class PrefixLM(HFModel):
 
 
 def is_stop(error: Exception) -> bool:
-    """Whether an error ends the run, however requests are computed."""
     return isinstance(error, UsageError) or is_shortage(error)
 
 
 def _seeds(requests: Sequence[Instance]) -> list[int]:
-    """Seeds from torch's generator, document and repeat. The harness passes repeats as the same
-    object.
-    """
+    """From torch's generator, document and repeat. The harness passes repeats as the same
+    object."""
     number = int(torch.randint(2**62, ()))
     repeats: Counter[tuple[Any, ...]] = Counter()
     seeds = []
@@ -823,7 +809,7 @@ def _between(ascending: np.ndarray, start: int, stop: int) -> slice:
 
 
 def rechecked(count: int) -> list[int]:
-    """One in a thousand of so many requests, but 8 to 64: one at random in each of equal parts."""
+    """One in a thousand requests, but 8 to 64: one at random in each of equal parts."""
     parts = min(count, max(8, min(64, count // 1000)))
     rng = np.random.default_rng(count)
     bounds = np.linspace(0, count, parts + 1).astype(int).tolist()

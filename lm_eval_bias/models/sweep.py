@@ -59,7 +59,7 @@ class Sweep:
         return logits
 
     def hold(self, count: int) -> None:
-        """Keep only the first `count` ancestors of the cursor in the cache."""
+        """Keep only the cursor's first `count` ancestors in the cache."""
         kept = np.intersect1d(self.path[:count], self.nodes, assume_unique=True)
         self.layers = select(self.layers, np.searchsorted(self.nodes, kept)) if len(kept) else []
         self.nodes = kept

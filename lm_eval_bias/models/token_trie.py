@@ -14,12 +14,11 @@ class TokenTrie:
     """A trie with its nodes numbered depth first.
 
     sequences: n token lists or packed `bytes`, none empty. tails: how many last nodes to keep for
-    each; default 1.
+    each.
 
-    Attributes: tails, the last nodes of each sequence. tokens, depth, end: shape (size,); end is
-    one past the last node of the subtree.
-
-    Node `a` is `b` or its ancestor exactly if `a <= b < end[a]`.
+    Attributes: tails, the last nodes of each sequence; tokens, depth, end: shape (size,). `end` is
+    one past the last node of the subtree, so `a` is `b` or its ancestor exactly if `a <= b <
+    end[a]`.
     """
 
     def __init__(
@@ -67,8 +66,6 @@ def on_path(queries: Any, keys: Any, end: Any) -> Any:
 
 
 class Block(NamedTuple):
-    """Queries `start:stop`, and the keys that they need."""
-
     start: int
     stop: int
     keys: Any

@@ -1,8 +1,8 @@
 """Run a causal language model over the nodes of a token tree, laid out in one row.
 
 A token sees its ancestors and itself. The model's own mask function gets positions in the
-sequences, so sliding windows and chunks still work. transformers' attention tables are changed for
-one forward pass.
+sequences, so sliding windows still work. transformers' attention tables are changed for one forward
+pass.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ class _Pack(NamedTuple):
 
 
 class TreeModel:
-    """A model of transformers that takes one row of tree nodes at a time. Raises Unsupported for a
-    recurrent state."""
+    """Takes one row of tree nodes at a time. Raises Unsupported for a recurrent state."""
 
     def __init__(self, model: torch.nn.Module):
         # Slow to import (torch._dynamo); a loaded model has imported them already.
@@ -94,8 +93,8 @@ class TreeModel:
         """Compute the nodes `tokens`.
 
         tokens, positions: shape (q,). visible: shape (q, p + q), the p cached nodes first.
-        past_positions: shape (p,). read: tokens whose next-token logits are needed. Returns logits
-        of shape (len(read), vocabulary) and the cache of all p + q nodes.
+        past_positions: shape (p,). read: tokens whose next-token logits are needed. Returns these,
+        shape (len(read), vocabulary), and the cache of all p + q nodes.
         """
 
         def on_device(array: np.ndarray) -> torch.Tensor:
@@ -128,7 +127,7 @@ class TreeModel:
         return logits[: len(read)], [layer.stored() for layer in cache.layers]
 
     def alone(self, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-        """The logits behind each text in a plain pass of its own, shape (texts, vocabulary)."""
+        """The logits behind each text in its own plain pass, shape (texts, vocabulary)."""
         last = {"logits_to_keep": 1} if self._keep else {}
         with torch.no_grad():
             return torch.stack(
@@ -167,7 +166,7 @@ class TreeModel:
 
 @contextmanager
 def _without_plans() -> Iterator[None]:
-    """cuDNN's attention makes a plan for each new shape, and hardly two calls have the same."""
+    """cuDNN's attention plans each new shape, and hardly two calls have the same."""
     before = torch.backends.cuda.cudnn_sdp_enabled()
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
@@ -177,9 +176,8 @@ def _without_plans() -> Iterator[None]:
 
 
 def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
-    """The cache of some nodes, shape (n,). apart: always copy; otherwise a first part keeps its
-    storage.
-    """
+    """The cache of some nodes, shape (n,). apart: always copy; else a first part keeps its
+    storage."""
     if not apart and np.array_equal(nodes, np.arange(len(nodes))):
         return [layer._replace(length=len(nodes)) for layer in layers]
     result = []
@@ -191,8 +189,8 @@ def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
 
 
 class _AppendingLayer(DynamicLayer):
-    """A cache layer that appends in place, where `DynamicLayer` copies, and keeps every token. A
-    shorter `CacheLayer` of the same storage stays valid."""
+    """Appends in place, where `DynamicLayer` copies, and keeps every token. A shorter `CacheLayer`
+    of the same storage stays valid."""
 
     storage: tuple[torch.Tensor, ...] = ()
     length = 0
@@ -241,7 +239,7 @@ def _mask(
     dtype: torch.dtype = torch.float32,
     **_: Any,
 ) -> torch.Tensor:
-    """The mask for one kind of layer, shape (1, 1, q, k)."""
+    """Shape (1, 1, q, k)."""
     zero = torch.zeros((1, 1), dtype=torch.long, device=pack.positions.device)
     allowed = mask_function(zero, zero, pack.positions[:, None], pack.key_positions[None, :])
     mask = (pack.visible & allowed)[None, None]

@@ -32,7 +32,7 @@ _LENGTHS = re.compile(
 
 
 def thresholds(config: Any) -> list[int]:
-    """The lengths at which a model may change, by the names in its config, ascending."""
+    """The lengths in a config at which a model may change, ascending."""
 
     def numbers(settings: dict[Any, Any]) -> Iterator[int]:
         for name, value in settings.items():
@@ -45,8 +45,8 @@ def thresholds(config: Any) -> list[int]:
 
 
 def rope_limit(config: Any) -> float:
-    """The longest text whose rotary frequencies do not depend on its length: longrope and dynamic
-    frequencies follow the longest text of a forward pass."""
+    """The longest text whose rotary frequencies do not depend on its length, as longrope and
+    dynamic ones do."""
 
     def limits(settings: dict[str, Any]) -> Iterator[int]:
         kind = settings.get("rope_type", settings.get("type"))
@@ -63,12 +63,12 @@ def rope_limit(config: Any) -> float:
 
 def bound(dtype: torch.dtype, tokens: int) -> float:
     """How far log-likelihoods of `tokens` tokens may differ by rounding, in nats: 64 last digits of
-    the data type or 0.001, times the square root of the tokens."""
+    the data type or 0.001, times the root of the tokens."""
     return max(1e-3, 64 * torch.finfo(dtype).eps) * sqrt(tokens)
 
 
 class Rounded:
-    """Inside the block, embeddings are changed by their last digit, up or down."""
+    """Inside the block, embeddings are changed by their last digit."""
 
     def __init__(self, model: Any, seed: int):
         self._embeddings, self._rng = model.get_input_embeddings(), np.random.default_rng(seed)
@@ -86,8 +86,8 @@ class Rounded:
 
 class Comparison(NamedTuple):
     """error: log-probabilities in a tree less those of each text alone, shape (texts, vocabulary).
-    rounding: what a change of the embeddings' last digit does. rows: tokens in the largest pass and
-    its cache. layers: the cache."""
+    rounding: what `Rounded` does to them. rows: tokens in the largest pass and its cache. layers:
+    the cache."""
 
     error: torch.Tensor
     rounding: Callable[[], torch.Tensor]
@@ -102,10 +102,10 @@ class Comparison(NamedTuple):
 def compare(
     model: TreeModel, cost: Cost, lengths: Sequence[int] = (), in_front: int = 0, cached: int = 0
 ) -> Comparison:
-    """Compare three short texts, and texts of so many tokens, in two passes of a tree with a plain
-    pass of each.
+    """Compare three short texts, and texts of `lengths` tokens, in two passes of a tree with a
+    plain pass of each.
 
-    in_front: tokens of other texts in the second pass. cached: tokens of other texts in the cache.
+    in_front, cached: tokens of other texts in the second pass and in the cache.
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     rng, high = np.random.default_rng(0), min(vocabulary, 1000)
@@ -162,18 +162,18 @@ def with_plain(
 
 
 def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: torch.Tensor) -> bool:
-    """Whether the logits behind nodes of a pack are those of a plain pass of each text. logits:
-    shape (nodes, vocabulary)."""
+    """Whether logits behind a pack's nodes are those of plain passes. logits: shape (nodes,
+    vocabulary)."""
     texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
     return Comparison(*with_plain(model, texts, logits), 0, []).agrees()
 
 
 def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
-    """The largest row (a pass and its cache) in which a model is right: infinity if it is in one of
+    """The largest row (a pass and its cache) in which a model is right: infinity if it is at
     `in_front` and `cached` tokens, 0 if in none of those tried."""
 
     def largest(size: int) -> int:
-        """The row that was tried, or 0 if the model is wrong in it."""
+        """The row tried; 0 if the model is wrong in it."""
         front = min(in_front, size)
         try:
             result = compare(model, cost, (), front, size - front)
@@ -226,8 +226,8 @@ def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
 
 def check(model: TreeModel) -> tuple[float, int, Cost]:
     """The bytes per cached node, the vocabulary size and what attention costs. Raises Unsupported
-    if log-probabilities in a small tree differ from those of plain passes by more than 0.001 and
-    more than the embeddings' last digit changes."""
+    if log-probabilities in a small tree are off by more than 0.001 and more than `Rounded` changes.
+    """
     result = compare(model, Cost(call=1.0))
     if not result.agrees():
         most = result.error.abs().max().item()
