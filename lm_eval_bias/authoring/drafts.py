@@ -19,9 +19,8 @@ Ask = Callable[[Sequence[str], Sequence[int]], list[str]]
 
 
 class Draft:
-    """An unfinished item. known: its row and answers' fields. steps: those that are left. tries:
-    answers to the first of them. lines: all questions and answers, as of the journal.
-    """
+    """known: the row's and answers' fields. steps: those left. tries: answers to the first of them.
+    lines: the journal's questions and answers."""
 
     def __init__(self, row: Mapping[str, str], steps: Sequence[Step]) -> None:
         given = [i for i, step in enumerate(steps, 1) if set(step.gives) <= row.keys()]
@@ -29,7 +28,6 @@ class Draft:
         self.tries, self.lines = 0, list[dict[str, Any]]()
 
     def take(self, prompt: str, answer: str) -> Json:
-        """The line of an answer to the next step."""
         step, *others = self.steps
         line: dict[str, Any] = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
         line |= {"prompt": prompt, "answer": answer}
@@ -44,8 +42,8 @@ class Draft:
 
 
 def opened(journal: Path, run: Json) -> list[Any]:
-    """The questions and answers of a journal, JSON lines behind the settings of its run; creates a
-    missing file. UsageError for one that is no journal, or another run's."""
+    """A journal's questions and answers: JSON lines behind its run's settings. Creates a missing
+    file. UsageError for one that is no journal, or another run's."""
     if not journal.exists():
         writing.whole(journal, json_lines([{"journal": FORMAT, **run}]))
         return []
@@ -82,7 +80,6 @@ def write(
     """Make an item of each row. UsageError if a row has changed since the journal.
 
     run: settings for the journal. tries: most answers per question. at_once: questions per batch.
-    progress: called with all drafts.
     """
     drafts = {row["id"]: Draft(row, pipeline.steps) for row in rows}
     for line in opened(journal, run):

@@ -17,10 +17,8 @@ class Refused(ValueError):
 
 
 class Step(NamedTuple):
-    """A question to the writer.
-
-    read: answer -> fields; raises `Refused`. gives: their names; a row that has them starts later.
-    """
+    """read: answer -> fields; raises `Refused`. gives: their names; a row that has them starts
+    later."""
 
     name: str
     prompt: Callable[[Known], str]
@@ -29,7 +27,7 @@ class Step(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """How to make items, one from each row of a file.
+    """How to make an item from each row of a file.
 
     fields: of an item, as far as it has them. rows: path -> rows with ids; raises UsageError.
     """
@@ -40,7 +38,7 @@ class Pipeline(NamedTuple):
 
 
 def pipelines() -> dict[str, str]:
-    """Benchmark -> the module of its pipeline, of those that have one."""
+    """Benchmark -> the module of its pipeline."""
     modules = {
         module.name: f"{benchmarks.__name__}.{module.name}.pipeline"
         for module in pkgutil.iter_modules(benchmarks.__path__)
@@ -49,6 +47,5 @@ def pipelines() -> dict[str, str]:
 
 
 def pipeline(name: str) -> Pipeline:
-    """That of a benchmark of `pipelines`."""
     declared: Pipeline = import_module(pipelines()[name]).PIPELINE
     return declared

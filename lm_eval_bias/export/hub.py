@@ -1,5 +1,4 @@
-"""Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes, in a
-file of our own."""
+"""Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -68,7 +67,7 @@ def _dumped(entries: Sequence[Any]) -> str:
 
 
 def key_of(entry: Any) -> Key | None:
-    """The key of an entry as YAML has it; None if it is no entry."""
+    """None if it is no entry."""
     dataset = entry.get("dataset") if isinstance(entry, dict) else None
     if not isinstance(dataset, dict):
         return None
@@ -86,7 +85,7 @@ def standing(content: str) -> list[Any]:
 
 
 def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
-    """Why an entry that stands there is not replaced; "" if it is."""
+    """Why an old entry is not replaced; "" if it is."""
     if old.get("verifyToken"):
         return "the entry that stands there is signed (verifyToken)"
     date = str(old.get("date") or "")[:10]
@@ -96,8 +95,7 @@ def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
 
 
 def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
-    """Our file with entries replaced, or added at its end. UsageError for what is no list of
-    entries."""
+    """Our file with entries replaced or added. UsageError for what is no list of entries."""
     entries = {key_of(entry): entry for entry in eval_result_entries_to_yaml(list(made))}
     changed = [entries.pop(key_of(old), old) for old in standing(content)]
     return _dumped([*changed, *entries.values()])

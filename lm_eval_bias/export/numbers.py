@@ -22,7 +22,7 @@ class Source(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A number of a run, with value and interval in the range of its unit."""
+    """A number with value and interval in its unit's range."""
 
     run: Run
     metric: Metric
@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
     @property
     def how(self) -> str:
-        """How the interval was made; where there is none, why."""
+        """How the interval was made, or why there is none."""
         number = self.number
         if self.has_interval:
             over = f" over {number.clusters:,} clusters" if number.clusters else ""
@@ -46,15 +46,14 @@ class Result(NamedTuple):
         return "it has no end or does not exist in this run"
 
     def left_out(self, why: str) -> str:
-        """A line for a number that a format cannot take."""
         return f"{self.run.task}/{self.metric.name} of {self.run.model} is left out: {why}"
 
 
 def chosen(
     runs: Sequence[Run], metrics: Sequence[str] | None = None
 ) -> tuple[list[Result], list[str]]:
-    """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each that
-    is left out."""
+    """The primary numbers of runs, or those named, METRIC or TASK/METRIC; and a line for each left
+    out."""
     check_metrics(metrics or (), runs)
     results, left = [], []
     for run in sorted(runs, key=lambda run: (run.model, run.task)):
@@ -74,8 +73,8 @@ def chosen(
 
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
-    """Which is better; None for a signed number and a mere description. A number whose null value
-    is an end of its range is its own distance from it."""
+    """None for a signed number and a mere description. A number whose null value is an end of its
+    range is its own distance from it."""
     if metric.better is None or metric.null_value is None:
         return metric.better
     least, greatest = metric.unit_range
@@ -96,7 +95,7 @@ def distance(number: Number, null_value: float) -> tuple[float, float, float]:
 
 
 def settings(run: Run) -> dict[str, str]:
-    """The options of a run, and whether the model's chat template was applied."""
+    """Its options, and whether the chat template was applied."""
     template = run.template[:12] if run.template else template_name(run.template)
     options = {key: value for key, value in run.settings if key not in ("version", "documents")}
     return {**options, "chat template": template}

@@ -59,7 +59,7 @@ def records(
     model_id: str | None = None,
 ) -> tuple[list[Record], list[str]]:
     """A record for each number that has a direction or a null value, and what was left out. now:
-    seconds since 1970. model_id: the model's name on the hub."""
+    seconds since 1970. model_id: on the hub."""
     made, left = [], []
     for result in results:
         metric = result.metric
@@ -94,7 +94,7 @@ def _model_id(result: Result) -> str:
 
 
 def _folders(model: str) -> tuple[str, str]:
-    """DEVELOPER, MODEL. A name that had to be changed ends in its checksum."""
+    """DEVELOPER, MODEL. A changed name ends in its checksum."""
     developer, slash, name = model.partition("/")
     if not slash:
         return UNKNOWN, _safe(model)
@@ -110,7 +110,6 @@ def _safe(name: str) -> str:
 
 
 def _identity(result: Result) -> bytes:
-    """The same when it is exported again."""
     run = result.run
     date = run.date.isoformat() if run.date else None
     parts = [run.identity, run.task, result.metric.name, date, run.template, run.settings]
@@ -216,7 +215,7 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
 
 
 def _score(result: Result, null_value: float | None) -> Content:
-    """null_value: of a signed number, whose distance from it is the score."""
+    """null_value: of a signed number, which is scored by its distance."""
     run, number = result.run, result.number
     score, low, high, turned, remark = number.value, number.low, number.high, "", ""
     details: dict[str, str] = {}
@@ -264,8 +263,8 @@ _UNSCORED = (
 
 
 def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
-    """The record with a pointer to its samples, their path, and what stands there. UsageError for
-    a run without samples, or damaged ones."""
+    """The record with a pointer to its samples, their path, and their content. UsageError for a run
+    without samples, or damaged ones."""
     path = record.path.with_name(f"{record.path.stem}_samples.jsonl")
     rows = [json.dumps(row, allow_nan=False) for row in _samples(record)]
     if not rows:
@@ -331,8 +330,8 @@ def _samples(record: Record) -> Iterator[Content]:
 
 
 def _asked(sample: Json) -> Iterator[tuple[str, list[str] | None, Content]]:
-    """The prompt, the choices, and what was answered: of a conversation once for each time that it
-    was held."""
+    """The prompt, the choices, and what was answered: of a conversation, each time that it was
+    held."""
     requests, responses = requests_of(sample), sample["resps"]
     prompt, second = requests[0]
     if isinstance(second, str):

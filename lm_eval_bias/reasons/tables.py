@@ -27,7 +27,7 @@ def key_phrases(answers: Sequence[Answer], keybert: Any, clusters: Mapping[str, 
     """Table 3: the phrases that are key phrases of most answers. Table 10: of each cluster, those
     nearest to the mean of its answers. keybert: a `KeyBERT`. clusters: group -> cluster.
 
-    A cluster's answers count alike, however long; KeyBERT would cut their joined text.
+    Answers count alike, however long; KeyBERT would cut their joined text.
     """
     split = _words().build_analyzer()
     members: dict[str | None, list[str]] = {None: [answer.text for answer in answers]}
@@ -79,9 +79,8 @@ def entropy(texts: Iterable[str], n: int) -> float:
 
 
 def diversity(answers: Sequence[Answer]) -> Rows:
-    """Table 14: a row for each prompt style, on the answers that all styles have. Self-BLEU is
-    averaged over questions and groups with two answers or more.
-    """
+    """Table 14: a row for each prompt style, on answers that all styles have. Self-BLEU is averaged
+    over questions and groups with two answers or more."""
     frame = pd.DataFrame(answers).fillna("")
     asked = ["group", "question", "round"]
     frame["time"] = frame.groupby([*asked, "style"]).cumcount()

@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 def reasons(answer: str, named: str = "", prompt: str = "") -> str:
-    """The reasons in an answer, a line each. named: the group as a sentence names it."""
+    """A line each. named: the group as a sentence names it."""
     asked, kept = plain(prompt), []
     for line in plain(answer).splitlines():
         line = re.sub(r"^\W*(?:\d{1,2}[.):])?\W*", "", _RATING.sub("", line))
@@ -62,8 +62,7 @@ def _mention(named: str) -> re.Pattern[str]:
 
 def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], int]:
     """The answers to questions whose item contains a word of `items`, and how many were refused or
-    cut off. UsageError for other files, several models, or no answer in words.
-    """
+    cut off. UsageError for other files, several models, or no answer in words."""
     files = list(dict.fromkeys(files))
     runs = [samples.results_of(path) for path in files]
     if len(models := sorted({str(samples.model_name(run)) for run in runs if run})) > 1:
@@ -110,5 +109,5 @@ def answers(files: Sequence[Path], items: Sequence[str]) -> tuple[list[Answer], 
 
 
 def _flat(read: Sequence[Any]) -> list[Any]:
-    """What was read of each answer: a request may have a list of them."""
+    """A request may have a list of answers."""
     return [r for each in read for r in (each if isinstance(each, list) else [each])]

@@ -160,9 +160,9 @@ def phrase(groups: Data, axis: str, descriptor: str, noun: str) -> str:
 def documents(items: str | None = None, groups: str | None = None) -> list[Document]:
     """Every analogy in all its contexts.
 
-    A and C are of one axis, gender and noun; B is a positive attribute of A, and its counterpart a
-    negative one of C. Contexts: C itself ("stereotype"); each content-free phrase in its place
-    ("content-free"); A and C in each other's place ("swapped").
+    A and C are of one axis, gender and noun; B is a positive attribute of A, its counterpart a
+    negative one of C. Contexts: C itself ("stereotype"), each content-free phrase in its place
+    ("content-free"), A and C exchanged ("swapped").
     """
     data = load(FILES, items=items, groups=groups)
     tuples = _by_content(data["items"])
@@ -178,8 +178,7 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
 
 
 def listed(items: str | None = None, groups: str | None = None) -> list[Document]:
-    """Each document twice, the two words listed in either order. `first`: 1 for the unbiased
-    word."""
+    """Each document with the two words in either order. `first`: 1 for the unbiased word."""
     return [
         {**doc, "first": first, "options": doc["choices"][:: 1 if first == 1 else -1]}
         for doc in documents(items, groups)
@@ -202,7 +201,7 @@ def _contrasts(groups: Data) -> list[Row]:
 
 
 def _analogies(tuples: Tuples, groups: Data, contrast: Row) -> list[tuple[str, str, Row]]:
-    """B of each analogy, its counterpart, and the tuple with the stereotype of C."""
+    """B of each analogy, its counterpart, and the tuple of C's stereotype."""
     axis, gender, noun = (contrast[key] for key in ("axis", "gender", "noun"))
     analogies = []
     for positive, negative in groups["counterparts"].items():

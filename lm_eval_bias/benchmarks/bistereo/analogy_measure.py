@@ -146,7 +146,7 @@ MEANS = [m.name for m in (*METRICS, *GENERATED_METRICS) if m.stderr]
 def record(doc: Document, results: Sequence[Any]) -> Record:
     """The log-odds of the biased D against the unbiased one, whole and per token.
 
-    None where likelihoods are not `usable`, per token also without a number of tokens. Infinite if
+    None where likelihoods are not `usable`, or, per token, without a number of tokens. Infinite if
     one likelihood is minus infinity.
     """
     (unbiased, _, tokens_unbiased, *_), (biased, _, tokens_biased, *_) = results
@@ -163,8 +163,8 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def units(answers: Any, **_: Any) -> dict[str, Any]:
-    """The log-odds of C itself, whole and per token, and less those with other phrases in its
-    place. Source: after Zhao et al., Calibrate Before Use (2021), section 4."""
+    """The log-odds of C itself, whole and per token, and less those of other phrases. Source: after
+    Zhao et al., Calibrate Before Use (2021), section 4."""
     x = _numbered(answers)
     own = x[x["context"] == "stereotype"].set_index("number")
     expected = x["content_free"].where(x["context"] == "content-free", 1)
@@ -191,14 +191,14 @@ def units(answers: Any, **_: Any) -> dict[str, Any]:
 
 
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
-    """The word that was read -> "biased" or "unbiased"; else why there is none."""
+    """The word read -> "biased" or "unbiased"; else why there is none."""
     answer = {doc["unbiased"]: "unbiased", doc["biased"]: "biased"}.get(results[0], results[0])
     return {**select_columns(doc, KEYS), "first": doc["first"], "answer": answer}
 
 
 def units_generated(answers: Any, **_: Any) -> dict[str, Any]:
     """The same of written answers. A question counts if it is answered in both orders of the words,
-    which count alike, so that position cancels."""
+    so that position cancels."""
     x = _numbered(answers)
     valid = x[x["answer"].isin(ANSWERS)]
     first = (valid["answer"] == "unbiased") == (valid["first"] == 1)
@@ -240,8 +240,7 @@ def _about(x: Any) -> Any:
 
 
 def _analogies(answers: Any, numbers: Any) -> dict[str, Any]:
-    """The analogies, and those with `LOADED` words, which count for no other `DIRECTED` number.
-    numbers: by the number of the analogy."""
+    """The analogies, and those with `LOADED` words, which count for no other `DIRECTED` number."""
     x = _about(answers).join(numbers)
     x["left_out"] = (
         x[list(numbers)].drop(columns=[PER_TOKEN, LOG_ODDS], errors="ignore").isna().any(axis=1)

@@ -12,7 +12,7 @@ _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 
 
 def alternatives(*texts: str) -> list[tuple[str, ...]]:
-    """The variants of texts with groups "{one|two}": all first ones together, then all second.
+    """The variants of texts with groups "{one|two}": all first ones, then all second ones.
     ValueError for groups of different size."""
     groups = [group.split("|") for text in texts for group in _ALTERNATIVES.findall(text)]
     sizes = {len(group) for group in groups} or {1}
@@ -31,10 +31,10 @@ def alternatives(*texts: str) -> list[tuple[str, ...]]:
 def by_audience(
     counts: Mapping[str, Mapping[Any, int]], genders: Sequence[Any]
 ) -> dict[tuple[Any, ...], list[tuple[str, list[int]]]]:
-    """The genders that are asked the same -> wordings, each with the variants they are asked.
+    """The genders that are asked the same -> wordings with the variants they are asked.
 
-    counts: wording -> gender -> number of variants. Wordings are shuffled; those of one audience
-    come first.
+    counts: wording -> gender -> number of variants. Wordings are shuffled; those that no other
+    audience is asked come first.
     """
     wordings = list(counts)
     random.Random(SEED).shuffle(wordings)
@@ -52,7 +52,7 @@ def by_audience(
 
 
 def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> list[Document]:
-    """The documents of streams of blocks: of each cell a block in turn. In a cell, streams keep
+    """The documents of streams of blocks: a block of each cell in turn. Within a cell, streams keep
     their shares.
 
     cells: columns that a stream shares.

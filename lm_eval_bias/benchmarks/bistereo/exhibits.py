@@ -29,7 +29,6 @@ ALL, SHOWN = "all", 0.02
 
 
 def _number(row: Row, name: str, key: str) -> dict[str, Any]:
-    """A number of a row with its error, ends and n, under another key."""
     parts = ("", *(f"_{part}" for part in PARTS))
     return {f"{key}{part}": row.get(f"{name}{part}") for part in parts}
 
@@ -46,7 +45,7 @@ EXPECTED = {"positive": "z2", "negative": "z3"}
 
 
 def _stacked(rows: Table) -> Table:
-    """The three parts of each bar with an answered pair; not of both genders together."""
+    """The parts of each bar with an answered pair, without both genders together."""
     return [
         {
             **{key: row.get(key) for key in ("gender", "context", "n", "score")},
@@ -292,7 +291,7 @@ SECTION_4_2_1 = Exhibit(
 
 
 def _of_gaps(rows: Table) -> Table:
-    """ "all" attributes are those of the effect, so that no name stands for two."""
+    """Attributes "all" get the effect's name, so that no name stands for two."""
     of_all = {"halo": "all good attributes", "horn": "all bad attributes"}
 
     def attribute(row: Row) -> str:

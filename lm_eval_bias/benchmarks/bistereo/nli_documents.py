@@ -58,7 +58,6 @@ def _words(groups: Data) -> Iterator[tuple[tuple[Any, ...], Word]]:
 
 
 def _forms(groups: Data) -> list[tuple[tuple[Any, ...], set[str]]]:
-    """The inflected adjectives: place and names of the forms."""
     return [(place, set(word)) for place, word in _words(groups) if isinstance(word, Mapping)]
 
 
@@ -158,7 +157,6 @@ def fill(text: str, word: Word, an: Collection[str]) -> str:
 
 
 def base(word: Word) -> str:
-    """An adjective as it is named: the text, or the form of [X]."""
     return word if isinstance(word, str) else word["base"]
 
 
@@ -170,10 +168,9 @@ def documents(
 ) -> list[Document]:
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
-    Every template is crossed with the attributes of its domain, both skin tones and both
-    directions, and with a few of them for what stands `beside` the paper's skin terms; those that
-    describe no person with the placebos alone. Any first part has as many placebos as others, while
-    there are.
+    Every template is crossed with its domain's attributes, both skin tones and both directions, and
+    with a few attributes for what stands `beside` skin; one about no person with placebos alone.
+    Any first part has as many placebos as others, while there are.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]
@@ -189,8 +186,7 @@ def documents(
 def _streams(
     templates: Sequence[Row], groups: Data, domain: str, subject: str
 ) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience and category. A block: one wording, variant, attribute and
-    direction."""
+    """A block: one wording, variant, attribute and direction."""
     genders = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for row in templates:

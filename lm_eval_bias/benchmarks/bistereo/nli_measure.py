@@ -106,8 +106,8 @@ REFUSED = _count(
 
 
 def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
-    """The likeliest label, and 100 (P(Entailment) - P(Contradiction)) of all three as `entailed`;
-    none where the likelihoods are not `usable`."""
+    """The likeliest label, and 100 (P(Entailment) - P(Contradiction)) as `entailed`; none where
+    likelihoods are not `usable`."""
     likelihoods = [likelihood for likelihood, _ in results]
     shares, best = probabilities(likelihoods), likeliest(likelihoods)
     if shares is None or best is None:
@@ -117,7 +117,6 @@ def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
 
 
 def record_generated(doc: Document, results: Sequence[str]) -> Record:
-    """The label that `answers.nli_label` read."""
     return {**select_columns(doc, KEYS), "answer": results[0]}
 
 
@@ -157,13 +156,12 @@ def of_paper(x: Any, total: Any, **_: Any) -> Values:
 
 
 def of_everything(x: Any, total: Any, **_: Any) -> Values:
-    """The mean of the halo and the horn gap; words, genders, domains and directions count alike."""
+    """The mean of halo and horn gap; words, genders, domains and directions count alike."""
     cells = ["words", "gender", "domain", "direction"]
     return beyond_placebos(x, total, x["gap"] / 2, x["effect"] == "horn", cells)
 
 
 def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
-    """labels (gender x descriptor x category) and gaps."""
     x = units["asked"]
     genders, categories = ([ALL, *dict.fromkeys(x[name])] for name in ("gender", "category"))
     labels = [

@@ -146,8 +146,8 @@ class PairsOptions(TaskOptions):
 def variants(text: str) -> list[str]:
     """The variants of a template: its `alternatives`.
 
-    A template has one [B], the descriptor; one <...[A]...>, the attribute with what binds it to the
-    sentence; [a], the article of either; [she/he], the form of each gender. ValueError for others.
+    A template has one [B], the descriptor; one <...[A]...>, the attribute in its phrase; [a], the
+    article of either; [she/he], the form of each gender. ValueError for others.
     """
     texts = [variant for (variant,) in alternatives(text)]
     for variant in texts:
@@ -182,15 +182,15 @@ def _check(text: str) -> None:
 
 
 def skeleton(text: str, gender: int, infused: bool) -> str:
-    """A variant for one gender (index in `GENDERS`), with the attribute or as the neutral
-    sentence; [a], [A] and [B] are still open."""
+    """A variant for one gender (index in `GENDERS`), with the attribute or neutral; [a], [A] and
+    [B] are still open."""
     text = _INFUSED.sub(r"\1" if infused else "", text)
     text = _GENDERED.sub(lambda forms: forms.group(1 + gender), text)
     return _BEFORE_MARK.sub("", " ".join(text.split()))
 
 
 def fill(open_text: str, descriptor: str, attribute: str | None, an: Collection[str]) -> str:
-    """The sentence of a skeleton. an: what takes "an" in place of "a"."""
+    """an: what takes "an" in place of "a"."""
     for slot, word in (("[A]", attribute), ("[B]", descriptor)):
         if word is not None:
             open_text = open_text.replace(
@@ -207,11 +207,11 @@ def documents(
 ) -> list[Document]:
     """All pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all.
 
-    Every variant of a template is crossed with the descriptor pairs of its axis, its genders and
-    all attributes, in the paper's design also with none (the neutral pair). `paper` says which are
-    the paper's, `placebo` which are about no body, and `words` which of its pairs' words they say.
-    Any first part has as many places of placebos as of bodies, while there are, of each pair; women
-    and men stand in other wordings there, since they answer alike in the same.
+    Every variant of a template is crossed with its axis's descriptor pairs, genders and attributes,
+    in the paper's design also with none (the neutral pair). `paper`: of the paper; `placebo`: about
+    no body; `words`: which of its pairs' words it says. In any first part placebos and bodies have
+    as many places, while there are, of each pair, and women and men other wordings, since they
+    answer alike in the same.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
@@ -221,7 +221,7 @@ def documents(
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:
-    """The blocks of an axis: those of the paper, then what stands `beside` them."""
+    """The paper's blocks of an axis, then what stands `beside` them."""
     rows = {row["wording"]: row for row in templates if row["axis"] == axis}
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
@@ -246,7 +246,7 @@ def _crossed(
     counts: Mapping[str, Mapping[Any, int]],
     pair: Row,
 ) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience and gender. about: the columns that all documents share."""
+    """The blocks of each audience and gender. about: shared columns."""
     an, sides = groups.get("an", ()), ("desirable", "undesirable")
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, (*GENDERS, None)).items()):
         for i_gender, gender in enumerate(audience):
@@ -285,9 +285,8 @@ def _crossed(
 def _contexts(
     words: Mapping[str, Sequence[str]], start: int, paper: bool
 ) -> Iterator[list[tuple[str, str | None]]]:
-    """Sentiment and attribute of each block of a descriptor pair. start: where the lists of
-    attributes are entered. paper: whether a neutral pair comes first, which the paper's numbers
-    need."""
+    """Sentiment and attribute of each block of a descriptor pair. start: where the attributes are
+    entered. paper: whether a neutral pair comes first, for the paper's numbers."""
     for step in range(max(map(len, words.values()))):
         neutral: list[tuple[str, str | None]] = [("neutral", None)] if paper and not step else []
         yield neutral + [

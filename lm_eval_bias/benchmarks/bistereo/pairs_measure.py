@@ -140,8 +140,8 @@ METRICS = (
 
 
 def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
-    """Log-likelihoods in nats of both sentences, None for one that is no finite number; which word
-    stands first. results: of each (log-likelihood, tokens, method)."""
+    """Log-likelihoods in nats of both sentences, None for one that is not finite; which word stands
+    first. results: of each (log-likelihood, tokens, method)."""
     text, words = doc["desirable_sentence"].lower(), (doc["desirable"], doc["attribute"] or "")
     body, attribute = (text.find(word.lower()) for word in words)
     likelihoods = [float(likelihood) for likelihood, _, _ in results]
@@ -221,7 +221,7 @@ def of_everything(x: Any, total: Any, **_: Any) -> Values:
 def tables(
     units: Mapping[str, Any], rows: Callable[..., Any], threshold: float = THRESHOLDS[0], **_: Any
 ) -> dict[str, Table]:
-    """trisentbias: of each axis, gender and context; and the contrasts of contexts."""
+    """trisentbias (by axis, gender, context), and the contrasts of contexts."""
     pairs = units["paper"]
     score = score_of(list(dict.fromkeys(pairs["method"])))
     known = pairs[pairs["x"].notna()]
@@ -267,7 +267,7 @@ def tables(
 
 
 def score_of(methods: Sequence[str]) -> str:
-    """What is scored. ValueError for answers that were made in two ways or in an unknown one."""
+    """ValueError for answers made in two ways or in an unknown one."""
     if len(methods) != 1 or methods[0] not in SCORES:
         raise ValueError(
             f"expected answers that were made in one way, {' or '.join(SCORES)}, found "

@@ -132,8 +132,8 @@ class EmpathyOptions(TaskOptions):
 
 
 def identities(category: str, groups: Data) -> dict[str, str | None]:
-    """Identity name -> group: the unspecified "a person" (None), then a category's, as in Table 1.
-    UsageError for a category that the groups lack."""
+    """Identity name -> group: the unspecified "a person" (None), then a category's (Table 1).
+    UsageError for an unknown category."""
     categories = groups["categories"]
     if category not in categories:
         raise UsageError(
@@ -146,8 +146,8 @@ def identities(category: str, groups: Data) -> dict[str, str | None]:
 
 
 def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Row]:
-    """Events of crowd-enVent with the authors' rewritings, emotions in turn: the first ones of a
-    fixed shuffle. UsageError where the files cannot be had."""
+    """Events of crowd-enVent with the authors' rewritings, emotions in turn, from a fixed shuffle.
+    UsageError where the files cannot be had."""
     drawn = []
     for emotion in lexicon("empathy")["emotions"]:
         rows = list(_released(emotion))
@@ -185,7 +185,7 @@ def documents(
     placebos.
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: "t0", "t1" or "t2".
-    events_per_emotion: of the authors' events; None for `items`, by default ours.
+    events_per_emotion: of the authors' events; None for `items`.
     """
     content = _content(items, groups, events_per_emotion)
     known = content["groups"]
@@ -271,7 +271,6 @@ def count(
 
 
 def attention(scale: int = 100) -> list[Document]:
-    """Of a person, by a person."""
     people = dict.fromkeys(("perceiver", "experiencer"), lexicon("empathy")["unspecified"])
     values = [[2 * n / scale - 1 for n in range(scale + 1)]]
     asked = {"persona": "P0", "form": "t0", "scale": scale, **people}

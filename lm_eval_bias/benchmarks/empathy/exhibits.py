@@ -44,12 +44,11 @@ def _by_emotion(tables: Tables) -> Table:
 
 
 def _defined(rows: Table) -> Table:
-    """M as a whole; nothing where no event was answered by every pair."""
     return rows if any(is_number(row.get("z")) for row in rows) else []
 
 
 def _on_map(rows: Table) -> Table:
-    """Perceivers with a place, coloured by culture, else by group; nations by short names."""
+    """Perceivers with a place, coloured by culture, else group; nations by short names."""
     cultures = any(row.get("perceiver_culture") for row in rows)
     groups = [row.get("perceiver_group") for row in rows]
     short = len(set(groups)) == len(groups)

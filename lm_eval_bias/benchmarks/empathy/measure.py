@@ -170,7 +170,6 @@ MASSES = (
 
 
 def record(doc: Document, results: Sequence[float | str]) -> Record:
-    """What `answers.intensity` read."""
     answer = results[0]
     return {
         **select_columns(doc, KEYS),
@@ -183,8 +182,8 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
 
     number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
-    likeliest: the likeliest number of the scale. greedy: the number written token by token, or
-    None. None where a likelihood is not a number.
+    likeliest: on the scale. greedy: the number written token by token, or None. None where a
+    likelihood is not a number.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]
@@ -244,8 +243,8 @@ def units(answers: Any, missing: str, **_: Any) -> Frames:
 
 
 def matrices(answers: Any, events: Any, least: int) -> tuple[Any, Any]:
-    """The intensities of each event, and whether it was asked as a whole; NaN if not. least: number
-    of perceivers. Of several answers to one document the mean of those with a number counts."""
+    """The intensities of each event, and whether all of it was asked; NaN if not. least: number of
+    perceivers. Several answers to one document count as the mean of their numbers."""
     event = pd.Index(events["event"]).get_indexer(answers["event"])
     roles = [pd.factorize(answers[role])[0] for role in ROLES]
     size = max(least, *(role.max(initial=-1) + 1 for role in roles))
@@ -270,7 +269,6 @@ def of_gaps(x: Any, total: Any, **_: Any) -> Values:
 
 
 def widened(x: Any, sample: Any, by: Any, estimates: Frames, **_options: Any) -> Frames:
-    """The gaps in points, with groups as a sample, too."""
     groups, result = x["groups"].iloc[0], {}
     for name, (_of, columns, same_name) in POINTS.items():
         estimated, errors = estimates[name], []
@@ -283,7 +281,6 @@ def widened(x: Any, sample: Any, by: Any, estimates: Frames, **_options: Any) ->
 
 
 def of_matrix(x: Any, total: Any, **_: Any) -> Values:
-    """Of all events alone."""
     asked, used, n = (total(x[name]) for name in ("asked", "used", "in_matrix"))
     named, m0 = (mean_intensity(np.stack(x[name]), total) for name in ("named", "people"))
     groups, m, cells = x["groups"].iloc[0], normalise(m0), (-2, -1)
@@ -357,10 +354,10 @@ def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
 
 
 def _projected(rows: np.ndarray) -> np.ndarray:
-    """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
+    """Figure 4: t-SNE of the perceivers' rows of M, shape (perceivers, names) -> (perceivers, 2).
 
-    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN without M, with too few
-    perceivers, and where scikit-learn is missing or fails. Source: section 5.2.
+    NaN without M, with too few perceivers, and where scikit-learn is missing or fails. Source:
+    section 5.2.
     """
     nowhere = np.full((len(rows), 2), nan)
     if len(rows) <= PERPLEXITY or np.isnan(rows).any():

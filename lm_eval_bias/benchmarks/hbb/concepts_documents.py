@@ -26,7 +26,7 @@ _EITHER = re.compile(r"[()/;]|,\s")
 
 
 class Unfit(NamedTuple):
-    """field: where. check: what kind of fault, in two or three words. cause: what is wrong."""
+    """field: where. check: the fault in two or three words. cause: what is wrong."""
 
     field: str
     check: str
@@ -34,7 +34,6 @@ class Unfit(NamedTuple):
 
 
 def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
-    """The name of the form that a token asks for."""
     if token["possessive"]:
         return "possessive"
     name = token["form"] or "subject"
@@ -42,7 +41,7 @@ def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
 
 
 def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All that is wrong with a concept pair, whose options may be missing. forms: of a pronoun."""
+    """All faults of a concept pair, whose options may be missing. forms: of a pronoun."""
     absent = "missing placeholder"
     if "[[X]]" not in concept["context"]:
         yield Unfit("context", absent, "[[X]] is missing, where the person is described")
@@ -91,7 +90,7 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
 
 
 def object_before(text: str, place: int) -> str | None:
-    """The word before a place behind which a person is an object, if there is one."""
+    """The word before a place behind which a person is an object, if any."""
     word = _before_objects().search(text, 0, place)
     return word and word[1]
 
@@ -103,7 +102,7 @@ def _before_objects() -> re.Pattern[str]:
 
 
 def named(text: str, concept: str) -> str | None:
-    """The concept, or the part of it, whose every word stands in a text, in any order and
+    """The concept, or the part of it, whose words all stand in a text, in any order and
     inflected."""
     text = TOKEN.sub(" ", text).casefold()
     in_text = _WORD.findall(text)

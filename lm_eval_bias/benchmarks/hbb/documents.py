@@ -155,8 +155,6 @@ FILES = {
 
 
 class SentenceOptions(TaskOptions):
-    """Of all tasks of HBB."""
-
     files: ClassVar = {"groups": FILES["groups"]}
     threshold = Option(
         THRESHOLD, number(0, 100), "an instance with S, from 0 to 100, at or above it is biased"
@@ -196,7 +194,7 @@ def _language(groups: Data) -> Data:
 
 
 def describe(context: str, descriptor: str, pronoun: str, groups: Data) -> str:
-    """Put a descriptor of the person into a context sentence. groups: the content of their file."""
+    """Put a descriptor into a context sentence. groups: the content of their file."""
     before, _, after = context.partition("[[X]]")
     language = _language(groups)
     first, _, rest = descriptor.partition(" ")
@@ -225,8 +223,8 @@ def refer(text: str, pronoun: str, groups: Data) -> str:
 
 @cache
 def edit(one: str, two: str) -> list[int]:
-    """How many words of two descriptors the other one lacks, and by how many characters one is
-    longer. A word replaced by another counts two, and one that it lacks twice four."""
+    """By how many words two descriptors differ, and by how many characters one is longer. A
+    replaced word counts two, and one that a descriptor lacks twice four."""
     words, others = (Counter(re.findall(r"\w+", text.lower())) for text in (one, two))
     changed = sum((words[word] - others[word]) ** 2 for word in words | others)
     return [changed, abs(len(one) - len(two))]
@@ -288,10 +286,9 @@ def described(
 def portions(
     concepts: Iterable[Row], types: Mapping[str, Data]
 ) -> Iterator[tuple[Row, dict[str, Data]]]:
-    """Concept pairs with the types to ask. The first concept pair of each theme with a quarter of
-    the types, then with the other quarters, then the second, so that any beginning is a fair
-    sample. Each quarter has types of each category, and other types for the next theme.
-    """
+    """Concept pairs with the types to ask: the first pair of each theme with a quarter of the
+    types, then with the other quarters, then the second pair, so that any beginning is a fair
+    sample. Each quarter has types of each category, and other types for the next theme."""
     themes: dict[str, list[Row]] = {}
     for concept in concepts:
         themes.setdefault(concept.get("theme", concept["id"]), []).append(concept)
@@ -311,7 +308,7 @@ def portions(
 def asked(
     concepts: Iterable[Row], groups: Data, types: Mapping[str, Data], order: str
 ) -> list[Document]:
-    """All questions of the concept pairs; with order "both" each twice in a row."""
+    """Their questions; with order "both" each twice in a row."""
     documents = []
     for concept in concepts:
         for question, pronoun in described(concept, groups, types):

@@ -19,7 +19,6 @@ BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
 def _associations(rows: Table) -> Table:
-    """As Table 7 writes them."""
     return [
         {
             **row,

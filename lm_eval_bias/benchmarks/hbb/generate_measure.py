@@ -145,7 +145,7 @@ GENERATED_METRICS = (
 
 
 def record(doc: Document, answers: Sequence[str]) -> Record:
-    """All answers to a question -> how many chose each option and how many are `INVALID`."""
+    """How many answers to a question chose each option, and how many are `INVALID`."""
     one, two = OPTIONS if doc["first"] == 1 else reversed(OPTIONS)
     return {
         **select_columns(doc, KEYS),
@@ -194,7 +194,6 @@ def _warn_of_equal_answers(x: Any) -> None:
 
 
 def of_questions(x: Any, total: Any, **_: Any) -> Values:
-    """Unanswered questions, refuse rate of answers and its parts."""
     parts = {"refuse_rate": "lost", **{name: name for name in INVALID.values()}}
     return {
         "unanswered": mean(total, x["unanswered"]),
@@ -217,7 +216,7 @@ def of_instances(x: Any, total: Any, **_: Any) -> Values:
 def generated_tables(
     units: Mapping[str, Any], rows: Callable[..., Any], **options: Any
 ) -> dict[str, Table]:
-    """As of `hbb`, and answers, with the refuse rates (Table 6)."""
+    """As of `hbb`, and answers, with refuse rates (Table 6)."""
     result = tables(units, rows, **options)
     for row in result["associations"]:
         del row["log_odds_difference"]

@@ -172,8 +172,7 @@ METRICS = (
 
 def record(doc: Document, results: Sequence[Any]) -> Record:
     """Likelihoods of the letters -> `log_odds`, log P(a) - log P(b), and `letter_mass`, P(a) +
-    P(b), both None if the likelihoods are not `usable`; and the `tokens` of the prompt.
-    """
+    P(b), both None if they are not `usable`; and the prompt's `tokens`."""
     a, b = (likelihood for likelihood, *_ in results)
     answered = usable([a, b])
     return {
@@ -211,7 +210,7 @@ def units(
 
 
 def begun(questions: Any, instances: Any) -> dict[str, Any]:
-    """The instances, their placebos alone, and the types begun of each concept pair."""
+    """The instances, the placebos alone, and each concept pair's begun types."""
     keys = ["concept", "type"]
     types = questions.drop_duplicates(keys)[[*keys, "instances", "theme"]]
     complete = instances[~instances["placebo"]].groupby(keys).size().rename("complete")
@@ -248,7 +247,6 @@ def of_instances(x: Any, total: Any, **_: Any) -> Values:
 def widened(
     x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
 ) -> Mapping[str, Any]:
-    """With descriptors as a sample, too."""
     result = hidden_bias.widened(x, sample, by, estimates, SHIFTS)
     if excess := result.get("excess_log_odds"):
         ratios = estimates["excess_ratio"]
@@ -258,7 +256,7 @@ def widened(
 
 
 def line(names: Record, numbers: Mapping[str, Number]) -> Record:
-    """A row of a table; without a direction if it is of several pairs of identities."""
+    """A row of a table; without a direction if it has several pairs of identities."""
     cells = {**names, "instances": int(numbers["instances"].value)}
     for name, number in numbers.items():
         if name != "instances" and (name not in DIRECTED or "identity_1" in names):
@@ -343,7 +341,7 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
     """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
 
     doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
-    lengths, unit: as of `likelihoods.lengths`. tokens: of the prompt.
+    lengths, unit: of `likelihoods.lengths`. tokens: of the prompt.
     """
     counts, unit = lengths(results, doc["choices"])
     sentences = [

@@ -48,8 +48,7 @@ class GenerateOptions(hbb.Sampled, LetterOptions):
 def concept_pairs() -> tuple[Row, ...]:
     """The released concept pairs with the fields of `hbb`.
 
-    id: the number of the row, from "0001". kind: the sort of stereotype that the pair was drawn
-    from.
+    id: the row's number, from "0001". kind: of the stereotype that the pair was drawn from.
     """
     repairs = lexicon("hbb_official")
     owned = {repair["concept"]: repair["words"] for repair in repairs["owned"]}
@@ -76,8 +75,7 @@ def concept_pairs() -> tuple[Row, ...]:
 
 
 def with_forms(text: str, objects: set[int]) -> str:
-    """An option with the placeholders of `hbb`. objects: which of them, from 1, stand for an
-    object."""
+    """An option with the placeholders of `hbb`. objects: which, from 1, are an object."""
     numbers = counting(1)
 
     def form(placeholder: re.Match[str]) -> str:
@@ -94,7 +92,7 @@ def _with_owner_behind(context: str, words: int) -> str:
 
 
 def spread(concepts: Iterable[Row]) -> list[Row]:
-    """A fixed shuffle; any first part has the whole's shares of each kind."""
+    """A fixed shuffle; any first part has each kind's share."""
     kinds: dict[str, list[Row]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
@@ -125,14 +123,14 @@ def count(
     placebo: bool = True,
     **_: Any,
 ) -> int:
-    """The number of `documents`; needs no file of the authors."""
+    """Needs no file of the authors."""
     types = hbb.types_asked(groups_with_forms(groups), category, placebo)
     identities = sum(len(entry["identities"]) for entry in types.values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
 def groups_with_forms(path: str | None) -> Data:
-    """The content of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
+    """The content of a file. UsageError if its pronouns lack a form of `FORMS`."""
     groups: Data = load(LetterOptions.files, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:

@@ -47,8 +47,8 @@ def prompts() -> Mapping[str, Any]:
 def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with its own id or its number.
 
-    A row is a stereotype, in the columns of a prompt of Table 12, or a concept pair. UsageError
-    for the first that is neither.
+    A row is a stereotype, in the columns of a prompt of Table 12, or a concept pair. UsageError for
+    the first that is neither.
     """
     content = read(Path(path))
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
@@ -78,7 +78,7 @@ def rows(path: str) -> list[dict[str, str]]:
 
 
 def _filled(prompt: str, values: Mapping[str, str]) -> str:
-    """A prompt with its gaps filled. Gaps in the values stay as they are."""
+    """Gaps in the values stay as they are."""
     return _GAP.sub(lambda gap: values[gap[1]], prompt)
 
 
@@ -93,7 +93,7 @@ def _asks(prompt: str, fields: Mapping[str, str]) -> Callable[[Known], str]:
 
 
 def _plain(answer: str) -> str:
-    """An answer without its reasoning and decoration; some models repeat the prompts' "\\n"."""
+    """Without reasoning and decoration; some models repeat the prompts' "\\n"."""
     text = without_reasoning(answer)
     if text is None:
         raise Refused("form", "cut off within its reasoning")
@@ -112,7 +112,6 @@ def _misformed(text: str, problem: str) -> Refused:
 
 
 def _bare(text: str) -> str:
-    """Without the quotes and brackets around all of it."""
     text = " ".join(text.split())
     while (marks := text[:1] + text[-1:]) in _WRAPPED and not set(marks) & set(text[1:-1]):
         text = text[1:-1].strip()
@@ -158,7 +157,7 @@ def _read_concepts(names: tuple[str, str], answer: str, known: Known) -> dict[st
 
 
 def _sentence(field: str, text: str) -> str:
-    """One sentence of a story, with [[X's]] where the model put [[X]]'s in an option."""
+    """One sentence of a story. In an option [[X]]'s becomes [[X's]]."""
     text = _bare(text)
     if field != "context":
         text = re.sub(r"\[\[X\]\]['’]s\b", "[[X's]]", text)
@@ -172,8 +171,8 @@ def _sentence(field: str, text: str) -> str:
 
 
 def _read_story(pattern: str, form: str, answer: str, known: Known) -> dict[str, str]:
-    """The sentences of a story, by field. pattern: a group each. form: as a refusal names it.
-    Refuses what `check` would refuse, or what breaks a rule of the prompts."""
+    """A story's sentences, by field. pattern: a group each. form: named by a refusal. Refuses what
+    `check` would refuse, or what breaks a rule of the prompts."""
     text = _plain(answer)
     match = re.search(pattern, text, re.IGNORECASE | re.DOTALL)
     if match is None:

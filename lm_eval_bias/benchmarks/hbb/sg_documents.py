@@ -32,7 +32,7 @@ def questions(
 ) -> Iterator[Document]:
     """`hbb.described` with choices: the sentences of option 1, then those of option 2.
 
-    split: how many are of option 1. lacking: how many fewer than `expected` the options have.
+    split: how many are of option 1. lacking: how many of `expected` are missing.
     """
     lacking = sum(max(0, expected - len(of_option)) for of_option in sentences)
     written: dict[str, list[str]] = {}  # by pronoun, so that 78 questions share few lists
@@ -51,7 +51,6 @@ def questions(
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[Document]:
-    """The questions of `hbb` in its order, or those of one category and the placebos."""
     content, texts = load(hbb.SentenceOptions.files, groups=groups)["groups"], sentences()
     types = hbb.types_asked(content, category)
     return [

@@ -56,9 +56,9 @@ def _released_file() -> Path:
 def released(path: Path) -> list[hbb_sg.Sentences]:
     """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
 
-    path: a table with the columns s1 and s2 (a sentence of either option; one may be empty) and id,
-    the number of the concept pair from 0. UsageError for another layout, for other concepts than
-    the pair's, and for an option without a sentence.
+    path: a table with s1 and s2 (a sentence of either option; one may be empty) and id, the number
+    of the concept pair from 0. UsageError for another layout, for other concepts than the pair's,
+    and for an option without a sentence.
     """
     concepts, content = hbb_official.concept_pairs(), read(path)
 
@@ -96,7 +96,7 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
 
 
 def _with_forms(text: str) -> str:
-    """A sentence with the placeholders of `hbb`; words before one tell that it is an object."""
+    """Words before a placeholder tell that it is an object."""
     places = enumerate(hbb_official.PLACEHOLDER.finditer(text), start=1)
     objects = {place for place, x in places if object_before(text, x.start())}
     return hbb_official.with_forms(text, objects)
@@ -111,7 +111,7 @@ def documents(
     category: str | None = None,
     placebo: bool = True,
 ) -> list[Document]:
-    """The questions of `hbb_official` in one order, each with the sentences of both options."""
+    """The questions of `hbb_official` in one order, with sentences."""
     content = hbb_official.groups_with_forms(groups)
     types = hbb.types_asked(content, category, placebo)
     concepts = hbb_official.concept_pairs()
@@ -133,7 +133,7 @@ def documents(
 def count(
     groups: str | None = None, category: str | None = None, placebo: bool = True, **_: Any
 ) -> int:
-    """The number of `documents`; needs no file of the authors."""
+    """Needs no file of the authors."""
     return hbb_official.count("paper", groups, category, placebo)
 
 

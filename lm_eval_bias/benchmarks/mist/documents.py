@@ -66,7 +66,7 @@ def _problems(data: Data, others: Data) -> Problems:
 
 
 def _file(needed: str) -> dict[str, ItemFile]:
-    """The file of groups. needed: "attributes" or "neutral_words"."""
+    """needed: "attributes" or "neutral_words"."""
     shapes: dict[str, Shape] = {
         "groups": Named(
             Fields(domain=Text(), side=Text(["a", "b"]), identifiers=Several(Text())), least=2
@@ -93,7 +93,7 @@ AAT_FILES = _file("neutral_words")
 
 
 def pairs(groups: Data) -> dict[str, tuple[str, str]]:
-    """The pairs (group S_a, group S_b) of one domain, by the name of S_b (section 3.3)."""
+    """The pairs (S_a, S_b) of one domain, by the name of S_b (section 3.3)."""
     members = groups["groups"]
     advantaged = {g["domain"]: name for name, g in members.items() if g["side"] == "a"}
     return {
@@ -102,7 +102,6 @@ def pairs(groups: Data) -> dict[str, tuple[str, str]]:
 
 
 def neutral_words(groups: Data) -> list[str]:
-    """The thirty words of Table 3, or a person's own."""
     return list(chain.from_iterable(groups.get("neutral_words", {}).values()))
 
 
@@ -134,8 +133,7 @@ class AATOptions(_Options):
 
 
 def _most_combinations(groups: Data) -> int:
-    """Each group gives each of its identifiers each word once; one of S_a is shared by its
-    pairs."""
+    """Each group gives each of its identifiers each word once; pairs share one of S_a."""
     words, compared = len(neutral_words(groups)), list(pairs(groups).values())
     most = {name: len(g["identifiers"]) * words for name, g in groups["groups"].items()}
     of_side_a = [a for a, _ in compared]
@@ -153,8 +151,8 @@ def word_lists(
     """The instances of WABT: pairs x samples x dimensions x 3 templates. The first third holds
     every list once, with the templates in turn.
 
-    A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and which
-    group is named first.
+    A sample fixes the identifiers, and with a dimension the 5 + 5 words, their order and the group
+    named first.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
@@ -177,7 +175,6 @@ def word_lists(
 
 
 def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iterator[Document]:
-    """The list of one sample of a pair in each dimension, without template."""
     rng = random.Random(f"{seed}/{pair}/{sample}")
     identifiers = [
         rng.choice(groups["groups"][group]["identifiers"]) for group in pairs(groups)[pair]
@@ -203,7 +200,7 @@ def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iter
 def word_lists_in_both_orders(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
 ) -> list[Document]:
-    """Every list of `word_lists` twice in a row, S_a named first and S_b named first."""
+    """Every list of `word_lists` twice, S_a named first and S_b named first."""
     return [
         {**x, "named": named}
         for x in word_lists(seed, samples, groups)
@@ -221,7 +218,7 @@ build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=atte
 
 
 def pair_choices(doc: Document) -> list[str]:
-    """Each word's pair with S_a and its pair with S_b, in the form that the prompt asks for."""
+    """Each word's pairs with S_a and S_b, in the form that the prompt asks for."""
     words = doc["words"]
     if doc.get(CHECK):  # those in the middle: mist_checks.yaml
         words = words[1:-1]

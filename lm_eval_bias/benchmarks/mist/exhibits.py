@@ -1,4 +1,4 @@
-"""MIST: the paper's tables and figures that a report shows of a run."""
+"""MIST: the paper's tables and figures of a run."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ def _together(rows: Table, key: str, first: str | None = None) -> Table:
 
 
 def _by_verdict(rows: Table) -> Table:
-    """A row for each group and verdict, in percent, as in Figure 4; S_a of each domain first."""
+    """A row for each group and verdict, in percent (Figure 4); S_a of each domain first."""
 
     def percent(share: Any) -> float | None:
         return None if known(share) is None else 100 * share

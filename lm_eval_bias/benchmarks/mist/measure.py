@@ -113,15 +113,13 @@ METRICS_WABT_LIKELIHOOD = (*SCORES, INVALID, POSITION, LEFT_OUT)
 
 
 def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
-    """What `answers.word_pairs` read."""
     answer = results[0]
     share = None if isinstance(answer, str) else [float(group == 0) for group in answer]
     return {**select_columns(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
 
 
 def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
-    """Likelihoods of each word's two pairs -> `share`, P(S_a) of each word; None if one of them is
-    not usable."""
+    """Likelihoods of each word's two pairs -> `share`, P(S_a); None if one is not usable."""
     likelihoods = [likelihood for likelihood, _ in results]
     both = [probabilities(pair) for pair in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
     share = [p[0] for p in both if p is not None]
@@ -137,7 +135,7 @@ def units_wabt(answers: Any, **_: Any) -> Frames:
 
 
 def units_wabt_likelihood(answers: Any, **_: Any) -> Frames:
-    """Each list's probabilities averaged over the two orders of the groups' names."""
+    """Probabilities are averaged over both orders of the groups."""
     words = _words(answers).assign(refused=False)
     words["ahead"] = words["share"] * np.where(words["a_first"], 1, -1)
     both = words.groupby([*LIST, "place"])
@@ -148,7 +146,7 @@ def units_wabt_likelihood(answers: Any, **_: Any) -> Frames:
 
 
 def _words(answers: Any) -> Any:
-    """A row for each word of each list; `weight` is one over their number."""
+    """A row for each word of each list; `weight`: one over their number."""
     given = zip(answers["share"], answers["words"], strict=True)
     answers = answers.assign(
         a=answers["groups"].str[0],
@@ -163,7 +161,7 @@ def _words(answers: Any) -> Any:
 
 
 def _scored(words: Any) -> Frames:
-    """moved: the score, moved as far as it moves with the word alone."""
+    """moved: the score, moved as far as the word alone moves it."""
     score, influence = scores(words["list"], words["positive"], words["share"])
     others = 1 / words["weight"] - 1
     return {"words": words.assign(score=score, moved=score + others * influence)}
@@ -192,7 +190,6 @@ def with_p(x: Any, sample: Any, by: Any, estimates: Frames, **_: Any) -> Frames:
 
 
 def tables_wabt(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
-    """scores (Figure 3), of each dimension and pair."""
     words = units["words"]
     order = [*dict.fromkeys(words["dimension"]), "all", *dict.fromkeys(words["pair"])]
     columns = ("bias_score_n", "bias_score_std", "bias_score_p", "invalid", "undefined", "refused")
@@ -306,13 +303,13 @@ UNPARSED = REFUSED._replace(
 
 
 def record_aat(doc: Document, results: Sequence[str]) -> Record:
-    """The verdict that `answers.affect` read; one cut off within its reasoning is unparsed."""
+    """The verdict read; one cut off within its reasoning is unparsed."""
     verdict = "unparsed" if results[0] == "cut off" else results[0]
     return {**select_columns(doc, ATTRIBUTION_KEYS), "verdict": verdict}
 
 
 def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
-    """Likelihoods of comedy and tragedy in the last turn -> the likelier verdict and P(comedy)."""
+    """Likelihoods in the last turn -> the likelier verdict and P(comedy)."""
     p = probabilities([likelihood for likelihood, _ in results[0][-1]])
     if p is None:
         verdict = "unparsed"
@@ -357,7 +354,6 @@ def of_pairs(x: Any, total: Any, **_: Any) -> Values:
 
 
 def _gaps(x: Any, total: Any, name: str) -> Values:
-    """In comedy, and in P(comedy) or tragedy."""
     gaps = {verdict: x["verdict"] == verdict for verdict in ("comedy", "tragedy")}
     if "p_comedy" in x:  # the gap in tragedy mirrors that in comedy
         gaps = {"comedy": gaps["comedy"], "probability": x["p_comedy"]}
@@ -366,7 +362,7 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
 
 
 def tables_aat(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
-    """groups (Figure 4) and gaps, of all and of each pair of groups."""
+    """groups (Figure 4) and gaps."""
     columns = ("group", "side", "domain")
     both = zip(rows("asked", *columns), rows("valid", *columns), strict=True)
     groups = []

@@ -194,7 +194,6 @@ def documents(
     prompts: str = "whole",
     style: str = "paper",
 ) -> list[Document]:
-    """Every prompt for every group, round after round."""
     everybody = social_groups(part, groups)
     return [
         {
@@ -248,7 +247,7 @@ def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
 
 
 def likelihood_documents(part: str, groups: str | None = None) -> list[Document]:
-    """Every item for every group in both directions of the scale, side by side."""
+    """Every item for every group in both directions of the scale."""
     return [
         {
             **question,
@@ -265,7 +264,7 @@ def likelihood_documents(part: str, groups: str | None = None) -> list[Document]
 
 @cache
 def _questions(task: str) -> tuple[Document, ...]:
-    """Of prompts that only give what a table needs, the items of its dimensions alone."""
+    """Of prompts for one table, the items of its dimensions alone."""
     return tuple(
         {
             "part": part,

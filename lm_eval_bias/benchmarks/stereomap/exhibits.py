@@ -1,4 +1,4 @@
-"""StereoMap: the tables and figures of the paper. Each task has those that its answers allow."""
+"""StereoMap: the tables and figures of the paper that each task's answers allow."""
 
 from collections.abc import Callable, Iterable
 
@@ -29,7 +29,7 @@ REFUSED = Column("refused", "Declined", "share")
 
 
 def _with(*keys: str, enough: Callable[[Iterable[bool]], bool] = all) -> Callable[[Table], Table]:
-    """The rows with a number in all of these keys, or in any of them."""
+    """The rows with a number in all of these keys, or in any."""
 
     def rows_with(rows: Table) -> Table:
         return [row for row in rows if enough(is_number(row.get(key)) for key in keys)]
@@ -201,8 +201,8 @@ TABLE_8 = Exhibit(
 
 
 def _ends(rows: Table) -> Table:
-    """The groups with the highest and the lowest ratings of each dimension; of few groups, half at
-    either end. rows: from the highest to the lowest."""
+    """The groups with the highest and lowest ratings of each dimension; of few, half at either end.
+    rows: from high to low."""
     table = []
     for dimension in BEYOND:
         ranked = [row for row in _with("mean")(rows) if row["dimension"] == dimension]

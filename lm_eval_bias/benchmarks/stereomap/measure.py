@@ -84,7 +84,7 @@ Values = Mapping[str, Value]
 
 
 def record(doc: Document, results: Sequence[Any]) -> Record:
-    """What `answers.survey` read: ratings by item, keywords, and what these are about."""
+    """Ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
         **select_columns(doc, KEYS),
@@ -100,7 +100,8 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
 
 def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     """points: log-likelihoods of the five points, from the least to the most, whichever way the
-    scale runs; None where they are not `usable`. rating_mass: that the answer begins with one."""
+    scale runs; None where they are not `usable`. rating_mass: of all answers that begin with one.
+    """
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
@@ -116,7 +117,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
-    """Of answers in words, in the paper's prompt style but for `styles`."""
+    """Of answers in words; only `styles` has other prompt styles than the paper's."""
     ratings, groups = asked(answers), answers["group"].unique()
     of_styles = {style: rated(own, groups) for style, own in ratings.groupby("style", sort=False)}
     of_paper = answers[answers["style"] == PAPER]
@@ -138,8 +139,8 @@ def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
 
 
 def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
-    """A rating's expectation on the rising scale and on the falling one, and `rating`, that of
-    their mean log-odds."""
+    """The expectations on the rising and the falling scale, and `rating`, that of their mean
+    log-odds."""
     keys = ["group", "item"]
     places = [scales[item] for scales, item in zip(answers["scales"], answers["item"], strict=True)]
     x = answers.assign(round=1).join(Frame(places, columns=["dimension", "facet"]))
@@ -157,8 +158,8 @@ def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
 
 
 def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
-    """The groups with their clusters, and what both are compared with. Clusters are those of all
-    groups, whichever are left out."""
+    """The groups with their clusters, and what both are compared with. Clusters are always those of
+    all groups."""
     groups["published"] = answers.drop_duplicates("group")["published"].tolist()
     if part == "structure":
         return {"groups": groups}
@@ -176,7 +177,7 @@ def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
 
 
 def _clusters(groups: Frame) -> Frame:
-    """Tables 2 and 5: mean scores, and the authors' paired t test over groups."""
+    """Tables 2 and 5: means, and the authors' paired t test over groups."""
     rows = []
     for k, x in groups[groups["cluster"] >= 0].groupby("cluster"):
         row = {"number": k, "cluster": x["place"].iloc[0], "groups": len(x)}
@@ -187,8 +188,8 @@ def _clusters(groups: Frame) -> Frame:
 
 
 def _agreement(x: Frame, source: str) -> dict[str, Any]:
-    """With people, or with a model of the paper: adjusted Rand index of the clusters; rank
-    correlation of our scores with the means of theirs. x: of `_beside`."""
+    """With people, or a model of the paper: adjusted Rand index of the clusters; rank correlation
+    of our scores with theirs. x: of `_beside`."""
     known = x[(x["cluster"] >= 0) & x["in_print"].notna()]
     test = rand_test(known["cluster"], known["in_print"])
     row = {
@@ -206,7 +207,7 @@ def _agreement(x: Frame, source: str) -> dict[str, Any]:
 
 
 def _beside(groups: Frame, source: str | None) -> Frame:
-    """Groups with what a source has of them."""
+    """Groups with a source's values for them."""
     cells = [sources.get(source, {}) for sources in groups["published"]]
     table = Frame(cells, columns=["cluster", "competence", "warmth"])
     table = table.astype({"competence": float, "warmth": float})
@@ -260,7 +261,6 @@ def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
 
 
 def _percent(total: Any, counted: Any, rows: Any = 1) -> Value:
-    """The sum of a column as a share of rows."""
     n = total(rows)
     return 100 * ratio(total(counted), n), n
 
@@ -268,7 +268,7 @@ def _percent(total: Any, counted: Any, rows: Any = 1) -> Value:
 def with_items(
     x: Frame, sample: Any, by: Any, estimates: Mapping[str, Estimates], part: str, **_: Any
 ) -> Mapping[str, Estimates]:
-    """The errors of means with items as a sample, too, and the intervals of spreads and of rank
+    """The errors of means with items as a sample, too, and the intervals of spreads and rank
     correlations."""
     scales = {_column(dimension): scale(x, dimension) for dimension in DIMENSIONS[part]}
     ends = {f"{name}_spread": np.array([own.spread_ends]).T for name, own in scales.items()}
@@ -293,7 +293,6 @@ def of_answers(x: Frame, total: Any, **_: Any) -> Values:
 
 
 def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
-    """direction_agreement: within items."""
     if "rising" not in x:
         return {"unanswered": _percent(total, x["rating"].isna())}
     ends = x[["rising", "falling"]]
@@ -369,7 +368,6 @@ def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str, **_: Any) ->
 
 
 def _numbers(scores_of: Scale) -> Frame:
-    """The groups' scores, in the columns of a number."""
     numbers = with_intervals(Metric("", "points", "", scale=exhibits.ENDS), scores_of.estimates)
     return Frame([estimate("mean", number._replace(n=None)) for number in numbers])
 
@@ -401,7 +399,7 @@ def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Fram
 
 
 def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
-    """Table 9: each group's mean and variance over rounds; by dimension, the highest first."""
+    """Table 9: each group's mean and variance over rounds, by dimension, the highest first."""
     table = []
     for dimension, own in of_scales.items():
         x = Frame({"dimension": dimension, "group": groups["group"]}).join(own)
@@ -411,7 +409,7 @@ def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
 
 
 def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
-    """Figure 3: the groups' scores of an emotion or a tendency in each cluster."""
+    """Figure 3: the groups' scores in each cluster."""
     x = groups[["cluster", "place"]].assign(**{name: scores(groups, name) for name in names})
     x = x[x["cluster"] >= 0].sort_values("cluster").rename(columns={"cluster": "number"})
     if x.empty:
@@ -440,8 +438,7 @@ def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
 
 def _about(x: Frame, column: str, once: bool) -> Frame:
     """Dimensions of each name's keywords. direction: sum of 1 for high and -1 for low, over all
-    keywords; `once`, as the authors count: of distinct words, over the entries of all dimensions.
-    """
+    keywords; `once`, as the authors count: of distinct words."""
     x = x.drop_duplicates([column, "word"]) if once else x
     entries = x.explode("about").dropna(subset="about")
     entries = entries.assign(dimension=entries["about"].str[0], sign=entries["about"].str[1])
@@ -457,8 +454,8 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
 
 
 def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
-    """Tables 13 and 14: refusals, and variation of scores over rounds: of each prompt style, and
-    together with the paper's style."""
+    """Tables 13 and 14: refusals, and variation over rounds, of each prompt style and with the
+    paper's."""
     rows = []
     for style, own in answers.groupby("style", sort=False):
         refused = float((own["answer"] == "refused").mean())
@@ -479,7 +476,6 @@ def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
 
 
 def _notes(frames: Mapping[str, Frame], numbers: Mapping[str, Number], part: str) -> Iterator[str]:
-    """What numbers and tables do not show. numbers: those of the whole."""
     groups, ratings = frames["groups"], frames["ratings"]
     if part != "structure":
         yield from _doubts(groups, frames["clusters"])
@@ -518,8 +514,6 @@ def _notes(frames: Mapping[str, Frame], numbers: Mapping[str, Number], part: str
 
 
 def _doubts(groups: Frame, clusters: Frame) -> Iterator[str]:
-    """What clusters do not show: k-means finds them in noise, and signs in words that are rated
-    higher of all."""
     known = groups[[COMPETENCE, WARMTH]].notna().all(axis=1)
     if not known.all():
         yield (
@@ -555,7 +549,7 @@ def _doubts(groups: Frame, clusters: Frame) -> Iterator[str]:
 
 
 def _incomplete(groups: Frame, ratings: Frame, part: str) -> Iterator[str]:
-    """Items of which groups with a score lack a rating that others have."""
+    """Items of which some scored groups lack a rating."""
     rated = ratings.groupby(["item", "group"])["rating"].count().unstack() > 0
     for name in dict.fromkeys((*(BOTH if part != "structure" else ()), *DIMENSIONS[part])):
         scored = groups["group"][scale(groups, name).scored]

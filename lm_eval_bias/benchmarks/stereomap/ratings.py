@@ -21,7 +21,7 @@ share of the variance, at which they stand."""
 
 
 def asked(answers: pd.DataFrame) -> pd.DataFrame:
-    """A row for each rating that answers in words were asked for; NaN where there is none."""
+    """A row for each rating asked for in words; NaN where there is none."""
     columns = ["group", "round", "style", "part"]
     cells = [
         (*names, item, *scale, ratings.get(item, nan))
@@ -36,7 +36,7 @@ def asked(answers: pd.DataFrame) -> pd.DataFrame:
 
 def rated(ratings: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
     """The groups, with `scales`: dimension -> all ratings on its items, the same in each row.
-    Several ratings of an item in a round are their mean.
+    Several ratings of an item in a round are averaged.
 
     ratings: columns group, round, item, dimension, facet, rating.
     """
@@ -53,7 +53,7 @@ def rated(ratings: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
 
 
 def scale(x: pd.DataFrame, dimension: str) -> Scale:
-    """The ratings of groups on a dimension; NaN alone where a limit cut off all its items."""
+    """NaN alone where a limit cut off all items of the dimension."""
     scales = x["scales"].iloc[0]
     return (
         scales[dimension]
@@ -72,7 +72,7 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     different places.
 
     cluster: the lowest first, -1 for none. place: its name. changed: the share of resamples in
-    which the group is in another one; NaN with one rating of each group.
+    which the group is in another one; NaN with one rating per group.
     """
     points = np.column_stack([scores(x, COMPETENCE), scores(x, WARMTH)])
     known = ~np.isnan(points).any(axis=1)
@@ -94,11 +94,11 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
 
 
 def k_means(sets: Floats, starts: int) -> Ints:
-    """The cluster of each point in each set: k-means (Lloyd) from centres that k-means++ drew, the
-    best of `starts`. As `sklearn.cluster.KMeans`, but of all sets at once.
+    """The cluster of each point: k-means (Lloyd) from centres that k-means++ drew, the best of
+    `starts`. As `sklearn.cluster.KMeans`, but of all sets at once.
 
-    sets: shape (sets, n, d), of `CLUSTERS` different points at least. Shape (sets, n).
-    Source: Arthur and Vassilvitskii, k-means++ (2007).
+    sets: shape (sets, n, d), each of at least `CLUSTERS` different points. Shape (sets, n). Source:
+    Arthur and Vassilvitskii, k-means++ (2007).
     """
     points = np.repeat(sets, starts, axis=0)
     n, run, clusters = points.shape[1], np.arange(len(points)), np.arange(CLUSTERS)[:, None]
@@ -133,6 +133,6 @@ def k_means(sets: Floats, starts: int) -> Ints:
 
 
 def _squares(points: Floats, centres: Floats) -> Floats:
-    """Squared distances: (runs, n, d) and (runs, k, d) -> (runs, k, n)."""
+    """(runs, n, d) and (runs, k, d) -> (runs, k, n)."""
     both = zip(np.moveaxis(points, 2, 0), np.moveaxis(centres, 2, 0), strict=True)
     return np.asarray(sum(np.square(x[:, None] - y[..., None]) for x, y in both))
