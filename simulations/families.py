@@ -60,9 +60,9 @@ TRUE = dict.fromkeys(
 
 class Row(NamedTuple):
     """An answer to score. group: the answers it competes with. prompt, continuation: what a real
-    model gets. context, text: what is read of both by families, a letter as its option. key: what
-    its weights belong to. cluster: the question. x: place of a number on its scale, from -1 to 1,
-    else None. known: x as the question means it, where a scale may fall."""
+    model gets. context, text: what families read of both, a letter as its option. key: what its
+    weights belong to. cluster: the question. x: a number's place on its scale, from -1 to 1, else
+    None. known: x as the question means it, where a scale may fall."""
 
     group: int
     prompt: str
@@ -77,7 +77,7 @@ class Row(NamedTuple):
 
 
 class Asked:
-    """All answers of a task as arrays, made once for all models."""
+    """All answers of a task as arrays, for all models."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
@@ -116,16 +116,15 @@ class Asked:
         ]
 
     def centred(self, raw: np.ndarray) -> np.ndarray:
-        """Scores less the mean of the answers that compete."""
+        """Scores less the mean of competing answers."""
         return raw - (np.bincount(self.group, raw) / np.bincount(self.group))[self.group]
 
     def push(self, rng: np.random.Generator, amount: np.ndarray) -> np.ndarray:
-        """Something of each context raises some answers and lowers others. amount: (contexts,)."""
+        """Each context raises some answers and lowers others. amount: (contexts,)."""
         return amount[self.context] * self.vectors(rng, 1)[:, 0]
 
     def vectors(self, rng: np.random.Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
-        """Random weights of each answer, shape (answers, dimensions); numbers near each other have
-        similar ones."""
+        """Random weights, shape (answers, dimensions); near numbers have similar ones."""
         own = rng.standard_normal((len(self.keys), dimensions))[self.key]
         trend, bend = rng.standard_normal((2, dimensions))
         smooth = np.outer(self.x, trend) + np.outer(self.x**2, bend) / 2 + own / 10
@@ -133,7 +132,6 @@ class Asked:
 
 
 def word_count(text: str) -> int:
-    """The tokens of a model that has no tokenizer of its own."""
     return len(words(text))
 
 
@@ -147,7 +145,7 @@ def last(context: str) -> str:
 
 
 def counts(texts: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> np.ndarray:
-    """How often each word stands in each text, shape (texts, words)."""
+    """Of each word in each text, shape (texts, words)."""
     cells = [(i, vocabulary[word]) for i, text in enumerate(texts) for word in text]
     i, j = np.array(cells).T
     return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
@@ -176,7 +174,7 @@ def last_sentence(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def added_up(rng: np.random.Generator, asked: Asked, words: csr_array) -> np.ndarray:
-    """words: those of each context that are read."""
+    """words: what is read of each context."""
     embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
     return ((words @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
 
@@ -247,7 +245,7 @@ def middle(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 def liked(
     rng: np.random.Generator, asked: Asked, texts: Sequence[float], contexts: Sequence[float]
 ) -> np.ndarray:
-    """A property of answers, and one of prompts that pushes answers; each with a random weight."""
+    """A property of answers, and one of prompts that pushes answers; each randomly weighted."""
     of_texts = asked.centred(np.array(texts, dtype=float)[asked.text])
     of_contexts = asked.push(rng, standard(np.array(contexts, dtype=float)))
     of_answers, of_prompts = rng.standard_normal(2)
@@ -332,7 +330,6 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def transformer(rng: np.random.Generator, asked: Asked) -> tuple[Any, Any]:
-    """A model with random weights and one of `asked.tokenizers`."""
     import torch
     import transformers
 

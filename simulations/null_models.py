@@ -80,8 +80,8 @@ Shares = Mapping[str, tuple[int, int]]
 
 
 class Sampled(NamedTuple):
-    """A task that reads answers in words. documents: how many are asked. choices: document -> what
-    the answer may be. read: (document, the choices drawn) -> what a reader makes of them."""
+    """A task that reads answers in words. documents: how many are asked. choices: document ->
+    possible answers. read: (document, the choices drawn) -> what a reader makes of them."""
 
     documents: int
     choices: Callable[[Any], Sequence[str]]
@@ -114,7 +114,7 @@ TASKS = (
 
 
 class Questions:
-    """A task's documents with all answers that are scored, or drawn by their likelihood."""
+    """A task's documents with all answers that are scored, or drawn by likelihood."""
 
     def __init__(self, name: str, calibrated: bool = False) -> None:
         manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
@@ -175,7 +175,7 @@ questions_of = lru_cache(maxsize=1)(Questions)
 def rows_of(
     requests: list[Any], cluster: str, group: int, choices: Sequence[str] = ()
 ) -> list[Row]:
-    """The answers that a document's requests score, or choices among which one is drawn."""
+    """The answers that a document's requests score, or choices of which one is drawn."""
     doc, first = requests[0].doc, requests[0]
     if first.request_type == "pair_loglikelihood":
         rows = []
@@ -229,7 +229,6 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
 
 
 def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
-    """The log-likelihoods of one model."""
     rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
     asked.count = word_count  # of the model before it
@@ -271,7 +270,6 @@ def rounded(value: float) -> float:
 
 
 def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
-    """One task's part of the data."""
     logging.disable(logging.WARNING)
     gc.disable()  # a third of the time, and nothing to collect
     questions = questions_of(task)
@@ -289,8 +287,8 @@ def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any
 
 
 class Fit(NamedTuple):
-    """A family's systematic error, in standard deviations between clusters: its mean and spread,
-    the upper 95 % limit of the spread, and whether it is more than chance."""
+    """A family's systematic error, in standard deviations between clusters: mean, spread, the
+    spread's upper 95 % limit, and whether it is more than chance."""
 
     mean: float
     spread: float
@@ -300,8 +298,8 @@ class Fit(NamedTuple):
 
 def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
     """N(mean, spread²) beside each value's own standard error, by maximum likelihood; the mean is 0
-    unless it is found. tests: how many are fitted; what is found holds for all of them at 5 %.
-    Source: Schuemie and others, doi 10.1002/sim.5925; the limit is that of the profile."""
+    unless it is significant. tests: how many are fitted, at 5 % together. Source: Schuemie and
+    others, doi 10.1002/sim.5925; the limit is that of the profile."""
     spreads = (3 * np.abs(values).max() + errors.max()) * np.linspace(0, 1, 400) ** 2
     variance = errors**2 + spreads[:, None] ** 2
 
@@ -321,16 +319,15 @@ def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
 
 
 def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The values of models in standard deviations between their clusters, and their errors: what is
-    the same for strong and weak models, and for few and many documents."""
+    """Values and errors in standard deviations between clusters, which are alike for strong and
+    weak models, and for few and many documents."""
     away, arm, clusters = np.array([row for row in rows if row[1] > 0 and row[2] > 1]).T
     return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
 
 
 def systematic(metric: Metric, rows: OfFamily, *, out: bool = False) -> list[dict[str, Fit]]:
-    """The systematic errors that widen an interval, by family. Those of which chance is all that is
-    seen are one, `COMMON`. rows: family -> those of its models. out: then without each family, in
-    their order."""
+    """The systematic errors that widen an interval, by family; those that look like chance are one,
+    `COMMON`. rows: family -> those of its models. out: then without each family, in order."""
     every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
     fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
 
@@ -346,8 +343,8 @@ def systematic(metric: Metric, rows: OfFamily, *, out: bool = False) -> list[dic
 def passing(
     metric: Metric, rows: Rows, people: Rows | None = None, fits: Mapping[str, Fit] = {}
 ) -> tuple[int, int]:
-    """How many models pass a test, and of how many. people: the same before placebos are taken off.
-    fits: the systematic errors that widen an interval."""
+    """(models that pass a test, of how many). people: rows before placebos are taken off. fits: the
+    systematic errors that widen an interval."""
     metric, errors = metric._replace(null_value=0.0), [(f.mean, f.limit) for f in fits.values()]
     passed = []
     for (away, arm, clusters), (raw, of_raw, _) in zip(rows, people or rows, strict=True):
@@ -373,7 +370,7 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
 
 
 def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, OfFamily, OfFamily]]:
-    """The tests: task, metric, family -> rows of its models, and those before placebos."""
+    """Task, metric, family -> rows of its models, and those before placebos."""
     for task, known in data["tasks"].items():
         for metric in catalogue.task(task).measure.metrics:
             if metric.question is not None and metric.name in known["numbers"]:
@@ -382,8 +379,8 @@ def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, OfFamily, OfFami
 
 
 class Tested(NamedTuple):
-    """A test: its systematic errors, and how many models pass with the interval of the sample, and
-    where every second model or the other families gave the systematic errors."""
+    """A test: its systematic errors, and how many models pass with the sample's interval, and where
+    every second model or the other families gave the errors."""
 
     task: str
     metric: Metric
@@ -423,13 +420,12 @@ def often(metric: Metric, shares: Shares) -> list[str]:
 
 
 def total(metric: Metric, shares: Shares) -> tuple[int, int]:
-    """Of all families but confounds."""
     counted = [share for f, share in shares.items() if f not in metric.confounds]
     return sum(passed for passed, _ in counted), sum(n for _, n in counted)
 
 
 def percent(metric: Metric, shares: Shares) -> str:
-    """Of all models but confounds, and the families of `often`."""
+    """Of all models but confounds, and of each family of `often`."""
     passed, n = total(metric, shares)
     named = [f"{f} {100 * shares[f][0] / shares[f][1]:.0f}" for f in often(metric, shares)]
     return f"{100 * passed / n:.1f}" + f" ({', '.join(named)})" * bool(named)
@@ -482,7 +478,6 @@ SHOWN = Exhibit(
 
 
 def figure(tests: Sequence[Tested]) -> str:
-    """The shares of `page` as a picture."""
     rows = []
     for test in tests:
         for name, shares in (("the sample's", test.own), ("with systematic errors", test.others)):
@@ -499,7 +494,6 @@ def figure(tests: Sequence[Tested]) -> str:
 
 
 def written(data: dict[str, Any]) -> None:
-    """What is estimated from the data, the page and its picture."""
     tests, errors = list(judged(data)), {}
     for test in tests:
         of_test = {family: [x.mean, x.limit] for family, x in test.fits.items()}

@@ -1,4 +1,4 @@
-"""What an experiment of a simulation says of a number."""
+"""What an experiment says of a number."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -63,7 +63,7 @@ def of_parts(
 
 
 def codes(docs: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> np.ndarray:
-    """The number of each document's cluster, which has the same values in some columns."""
+    """The number of each document's cluster, by its values in some columns."""
     return pd.factorize(np.array(["/".join(str(d[name]) for name in columns) for d in docs]))[0]
 
 

@@ -45,8 +45,7 @@ class Group(NamedTuple):
 
 
 def members(kind: str, side: str, person: str, people: str) -> Iterator[Group]:
-    """The groups of one side. person, people: whom the words describe, where they are adjectives or
-    names."""
+    """The groups of one side. person, people: whom adjectives or names describe."""
     spec = KINDS[kind]
     if "watching" in spec:
         for a, b in product(spec["watching"], repeat=2):
@@ -88,14 +87,12 @@ def square(kind: str, template: str, rng: np.random.Generator) -> list[list[str]
 
 
 def preference(likelihoods: Any) -> Any:
-    """Nats by which the stereotype is likelier than the exchange; squares of shape (n, 2, 2)."""
+    """Nats by which the stereotype is likelier than the exchange; of shape (n, 2, 2)."""
     v = likelihoods
     return (v[:, 0, 0] - v[:, 0, 1] - v[:, 1, 0] + v[:, 1, 1]) / 2
 
 
 class Taught:
-    """A model with an adapter of its own."""
-
     def __init__(self, path: str) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(path)
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
@@ -105,7 +102,6 @@ class Taught:
         self.model = get_peft_model(base, parts)
 
     def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
-        """Nats of each sentence, in their shape."""
         texts = np.array(squares)
         batch = self.tokenizer(
             [self.begin + text for text in texts.ravel()], return_tensors="pt", padding=True
@@ -117,7 +113,7 @@ class Taught:
 
     @torch.no_grad()
     def preferences(self, probes: dict[str, list[Any]]) -> dict[str, np.ndarray]:
-        """By frame, of shape (templates, repeats)."""
+        """By frame, shape (templates, repeats)."""
         return {
             frame: np.concatenate(
                 [

@@ -85,7 +85,6 @@ BIASES: Mapping[str, Stereotyped] = {
 
 
 def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
-    """Of all answers, in the order of `questions.asked.rows`."""
     found: dict[int, list[float]] = {}
     for line in samples.read_text(encoding="utf-8").splitlines():
         sample = json.loads(line)
@@ -96,14 +95,14 @@ def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
 
 
 def flat(answer: Any) -> list[float]:
-    """The log-likelihoods of a request's answer: its own, or those of a conversation's choices."""
+    """The log-likelihoods of a request's answer, or of a conversation's choices."""
     if isinstance(answer[-1], list):
         return [float(choice[0]) for choice in answer[-1]]
     return [float(answer[0])]
 
 
 def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Metric) -> float:
-    """The dose that is seen with `POWER`; NaN where none up to `MOST` is."""
+    """NaN where no dose up to `MOST` is seen with `POWER`."""
 
     def numbers(nats: float) -> list[Number]:
         values = questions.summary(questions.records(scores + nats * bias)).values

@@ -1,1 +1,1 @@
-"""Data files: a person's own, the authors' released ones, and those that this package ships."""
+"""Data files: a person's own, the authors' and ours."""

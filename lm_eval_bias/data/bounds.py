@@ -1,4 +1,4 @@
-"""Files that anybody may have written: how much of them is read, and what JSON may hold."""
+"""Files that anybody may have written: how much is read, and what JSON may hold."""
 
 import gzip
 import json
@@ -39,7 +39,7 @@ _ESCAPE = re.compile(
 
 
 class Unreadable(UsageError):
-    """A file that cannot be read. cause: why, without its name."""
+    """cause: why a file cannot be read, without its name."""
 
     def __init__(self, path: object, cause: str) -> None:
         super().__init__(f"cannot read {path}: {cause}")
@@ -48,8 +48,8 @@ class Unreadable(UsageError):
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedIOBase]:
-    """A file to read, uncompressed if it ends in .gz, and no pipe, which might be waited for for
-    ever. Raises Unreadable."""
+    """A file to read, uncompressed if it ends in .gz. A pipe, which might never end, raises
+    Unreadable."""
     try:
         if "\0" in str(path):
             raise OSError(EINVAL, "no file has a NUL in its name")
@@ -62,12 +62,11 @@ def opened(path: Path) -> Iterator[BufferedIOBase]:
 
 
 def plain_name(path: Path) -> str:
-    """The name of a file before it was compressed."""
     return path.name.removesuffix(GZ)
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a file of at most FILE bytes. Raises Unreadable."""
+    """What a file of at most FILE bytes holds. Raises Unreadable."""
     with opened(path) as file:
         content = file.read(FILE + 1)
     if len(content) > FILE:
@@ -76,7 +75,7 @@ def content_of(path: Path) -> bytes:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file of any size, with their numbers. Raises Unreadable."""
+    """The numbered lines of a file of any size. Raises Unreadable."""
     with opened(path) as file:
         for number in count(1):
             line = file.readline(LINE + 1)
@@ -88,7 +87,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def json_of(path: Path, strict: bool = False) -> Any:
-    """What a JSON file holds. strict: as `loads`. Raises Unreadable."""
+    """strict: of `loads`. Raises Unreadable."""
     try:
         return loads(content_of(path), strict)
     except Unreadable:
@@ -98,8 +97,8 @@ def json_of(path: Path, strict: bool = False) -> Any:
 
 
 def loads(content: str | bytes, strict: bool = False) -> Any:
-    """What JSON holds, in UTF-8. Half of a character, such as "\\ud800", becomes U+FFFD; strict: is
-    refused. Raises ValueError that says what is wrong."""
+    """What JSON holds, in UTF-8. Half of a character, such as "\\ud800", becomes U+FFFD, or is
+    refused if strict. Raises ValueError that says what is wrong."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         if _HALF.search(text):

@@ -21,9 +21,8 @@ Problem = tuple[Place, str]
 
 
 class Content(NamedTuple):
-    """A file. data: rows, names or None, read-only. lines: place -> line. problems: what could not
-    be read.
-    """
+    """data: rows, names or None, read-only. lines: place -> line. problems: what could not be
+    read."""
 
     name: str
     data: Any
@@ -31,7 +30,7 @@ class Content(NamedTuple):
     problems: Sequence[Problem]
 
     def line(self, place: Place) -> int:
-        """The line of a place, or of the nearest around it."""
+        """Of a place, or of the nearest around it."""
         around = (place[:n] for n in range(len(place), -1, -1))
         return next((self.lines[outer] for outer in around if outer in self.lines), 1)
 
@@ -86,7 +85,7 @@ is no quote in a .tsv, and does not reach the rows of a .csv."""
 def _delimited(
     text: str, lines: dict[Place, int], problems: list[Problem], delimiter: str, **dialect: Any
 ) -> list[dict[str, str]]:
-    """Columns without a title and rows without text, as spreadsheets leave them, do not count."""
+    """Columns without a title and rows without text, which spreadsheets leave, do not count."""
     before = 0
     if separator := _SEPARATOR.match(text):
         text, delimiter, before = text[separator.end() :], separator[1], 1
@@ -135,7 +134,7 @@ _STRAIGHT = """; quotes around a field are straight ("), others are part of the 
 
 
 def _quoted(cell: str) -> str:
-    """What is wrong with a cell that stands as a whole in quotes which no .csv or .tsv knows."""
+    """What is wrong with a cell in quotes that no .csv or .tsv knows."""
     cell = cell.strip()
     closing = _QUOTES.get(cell[:1], "")
     if len(cell) < 2 or cell[-1] not in closing or {*cell[1:-1]} & {cell[0], *closing}:
@@ -179,7 +178,8 @@ _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # of C ten tim
 
 
 class PlainLoader(_SafeLoader):
-    """YAML without deep nesting, anchors and aliases (a few lines stand for billions of values)."""
+    """YAML without deep nesting, anchors and aliases, by which a few lines stand for billions of
+    values."""
 
     def __init__(self, text: str) -> None:
         if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
@@ -203,7 +203,7 @@ class PlainLoader(_SafeLoader):
 
 
 def plain(text: str, loader: Any = PlainLoader) -> Any:
-    """What YAML holds. Raises ValueError that says what is wrong, with the line."""
+    """Raises ValueError that says what is wrong, with the line."""
     try:
         return yaml.load(text, loader)
     except (yaml.YAMLError, ValueError) as error:
@@ -232,7 +232,7 @@ Loader.add_implicit_resolver(_TAG + "float", re.compile(_NUMBER), list("-+.01234
 
 
 def _yaml(text: str, lines: dict[Place, int], problems: list[Problem]) -> Any:
-    """Every key is a text, as it is written."""
+    """Every key is a text, as written."""
 
     def built(loader: Loader, node: yaml.Node, place: Place) -> Any:
         lines.setdefault(place, node.start_mark.line + 1)

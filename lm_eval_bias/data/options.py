@@ -20,7 +20,6 @@ class TaskOptions:
 
     @classmethod
     def declared(cls) -> dict[str, Option]:
-        """Name -> option."""
         options = {
             name: Option(None, path, f"a file like items/{file.default}")
             for name, file in cls.files.items()
@@ -40,8 +39,8 @@ class TaskOptions:
 
     @classmethod
     def read(cls, given: Options) -> dict[str, Any]:
-        """All values; of a person's own files what a results file records. Other names are left
-        out. Raises UsageError for a wrong value or file."""
+        """All values; of a person's own files what a results file records. Ignores other names.
+        Raises UsageError for a wrong value or file."""
         values = {
             name: option.check(name, given.get(name, option.default))
             for name, option in cls.declared().items()

@@ -2,7 +2,7 @@
 
 `items/*_paper_values.yaml` holds those of one paper:
 
-- `paper`: its short name. `models`: each as the tables call it -> its full name, or null.
+- `paper`: its short name. `models`: as the tables call them -> full name, or null.
 - `axes`: axis of a table -> name here -> as printed.
 - `tasks`: name of a set -> our tasks that ask the same -> the fields of `Comparison`, and `only`
   (axis -> names). `{axis}` in a task's name, a metric or a column is the cell's name on that axis,
@@ -10,9 +10,9 @@
 - `tables`: name -> `axes`, `row`, `tasks` (a set, or one for each model), `numbers`, `values`, and
   `printed`: what the paper prints where that is no plain number.
 - A number has a `unit` and its place in our results: `metric` and `group`, an axis; or `table` and
-  `column`, in the row that has the cell's names and the table's `row`. A null is not read.
+  `column`, in the row with the cell's names and the table's `row`. A null is not read.
 - `values`: by model, axis, number; a mapping, a list in the order of the names, or one number.
-- A text in the place of a list or mapping says where in the file that stands: "tasks/all/hbb".
+- A text in the place of a list or mapping says where that stands: "tasks/all/hbb".
 """
 
 import re
@@ -32,7 +32,7 @@ Names = Mapping[str, str]
 
 class Comparison(NamedTuple):
     """A task that asks what a cell is about, and whether their numbers compare if it ran whole and
-    with the rest. options: a tuple allows either value; generation: any of these settings."""
+    with these settings. options: a tuple allows either value; generation: any of these settings."""
 
     task: str
     comparable: bool
@@ -54,9 +54,9 @@ class Place(NamedTuple):
 class PaperCell(NamedTuple):
     """One number that a paper prints.
 
-    value: in the number's unit; of a bound, that bound. bound: "<" or ">", else "". printed: what
-    the paper prints, if that is no plain number or a misprint. metrics, group: the rows of our
-    table `numbers` with the same number; place: where else it is.
+    value: in the number's unit; of a bound, that bound. bound: "<", ">" or "". printed: what the
+    paper prints, if that is no plain number or a misprint. metrics, group: the rows of our table
+    `numbers` with the same number; place: where else it is.
     """
 
     model: str
@@ -73,10 +73,7 @@ class PaperCell(NamedTuple):
 
 
 class PaperTable(NamedTuple):
-    """A table or section of a paper.
-
-    axes: axis -> name here -> as printed. numbers: name -> unit. models: name -> full name.
-    """
+    """axes: axis -> name here -> as printed. numbers: name -> unit. models: name -> full name."""
 
     paper: str
     name: str
@@ -93,12 +90,11 @@ def papers() -> list[str]:
 
 @cache
 def tables(name: str) -> tuple[PaperTable, ...]:
-    """The tables of one of the `papers`, in the order of the file."""
     return tables_of(lexicon(f"{name}{ENDING}"))
 
 
 def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]]:
-    """What papers print of what a task asks: file, table, cell, and how the cell compares."""
+    """File, table, cell and comparison, of what papers print of what a task asks."""
     for name in papers():
         for table in tables(name):
             for cell in table.cells:
@@ -108,7 +104,7 @@ def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]
 
 
 def tables_of(file: Data) -> tuple[PaperTable, ...]:
-    """The tables of a file's content. ValueError or KeyError for an unknown name."""
+    """The tables of a file. ValueError or KeyError for an unknown name."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
@@ -142,7 +138,7 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
 
 
 def _at(file: Data, value: Any) -> Any:
-    """The value, or what stands where a text points to."""
+    """The value, or what a text points to."""
     if not isinstance(value, str):
         return value
     entry: Any = file
@@ -154,7 +150,7 @@ def _at(file: Data, value: Any) -> Any:
 def _leaves(
     file: Data, values: Any, names: Sequence[Sequence[str]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """(name on each level, value) of nested values. names: those of each level."""
+    """(name on each level, value). names: of each level."""
     if not names:
         yield (), values
         return
@@ -232,5 +228,5 @@ def _comparisons(file: Data, tasks: str, names: Names) -> Iterator[Comparison]:
 
 
 def _filled(pattern: str, names: Names) -> str:
-    """A pattern with a name on its axis, in small letters, for each `{axis}`."""
+    """A pattern with names, in small letters, for each `{axis}`."""
     return pattern.format(**{axis: name.lower() for axis, name in names.items()})

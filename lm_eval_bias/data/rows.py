@@ -26,8 +26,8 @@ def documents_of(
 ) -> list[Document]:
     """The document of each row. UsageError that lists what is wrong, row by row.
 
-    document: raises ValueError for a row that is wrong. name: its key for the row's id.
-    where: the data set whose columns are expected.
+    document: raises ValueError for a wrong row. name: its key for the row's id. where: the data set
+    whose columns are expected.
     """
     documents: list[Document] = []
     problems: list[str] = []

@@ -35,13 +35,12 @@ class Shape:
     """What stands at one place of a file."""
 
     def problems(self, data: Any, place: Place = ()) -> Problems:
-        """What is wrong at a place and below it."""
         raise NotImplementedError
 
 
 @dataclass
 class Text(Shape):
-    """A text that is neither empty nor padded; one of `choices` if there are any."""
+    """Neither empty nor padded; one of `choices`, if any."""
 
     choices: Sequence[str] = ()
 
@@ -70,7 +69,7 @@ class Flag(Shape):
 
 @dataclass
 class Several(Shape):
-    """A list of at least so many entries, all different."""
+    """At least so many entries, all different."""
 
     of: Shape
     least: int = 1
@@ -91,7 +90,7 @@ class Several(Shape):
 
 @dataclass
 class Named(Shape):
-    """A mapping whose keys the file chooses. least, most: their number."""
+    """A mapping whose keys the file chooses. least, most: how many."""
 
     of: Shape
     least: int = 1
@@ -111,7 +110,7 @@ class Named(Shape):
 
 
 class Fields(Shape):
-    """A mapping, or a row of a table, with these keys. optional: keys that may be missing."""
+    """A mapping, or a table's row, with these keys. optional: keys that may be missing."""
 
     def __init__(self, optional: Mapping[str, Shape] | None = None, /, **required: Shape) -> None:
         self.required, self.optional = required, dict(optional or {})
@@ -134,7 +133,7 @@ class Fields(Shape):
 
 @dataclass
 class Rows(Shape):
-    """A table or list of mappings with these fields. unique: fields no two rows have alike."""
+    """A table or list of mappings. unique: fields no two rows have alike."""
 
     row: Fields
     unique: Sequence[str] = ()
@@ -175,13 +174,13 @@ def _kind(data: Any) -> str:
 
 
 def not_the_whole(place: Place, name: str) -> Problems:
-    """A problem if a person's own group, category or axis has the name of the whole."""
+    """A problem if a person's group, category or axis has the name of the whole."""
     if name == WHOLE:
         yield place, f"{name!r} is what results call everything together; give it another name"
 
 
 def one_of_groups(place: Place, value: str, known: Collection[str], what: str) -> Problems:
-    """A problem where a row of items names an axis, domain or emotion that the groups lack."""
+    """A problem where items name an axis, domain or emotion that the groups lack."""
     if value not in known:
         yield place, f"{value!r} is not one of the groups' {what} ({', '.join(known)})"
 
@@ -208,8 +207,8 @@ class ItemFile(NamedTuple):
     """One of the files that a benchmark is made of.
 
     default: its name in items/. shape: `Rows` for a table, else a mapping. more: (its data, data of
-    the files before it) -> problems that no single field shows. holds: its data -> what it holds,
-    and how many, for `lm-eval-bias check`.
+    the files before it) -> problems that no single field shows. holds: its data -> what and how
+    many, for `lm-eval-bias check`.
     """
 
     default: str | None
@@ -231,7 +230,7 @@ class ItemFile(NamedTuple):
         return read(shipped(self.default), self.default)
 
     def problems(self, content: Content, others: Data | None) -> list[str]:
-        """All that is wrong, by line. others: data of the files before it; None if one is wrong."""
+        """All problems, by line. others: data of the files before it; None if one is wrong."""
         problems = list(content.problems)
         if content.data is not None or not problems:
             if isinstance(content.data, tuple) != self.is_table:
@@ -265,7 +264,7 @@ def _texts(row: Any) -> Any:
 
 
 def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
-    """What the files of a benchmark hold, by option; read-only.
+    """The content of a benchmark's files, by option; read-only.
 
     known: option -> its file; one may refer to those before it. paths: option -> a person's own
     file; None is the default. Raises UsageError with the problems of all files.
@@ -287,9 +286,8 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
 
 
 def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str]:
-    """What a results file records of a person's own files: option -> path, and option_sha256.
-    Raises UsageError as `load` does.
-    """
+    """For a results file: a person's own files as option -> path, and option_sha256. Raises
+    UsageError as `load` does."""
     load(known, **paths)
     named: dict[str, str] = {}
     for option, path in paths.items():
@@ -299,7 +297,7 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
 
 
 def file_fingerprints(options: Options) -> dict[str, str]:
-    """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"}."""
+    """For a record: {"items_file": "FILE sha256:0123456789ab"}."""
     return {
         f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}"
         for o in OPTIONS
@@ -310,8 +308,8 @@ def file_fingerprints(options: Options) -> dict[str, str]:
 def with_resolved_paths(metadata: Options, yaml_file: str | Path | None) -> dict[str, Any]:
     """Metadata whose files are found from the working directory.
 
-    A path is relative to it or to the folder of the YAML. UsageError if both have such a file, and
-    they differ.
+    A path is relative to it or to the YAML's folder. UsageError if both have such a file, and they
+    differ.
     """
     result = dict(metadata)
     for option in OPTIONS:

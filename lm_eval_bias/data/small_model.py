@@ -32,7 +32,6 @@ SCALE = 2.0
 
 
 def kinds() -> list[str]:
-    """The biases that can be planted."""
     return sorted(path.stem for path in PLANTED.glob("*.safetensors"))
 
 
@@ -117,7 +116,7 @@ def _fetch() -> Path:
 
 
 def _convert(gguf: Path, folder: Path, planted: str | None) -> None:
-    """GGUF -> a transformers folder, by way of a plain model: a quantised one cannot be saved."""
+    """By way of a plain model: a quantised one cannot be saved."""
     import gguf as format_library
     import torch
     from safetensors import SafetensorError
@@ -149,7 +148,6 @@ def _convert(gguf: Path, folder: Path, planted: str | None) -> None:
 
 
 def plant(model: Any, kind: str) -> None:
-    """Add the weights of one of `kinds` to the small model."""
     from safetensors.torch import load_file
 
     parts = load_file(PLANTED / f"{kind}.safetensors")

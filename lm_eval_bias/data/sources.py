@@ -1,5 +1,5 @@
-"""The authors' released data: fetched from a pinned commit, checked, and kept. Nothing of it is
-part of this package."""
+"""The authors' released data: fetched from a pinned commit, checked, and kept outside this
+package."""
 
 import os
 import urllib.parse
@@ -17,8 +17,7 @@ MIRROR = "LM_EVAL_BIAS_MIRROR"
 
 
 class File(NamedTuple):
-    """One file of a release. path: in the repository. bytes: its size; None: unknown. checksum: as
-    `downloads.checksum`."""
+    """path: in the repository. bytes: its size, or None. checksum: of `downloads.checksum`."""
 
     path: str
     bytes: int | None
@@ -26,7 +25,7 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """One release. files: by local name."""
+    """files: by local name."""
 
     name: str
     repository: str
@@ -34,13 +33,13 @@ class Source(NamedTuple):
     files: dict[str, File]
 
     def address(self, file: str) -> str:
-        """Where a file is fetched: from $LM_EVAL_BIAS_MIRROR, if set, else from GitHub."""
+        """Where to fetch a file: from $LM_EVAL_BIAS_MIRROR, if set, else from GitHub."""
         server = (os.environ.get(MIRROR) or SERVER).rstrip("/")
         path = urllib.parse.quote(self.files[file].path)
         return f"{server}/{self.repository}/{self.commit}/{path}"
 
     def folder(self) -> Path:
-        """Where its files are: $LM_EVAL_BIAS_DATA/NAME if that is set, else the cache."""
+        """$LM_EVAL_BIAS_DATA/NAME if that is set, else the cache."""
         if local := os.environ.get(LOCAL):
             return Path(local, self.name)
         return cache_folder() / "official" / self.name / self.commit

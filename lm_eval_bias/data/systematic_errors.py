@@ -30,7 +30,7 @@ def _known() -> Mapping[str, Any]:
 
 
 def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:
-    """Metric -> family -> mean and spread: of the task, or of its CI size."""
+    """Metric -> family -> (mean, spread), of the task or its CI size."""
     known = _known()
     return known.get(task) or known.get(f"{task.removesuffix('_nightly')}_ci") or {}
 

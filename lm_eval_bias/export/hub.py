@@ -67,7 +67,7 @@ def _dumped(entries: Sequence[Any]) -> str:
 
 
 def key_of(entry: Any) -> Key | None:
-    """None if it is no entry."""
+    """The key of an entry; None if it is no entry."""
     dataset = entry.get("dataset") if isinstance(entry, dict) else None
     if not isinstance(dataset, dict):
         return None

@@ -1,5 +1,5 @@
-"""The first rules of a team: bounds from the sample size or the team, never from the
-run's own result."""
+"""The first rules of a team: bounds from the sample size or the team, never from the run's own
+result."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ Error = tuple[float, int]
 def _error(
     metric: Metric, run: Run, number: Number, baseline: Sequence[Run], changes: Changes
 ) -> Error:
-    """Of what a rule bounds: the number, its paired change, or that of two independent runs."""
+    """Of what a rule bounds: the number, its paired change, or that of independent runs."""
     clusters = number.clusters or 0
     # the standard error that its interval implies
     own = (number.high - number.low) / (2 * student(0.05, max(clusters - 1, 1)))
@@ -133,6 +133,5 @@ def _decidable(errors: Sequence[Error], alpha: float) -> float:
 
 
 def _nice(bound: float) -> float:
-    """Rounded up to a number that people choose."""
     power = 10.0 ** floor(log10(bound))
     return float(f"{power * next(s for s in _STEPS if s * power >= bound * (1 - 1e-9)):.3g}")

@@ -1,7 +1,6 @@
 """Verdicts as JUnit XML: a suite for each model and task, a case for each rule.
 
-It keeps what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in
-common.
+It uses what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin share.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _TYPES = {FAIL: {"type": "violated"}, ERROR: {"type": "not judged"}}
 
 
 def junit(judged: Judged, when: datetime) -> str:
-    """The document. when: written without a zone, as in Ant's schema."""
+    """when: written without a zone, as in Ant's schema."""
     root = ET.Element("testsuites")
     time = when.replace(tzinfo=None).isoformat(timespec="seconds")
     for model, task in dict.fromkeys((m, v.task) for m, all_of in judged.items() for v in all_of):

@@ -78,7 +78,7 @@ def numbers(verdict: Verdict) -> str:
 
 
 def details(verdict: Verdict) -> str:
-    """Before and now, clusters, documents. Nothing for a cap, whose reason has them."""
+    """Before and now, clusters, documents. Empty for a cap, whose reason has them."""
     change, run, number = verdict.change, verdict.run, verdict.number
     if verdict.rule.condition == UNUSABLE:
         return ""
@@ -102,7 +102,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 
 def page(judged: Judged, rules: Rules, remarks: Mapping[str, Sequence[str]], status: int) -> Page:
-    """The verdicts of each model, the worst first."""
+    """The verdicts of each model, worst first."""
     verdicts = [verdict for of_model in judged.values() for verdict in of_model]
     worst = WORDS[overall(verdicts)]
     models = f" for {len(judged)} models" if len(judged) > 1 else ""
@@ -165,8 +165,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def annotation_lines(judged: Judged) -> list[str]:
-    """GitHub's commands for the rules that did not pass: errors, and warnings of inconclusive
-    ones."""
+    """GitHub's commands: errors for failed rules, warnings for inconclusive ones."""
     lines = []
     for model, verdicts in judged.items():
         for verdict in _ordered(verdicts):
@@ -182,5 +181,5 @@ def annotation_lines(judged: Judged) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """As GitHub's toolkit escapes the message of a command, which has one line."""
+    """As GitHub's toolkit escapes a command's message, which has one line."""
     return harmless(visible(text)).replace("%", "%25")

@@ -1,11 +1,10 @@
 """Whether runs keep the rules: a verdict for each rule and each model.
 
 A rule bounds a quantity that should be low: the number (`below`), its negative (`above`), its
-distance from the null value (`within`), or by how much it is worse than a baseline's. It fails if
-its whole interval breaks the bound, passes if the whole interval keeps it, and is inconclusive
-otherwise. `worse_than_baseline: significantly` has the bound 0, passes unless it fails, and says
-which worsening it would have caught. Holm's procedure adjusts the tests "is it broken" over all
-rules on numbers of a model, and the tests "is it kept". docs/how-to/ci.md gives the reasons.
+distance from the null value (`within`), or by how much it is worse than a baseline's.
+`worse_than_baseline: significantly` has the bound 0, and passes unless it fails. Holm's procedure
+adjusts the tests "is it broken" over all rules on numbers of a model, and the tests "is it kept".
+docs/how-to/ci.md says when a rule fails and passes.
 
 Sources: S. Holm, A simple sequentially rejective multiple test procedure, 1979. R. L. Berger,
 Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirmann, A comparison of
@@ -67,8 +66,8 @@ _NONE = Number(nan)
 
 
 class Quantity(NamedTuple):
-    """What should be at most `bound`. shown: the interval of the number that a person reads. error:
-    of a change."""
+    """What should be at most `bound`. shown: a number's interval as people read it. error: of a
+    change."""
 
     value: float
     bound: float
@@ -79,10 +78,9 @@ class Quantity(NamedTuple):
 
 @dataclass
 class Verdict:
-    """number: as it is judged; of a change, by how much it is worse; of a cap, percent; with its
-    interval at `confidence`, the level at which Holm decided. width_factor: the part of its
-    interval's width that would decide, if the number stayed where it is. no_pass: why it cannot
-    pass."""
+    """number: as judged; of a change, by how much it is worse; of a cap, percent; with its interval
+    at `confidence`, the level at which Holm decided. width_factor: the part of its interval's width
+    that would decide, if the number stayed. no_pass: why it cannot pass."""
 
     rule: Rule
     task: str
@@ -125,7 +123,7 @@ class _Settled(Exception):
 
 
 def student(alpha: float, df: float) -> float:
-    """Student's quantile at which an interval of confidence 1 - alpha ends."""
+    """Student's quantile for an interval of confidence 1 - alpha."""
     return -float(scipy.special.stdtrit(df, alpha / 2))
 
 
@@ -135,8 +133,8 @@ def decidable(error: float, clusters: int, alpha: float) -> float:
 
 
 def intervals(number: Number, metric: Metric) -> At:
-    """Made again where the number's own is made of its error and its clusters; else each side times
-    the ratio of Student's quantiles, on the degrees of freedom that it implies."""
+    """Made again where the number's own comes from its error and clusters; else each side times the
+    ratio of Student's quantiles, on the degrees of freedom that it implies."""
     clusters, own = number.clusters or 0, np.array(number[2:4])
     df = implied_df(*number[:4], float(clusters - 1))
     scale = metric.scale or metric.unit_range
@@ -156,7 +154,7 @@ def change_of_distance(change: At, first: At, second: At, null_value: float) -> 
     """The intervals of |second - null_value| - |first - null_value|.
 
     It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
-    null value. The ends of S are sums of theirs, which is the widest that it can be.
+    null value. The ends of S are sums of theirs, the widest that it can be.
     """
 
     def interval(alpha: float) -> Floats:
@@ -187,8 +185,8 @@ def quantity(rule: Rule, metric: Metric, value: float, shown: At) -> Quantity:
 
 
 def p_value(quantity: Quantity, side: int) -> float:
-    """The least alpha at which the whole interval lies above the bound (side 0, "not broken" is
-    rejected), or below it (side 1, "not kept")."""
+    """The least alpha at which the whole interval lies above the bound (side 0, rejects "not
+    broken") or below it (side 1, rejects "not kept")."""
 
     def holds(alpha: float) -> bool:
         beyond = quantity.interval(alpha)[side] - quantity.bound
@@ -204,7 +202,7 @@ def p_value(quantity: Quantity, side: int) -> float:
 
 
 class Level(NamedTuple):
-    """A test: whether Holm rejects, and the alpha of its last test."""
+    """Whether Holm rejects, and the alpha of its last test."""
 
     rejected: bool
     alpha: float
@@ -225,7 +223,7 @@ def levels(p: Sequence[float], alpha: float) -> list[Level]:
 def judge(
     rules: Rules, runs: Sequence[Run], baseline: Sequence[Run] = (), changes: Changes | None = None
 ) -> dict[str, list[Verdict]]:
-    """The verdicts on every model of the runs, in the order of their names."""
+    """The verdicts on every model, by name."""
     return {
         model: _judged(
             rules, {run.task: run for run in runs if run.model == model}, baseline, changes
@@ -235,7 +233,6 @@ def judge(
 
 
 def overall(verdicts: Iterable[Verdict]) -> str:
-    """The worst."""
     return min((verdict.verdict for verdict in verdicts), key=VERDICTS.index)
 
 
@@ -281,8 +278,8 @@ def _judged(
 
 def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     """All `SIGNIFICANT` rules together, so that a small worsening everywhere counts: the sum of
-    their changes in standard errors, over the root of their number (Stouffer). Of a task, whose
-    numbers depend on each other, the mean is one."""
+    their changes in standard errors, over the root of their number (Stouffer). A task's numbers
+    depend on each other, so their mean is one."""
     parts = [v for v in verdicts if v.rule.condition == SIGNIFICANT and v is not verdict]
     z: dict[str, list[float]] = {}
     for v in parts:
@@ -306,7 +303,6 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
 def _test(
     verdict: Verdict, run: Run, cap: float, baseline: Sequence[Run], changes: Changes | None
 ) -> None:
-    """Sets what is tested."""
     rule = verdict.rule
     key = (str(rule.metric), rule.group)
     metric, number = run.metric(rule.metric), run.numbers.get(key)
@@ -358,7 +354,6 @@ def _test(
 
 
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:
-    """why: there is no interval."""
     clusters, low, high = number.clusters, number.low, number.high
     todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters"
     if clusters is None:
@@ -381,7 +376,6 @@ def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:
 
 
 def _incomplete(run: Run) -> str:
-    """Whether some documents were not asked; empty if none."""
     if run.of is None:
         return "it is unknown how many documents the task has; gate the run's own folder"
     return f"asked {run.n:,} of {run.of:,} documents; run without --limit" if run.n < run.of else ""
@@ -405,8 +399,8 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
 
 
 def unusable(run: Run, group: str | None = None) -> dict[str, float]:
-    """In percent, of the whole run and of a group. `refused` and `unparsed` exclude each other, and
-    are added."""
+    """In percent, of the run and of a group. `refused` and `unparsed` exclude each other, and are
+    added."""
     rates = run.rates()  # a declared rate that is missing may be high
     if group:
         rates |= {f"{name} of {group}": rate for name, rate in run.rates(group).items()}
@@ -416,7 +410,7 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
 
 
 def _cap(verdict: Verdict, run: Run) -> NoReturn:
-    """A cap counts all of this run's answers: it is no estimate, and takes no part in Holm."""
+    """A cap counts all answers: it is no estimate, and takes no part in Holm."""
     rates, cap = unusable(run), verdict.rule.bound
     if not rates:
         todo = f"declare one of {', '.join(sorted(RATES))}"

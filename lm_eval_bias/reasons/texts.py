@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 def reasons(answer: str, named: str = "", prompt: str = "") -> str:
-    """A line each. named: the group as a sentence names it."""
+    """The reasons, a line each. named: the group as a sentence names it."""
     asked, kept = plain(prompt), []
     for line in plain(answer).splitlines():
         line = re.sub(r"^\W*(?:\d{1,2}[.):])?\W*", "", _RATING.sub("", line))

@@ -89,12 +89,11 @@ def _differences(comparison: Comparison) -> Table:
 
 
 def _both(row: ComparedNumber) -> list[tuple[Number, str, str]]:
-    """Of each run its number, what that says, and its range."""
+    """Each run's number, what that says, and its range."""
     return [(number, own, text) for (number, text), own in zip(row.numbers, row.own, strict=True)]
 
 
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
-    """The flat row of a number."""
     difference, kind = row.difference, row.verdict.kind
     cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
     for which, (number, own, text) in zip(("first", "second"), _both(row), strict=True):
@@ -117,7 +116,7 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
 
 
 def _figures(comparison: Comparison) -> list[Callable[[], str]]:
-    """The differences of each unit with their intervals, the largest first."""
+    """The differences of each unit, the largest first."""
     units: dict[str, list[ComparedNumber]] = {}
     for row in comparison.rows:
         if row.verdict.kind != UNKNOWN:
@@ -173,7 +172,7 @@ def _changed(task: str, questions: list[Changed]) -> Fold:
 
 
 def _answers(question: Changed) -> list[Table]:
-    """How both models answer, turn by turn, the likeliest answers of either first."""
+    """How both models answer, turn by turn, the likeliest answers first."""
     head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
     tables = []
     for both in question.answers:

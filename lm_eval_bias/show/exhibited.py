@@ -43,7 +43,7 @@ MODEL = "model"
 
 
 class TaskInfo(NamedTuple):
-    """A task that is known here. defaults, generation: its settings. folder: of a person's own."""
+    """defaults, generation: a task's settings. folder: of a person's own task."""
 
     about: str = ""
     paper: str = ""
@@ -72,8 +72,8 @@ class PaperRows(NamedTuple):
 def paper_rows(
     exhibit: Exhibit, run: Run, places: Iterable[Place], known: TaskInfo
 ) -> list[PaperRows]:
-    """What the papers print in the places of an exhibit, model by model, and setting by setting
-    where a table has several. places: `paper_values.of_task`."""
+    """What the papers print in the places of an exhibit, by model and, where a table has several,
+    by setting. places: `paper_values.of_task`."""
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
@@ -130,7 +130,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
 
 
 def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
-    """Why a run does not compare with what a paper prints, though its task does."""
+    """Why a run does not compare with a paper's, though its task does."""
     reasons = []
     if any(line.startswith("asked ") for line in run.warnings):
         reasons.append("was asked a part of the documents")
@@ -155,7 +155,7 @@ def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
 
 
 def _changed(had: Options, paper: Options) -> list[str]:
-    """In what they differ. What was not sent is taken for without effect."""
+    """What was not sent is taken for without effect."""
     reasons = []
     for name in dict.fromkeys([*paper, *had]):
         expected, was = (options.get(name, _WITHOUT_EFFECT.get(name)) for options in (paper, had))
@@ -175,7 +175,7 @@ def _changed(had: Options, paper: Options) -> list[str]:
 
 
 def cell(row: Row, name: str, unit: str = "", paper: bool = False) -> Cell:
-    """What a row has under a name; its interval stands in NAME_low and NAME_high."""
+    """What a row has under a name; its interval: NAME_low and NAME_high."""
     raw = row.get(name)
     if raw is None:
         return Cell("–")
@@ -193,7 +193,7 @@ def table(
     exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
 ) -> Table:
     """models: each with its rows. papers: their numbers stand beside the row of the same texts,
-    other rows below."""
+    others below."""
     columns, ours = exhibit.columns, [row for _, rows in models for row in rows]
     head = [_title(column) for column in columns]
     names = [Cell(model) for model, rows in models for _ in rows]
@@ -221,7 +221,7 @@ def table(
 
 
 def _alike(columns: Sequence[Column], row: Row, own: Row) -> bool:
-    """Whether a row of ours has the texts of a paper's row; never if that has none."""
+    """Whether our row has all texts of a paper's row, which must have some."""
     words = [(c.name, row[c.name]) for c in columns if not c.unit and isinstance(row[c.name], str)]
     return bool(words) and own.items() >= dict(words).items()
 
@@ -258,7 +258,7 @@ def plain(rows: Rows) -> Table:
 
 
 def sizes(exhibit: Exhibit, rows: Rows) -> str:
-    """The least and the greatest n of a figure's numbers; empty where none is known."""
+    """The least and greatest n of a figure's numbers, or ""."""
     figure = exhibit.figure
     names = (figure.x, figure.y, figure.colour, *(figure.five or ())) if figure else ()
     all_of = [as_float(row.get(f"{name}_n")) for row in rows for name in names]

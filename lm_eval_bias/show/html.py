@@ -1,4 +1,4 @@
-"""A page that needs nothing else: a policy forbids all but its own sheet and script."""
+"""A page that needs nothing else: a policy allows only its own sheet and script."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def text_lines(text: str, most: int) -> Markup:
 
 
 def page(template: str, script: str | None = None, **what: Any) -> str:
-    """A template filled in. script: the file of its only script."""
+    """script: the file of its only script."""
     names = {"style": "page.css", "script": script}
     texts = {
         kind: (files(__package__) / name).read_text(encoding="utf-8")

@@ -92,15 +92,13 @@ def _table(board: Board, section: Section) -> Table:
 
 
 def _about(column: Column) -> str:
-    """Unit and goal, below a column's title."""
     if not column.ranked:
         return unit_text(column.metric.unit)
     return ", ".join(filter(None, (about(column.metric), "paired" * column.paired)))
 
 
 def _figures(section: Section, number: int) -> list[Callable[[], str]]:
-    """For each number with ranks its values, the best first, and the ranks that the data leave
-    open."""
+    """For each number with ranks its values, the best first, and the possible ranks."""
     return [
         partial(
             page_figures.figure,
@@ -133,7 +131,6 @@ def _figures(section: Section, number: int) -> list[Callable[[], str]]:
 
 
 def _first(column: Column) -> str:
-    """Which models the data leave the first rank."""
     first = [model for model, entry in column.entries.items() if entry.rank and entry.rank[0] == 1]
     if len(first) == 1:
         return f"{column.metric.name}: {first[0]} is first of {column.ranked} models"
@@ -149,12 +146,11 @@ def _cell(column: Column, entry: Entry | None) -> Cell:
 
 
 def place(entry: Entry) -> str:
-    """Its ranks: 2, or 1–3; empty where it has none."""
+    """Ranks: 2, or 1–3; empty without any."""
     return "–".join(dict.fromkeys(map(str, entry.rank or ())))
 
 
 def _row(section: Section, run: Run, column: Column) -> dict[str, Any]:
-    """The row of a number."""
     entry = column.entries[run.model]
     rank = entry.rank or (None, None)
     return {

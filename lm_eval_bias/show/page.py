@@ -1,4 +1,4 @@
-"""What a command shows: a title, tables and figures, remarks. And the formats it is written in."""
+"""What a command shows, and the formats it is written in."""
 
 import json
 import textwrap
@@ -15,7 +15,7 @@ from lm_eval_bias.show.page_figures import missing
 
 
 class Fold(NamedTuple):
-    """What HTML alone has, folded. parts: of each its heading, texts and tables."""
+    """What HTML alone has, folded. parts: heading, texts and tables of each."""
 
     title: str
     parts: Sequence[tuple[str, Sequence[str], Sequence[Table]]]
@@ -66,13 +66,12 @@ def markdown(page: Page) -> str:
 
 
 def csv(rows: Sequence[Row]) -> str:
-    """A column for each key of the rows."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     return csv_text(keys, ([row.get(key) for key in keys] for row in rows))
 
 
 def jsonl(page: Page) -> str:
-    """What does not exist is null, and so is an infinite end."""
+    """An undefined or infinite value is null."""
     lines = (
         {key: finite(value) if isinstance(value, float) else value for key, value in row.items()}
         for row in page.rows
@@ -90,8 +89,6 @@ def latex(page: Page) -> str:
 
 
 def text(page: Page, width: int) -> str:
-    """For a terminal."""
-
     def filled(line: str, indent: str = "") -> str:
         return textwrap.fill(
             visible(line),

@@ -25,7 +25,6 @@ class Row(NamedTuple):
 
     @property
     def answers(self) -> list[list[Tested]]:
-        """The tests with the same answer."""
         same: dict[str, list[Tested]] = {}
         for test in self.tests:
             same.setdefault(test.verdict.sentence, []).append(test)
@@ -33,7 +32,6 @@ class Row(NamedTuple):
 
 
 def limits(test: Tested) -> list[str]:
-    """What limits an answer."""
     run, number, unit = test.run, test.number, test.metric.unit
     lines = [warning.partition(" (")[0].partition(";")[0] for warning in run.warnings]
     low, high = run.range_of(test.metric.name)
@@ -53,8 +51,7 @@ def limits(test: Tested) -> list[str]:
 
 
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
-    """The rows of the first figure, and what limits all answers of a model. Tests of a task share
-    a row."""
+    """The rows of the first figure, and what limits all answers. Tests of a task share a row."""
     groups: dict[object, list[Tested]] = {}
     for test in strongest(tests):
         groups.setdefault((test.run.task, test.metric.name), []).append(test)
@@ -93,7 +90,7 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
 def _axis(
     numbers: Iterable[Number], metric: Metric
 ) -> tuple[Callable[[float], float], float, float]:
-    """A value -> its place in the picture of a row; and the ends of the axis, which are round."""
+    """A value -> its place in a row's picture; and the round ends of the axis."""
     values = [x for number in numbers for x in (number.low, number.value, number.high)]
     values = [x for x in (*values, metric.null_value or 0.0) if isfinite(x)]
     low, high = min(values), max(values)
@@ -109,7 +106,7 @@ def _label(value: float, metric: Metric) -> str:
 
 
 def with_unit(number: Number, metric: Metric) -> str:
-    """A number with its unit and its interval: "3.0 points [1.0, 5.0]"."""
+    """A number with unit and interval: "3.0 points [1.0, 5.0]"."""
     cell = number_cell(number, metric.unit)
     unit = metric.unit if metric.unit in ("%", "points", "SD", "nats") else ""
     return " ".join(part for part in (cell.text, unit, cell.interval) if part)

@@ -78,8 +78,7 @@ def _documents(run: Run, limit: Any) -> Iterator[str]:
 
 
 def _pairs(values: Any) -> str:
-    """Values as the harness's options take them: NAME=VALUE,... where it reads these back as they
-    are, else JSON."""
+    """Values as NAME=VALUE,... where the harness reads that back as it is, else as JSON."""
     if not isinstance(values, dict):
         return str(values)
     if all(map(_is_plain, values.values())):
@@ -94,7 +93,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _quoted(word: str) -> str:
-    """A word for bash, without characters that are not seen but for line ends."""
+    """A word for bash, without invisible characters but for line ends."""
     if all(c.isprintable() or c == "\n" for c in word):
         return shlex.quote(word)
     shown = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)

@@ -21,7 +21,7 @@ def rows() -> Rows:
 
 
 def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng], Outcomes]:
-    """Documents about good attributes, of which each descriptor is asked."""
+    """Documents about good attributes."""
     docs = [d for d in docs if d["effect"] == "halo"]
     clusters = [codes(docs, columns) for columns in CLUSTERS]
     gaps = np.array([TRUE[d["domain"]] for d in docs])

@@ -31,7 +31,7 @@ Records = Iterator[dict[str, Any]]
 
 
 class World(NamedTuple):
-    """Standard deviations of what questions do to both models, to each alone, and of chance."""
+    """Standard deviations of what questions do to both models and to each, and of chance."""
 
     shared: float
     own: float
@@ -73,7 +73,7 @@ class Model:
 
 
 def hbb_records(model: Model, clusters: int) -> Records:
-    """Two concept pairs of each theme; two types of two identities and two placebo types."""
+    """Two concept pairs per theme; two types of two identities and two placebo types."""
     types = {"placebo 1": "EF", "Race": "AB", "Age": "CD", "placebo 2": "GH"}
     for record in asked(np.arange(2 * clusters) // 2, types, (1, 2)):
         if record["first"] == 1:
@@ -175,7 +175,7 @@ DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
 
 
 def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
-    """How often p is at most 0.05 where models do not differ, and where they differ by 1."""
+    """How often p is at most 0.05 for models that differ by 0, and by 1."""
     sizes = 1 + unequal * rng.pareto(1.5, clusters)
     changes, shares = np.diff(DRAWS[kind](rng, clusters), axis=0)[0], sizes / sizes.sum()
     effective, outcomes = round(float(effective_clusters(sizes))), {}

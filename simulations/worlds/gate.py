@@ -7,8 +7,8 @@ sampled answers each. Three files of rules, with bounds at the unchanged model's
     change   `worse_than_baseline_by: 0`, paired: the baseline's documents, answers sampled anew
     all      both, and `within: B`, three rules with Holm
 
-`nights`: an unchanged model is asked every night, on the same documents or on others each night;
-the percentage of series with a false fail, where each night is judged by itself and with `gate
+`nights`: an unchanged model is asked every night, on the same documents or on others; the
+percentage of series with a false fail, where each night is judged by itself and with `gate
 --nightly`. Of a worse model the percentage of nights on which it is caught.
 """
 
@@ -54,7 +54,7 @@ MEASURE = Measure(lambda doc, results: {}, COUNTED, (GAP,), clusters=CLUSTERS)
 
 
 def questions(rng: Rng, themes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Theme of each document, and how far it draws the two groups apart for every model."""
+    """Each document's theme, and how far it draws the groups apart for every model."""
     theme = np.repeat(np.arange(themes), DOCUMENTS)
     return theme, rng.normal(0, OF_THEME, themes)[theme] + rng.normal(0, OF_DOCUMENT, len(theme))
 
@@ -62,7 +62,7 @@ def questions(rng: Rng, themes: int) -> tuple[np.ndarray, np.ndarray]:
 def answered(
     rng: Rng, documents: tuple[np.ndarray, np.ndarray], gap: float, own: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Records of a model whose number is `gap`. own: what it adds by theme."""
+    """A model's records, with number `gap`. own: what it adds by theme."""
     theme, apart = documents
     probability = np.clip(0.5 + np.array([[0.5], [-0.5]]) * (gap + apart + own[theme]) / 100, 0, 1)
     shares = rng.binomial(ANSWERS, probability) / ANSWERS
@@ -118,8 +118,7 @@ def rerun(themes: int, worse: float, rng: Rng) -> Outcomes:
 
 
 def nights(themes: int, worse: float, same: bool, rng: Rng) -> Outcomes:
-    """Whether a rule is failed on any of so many nights, if so many are planned; of a worse model,
-    on one of them."""
+    """Whether a rule fails on any of so many nights; of a worse model, on one of them."""
     own, outcomes = rng.normal(0, OF_MODEL, themes), {}
     documents = questions(rng, themes)
     first = answered(rng, documents, TRUE, own)

@@ -27,7 +27,6 @@ def rows() -> Rows:
 
 
 def drawn(rng: Rng, spread: float) -> defaultdict[Any, float]:
-    """A draw of its own for each thing that has none yet."""
     return defaultdict(lambda: rng.normal(0, spread))
 
 

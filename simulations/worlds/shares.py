@@ -35,7 +35,7 @@ def rows() -> Rows:
 
 
 def students(y: Floats, theme: np.ndarray) -> tuple[float, float, tuple[float, float]]:
-    """The mean, its error over clusters (ddof 1), and Student's interval over all of them."""
+    """The mean, its error over clusters (ddof 1), and Student's interval."""
     away, k = np.bincount(theme, y - y.mean()), theme.max() + 1
     stderr = float(np.sqrt(k / (k - 1) * (away**2).sum()) / len(y))
     low, high = t_interval(y.mean(), stderr, k - 1)

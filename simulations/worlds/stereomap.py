@@ -34,7 +34,7 @@ def rows() -> Rows:
 
 @cache
 def population(kind: str, whole: bool, facets: int, seed: int) -> tuple[Floats, Floats]:
-    """Ratings without chance, shape (groups, facets, items), and the groups' true scores."""
+    """Ratings without chance, shape (groups, facets, items), and true scores."""
     rng = np.random.default_rng([seed, facets, whole])
     groups, items = 1000, 200
     if kind == "five clusters":

@@ -308,7 +308,7 @@ def portions(
 def asked(
     concepts: Iterable[Row], groups: Data, types: Mapping[str, Data], order: str
 ) -> list[Document]:
-    """Their questions; with order "both" each twice in a row."""
+    """The questions of concept pairs; with order "both" each twice in a row."""
     documents = []
     for concept in concepts:
         for question, pronoun in described(concept, groups, types):

@@ -123,7 +123,7 @@ def count(
     placebo: bool = True,
     **_: Any,
 ) -> int:
-    """Needs no file of the authors."""
+    """The number of `documents`; needs no file of the authors."""
     types = hbb.types_asked(groups_with_forms(groups), category, placebo)
     identities = sum(len(entry["identities"]) for entry in types.values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]

@@ -133,7 +133,7 @@ def documents(
 def count(
     groups: str | None = None, category: str | None = None, placebo: bool = True, **_: Any
 ) -> int:
-    """Needs no file of the authors."""
+    """The number of `documents`; needs no file of the authors."""
     return hbb_official.count("paper", groups, category, placebo)
 
 
